@@ -1,0 +1,124 @@
+"""Everything that can go wrong and be told to the user in one sentence, with a hint of what to do.
+
+ChatLoopError               message, hint
+├── UsageError              the command line or a command's argument
+├── ConfigError             the config file: path, key, expected type
+├── SessionError            a session that cannot be found, read, locked or created
+│   ├── SessionNotFound
+│   ├── SessionLocked       open in another process
+│   └── SaveError           the disk refused: full, read-only, no permission
+├── ModelError              an embedded model that cannot be installed or loaded
+└── ProviderError           a model call: retryable, retry_after
+    ├── NoProvider          nothing to talk to: no key, no server, no embedded model
+    ├── AuthenticationFailed
+    ├── ModelNotFound
+    ├── RateLimited
+    ├── Overloaded
+    ├── ContextTooLong
+    ├── ConnectionFailed    no network, refused, TLS
+    ├── StreamBroken        the connection ended in the middle of a reply
+    ├── TimedOut            nothing came for too long
+    └── RequestRejected     any other refusal of the request
+"""
+
+from __future__ import annotations
+
+
+class ChatLoopError(Exception):
+    """A failure that the user is told about. `message` says what happened, `hint` what to do (may be empty)."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(ChatLoopError):
+    """A command or command line that cannot be understood."""
+
+
+class ConfigError(ChatLoopError):
+    """A config file that is missing, unreadable, or holds an unknown key or a wrong type."""
+
+
+class SessionError(ChatLoopError):
+    """A session that cannot be used as asked."""
+
+
+class SessionNotFound(SessionError):
+    """No session has this number or id."""
+
+
+class SessionLocked(SessionError):
+    """The session is open in another process."""
+
+
+class SaveError(SessionError):
+    """The transcript could not be written."""
+
+
+class ModelError(ChatLoopError):
+    """An embedded model that cannot be installed, found or loaded."""
+
+
+class ProviderError(ChatLoopError):
+    """A model call that failed.
+
+    `retryable`: the same request may succeed later. `retry_after`: seconds the server asked to wait, if it did.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, hint: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class NoProvider(ProviderError):
+    """There is nothing to talk to."""
+
+
+class AuthenticationFailed(ProviderError):
+    """The key is missing, wrong, or not allowed to do this."""
+
+
+class ModelNotFound(ProviderError):
+    """The provider does not know the model."""
+
+
+class RateLimited(ProviderError):
+    """Too many requests or tokens."""
+
+    retryable = True
+
+
+class Overloaded(ProviderError):
+    """The server failed or is overloaded."""
+
+    retryable = True
+
+
+class ContextTooLong(ProviderError):
+    """The request does not fit the model's window."""
+
+
+class ConnectionFailed(ProviderError):
+    """The server was not reached."""
+
+    retryable = True
+
+
+class StreamBroken(ProviderError):
+    """The connection ended in the middle of a reply."""
+
+    retryable = True
+
+
+class TimedOut(ProviderError):
+    """Nothing came for too long."""
+
+    retryable = True
+
+
+class RequestRejected(ProviderError):
+    """The server understood the request and refused it."""

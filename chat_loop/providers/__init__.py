@@ -1,0 +1,37 @@
+"""Providers: adapters from one wire protocol each to the one stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from chat_loop.events import Event
+from chat_loop.values import Request, Window
+
+
+class Provider(Protocol):
+    """A model that can be asked.
+
+    Translates its library's errors into `ProviderError`s and raises nothing else. It never retries: the one visible
+    retry loop is the agent's.
+    """
+
+    name: str
+    """The provider's part of a model reference, such as `anthropic`."""
+    model: str
+    """The model's part of a model reference, as the wire wants it."""
+    window: Window
+    first_event_seconds: float
+    """How long the first content may take before the call counts as timed out."""
+
+    def warm(self) -> None:
+        """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.
+
+        Raises `ProviderError` when it cannot work; calling it twice is free.
+        """
+
+    def stream(self, request: Request) -> AsyncIterator[Event]:
+        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing the iterator cancels the call."""
+
+    async def close(self) -> None:
+        """Give back connections and memory."""

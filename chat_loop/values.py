@@ -1,0 +1,71 @@
+"""Values that all layers speak: pure, frozen, equal by content. No path is opened and no clock read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+StopReason = Literal["end", "length", "refusal", "interrupted", "error"]
+"""Why a reply ended: complete; cut at the token limit; refused; stopped by the user; broken off by a failure."""
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to it."""
+
+    input: int = 0
+    """All prompt tokens, cached ones included."""
+    output: int = 0
+    """All generated tokens, reasoning included."""
+    cached: int = 0
+    """The part of `input` that the provider read from its prompt cache."""
+    reasoning: int = 0
+    """The part of `output` that was reasoning and is not in the reply's text."""
+    estimated: bool = False
+    """True when the provider reported nothing and the numbers were counted here; shown with `~`."""
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cached=self.cached + other.cached,
+            reasoning=self.reasoning + other.reasoning,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One model call, independent of the wire. `messages` alternate user and assistant, starting and ending with user."""
+
+    system: str
+    messages: tuple[Message, ...]
+    max_tokens: int | None = None
+    """Ceiling for the reply in tokens; None leaves it to the provider's default."""
+    temperature: float | None = None
+    """None leaves it to the provider's default."""
+    grammar: str | None = None
+    """GBNF that binds the reply's form; a provider that cannot bind ignores it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How many tokens a model takes, prompt and reply together."""
+
+    tokens: int
+    guessed: bool = False
+    """True when the model is unknown and the default was taken."""
