@@ -1,0 +1,85 @@
+"""The file system's primitives that saving needs, in one place, so that a test can pass one that fails.
+
+Everything is created private (0600 files in 0700 directories), never through a symbolic link, and what must be durable
+is synced together with its directory.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_flush = getattr(os, "fdatasync", os.fsync)
+
+
+class Files:
+    """Thin acts; each raises OSError as the system does."""
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def create(self, path: Path) -> int:
+        """Create a file that must not exist; return a descriptor that only appends."""
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _BINARY
+        return os.open(path, flags, 0o600)
+
+    def append_to(self, path: Path) -> int:
+        """Open an existing regular file for appending."""
+        return os.open(path, os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _BINARY)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        """Write once; return how many bytes were taken."""
+        return os.write(descriptor, data)
+
+    def sync(self, descriptor: int) -> None:
+        _flush(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        if os.name == "nt":
+            return  # directories cannot be opened there, and renames are journaled
+        descriptor = os.open(path, os.O_RDONLY | _CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Put `data` in the place of `path` so that a crash leaves the old or the new file, whole."""
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+        descriptor = self.create(temporary)
+        try:
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[self.write(descriptor, bytes(rest[: 1 << 20])) :]
+                self.sync(descriptor)
+            finally:
+                os.close(descriptor)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        self.sync_directory(path.parent)
+
+
+def read_part(path: Path, head: int | None = None, tail: int = 0) -> tuple[bytes, bytes, os.stat_result]:
+    """Return the first `head` bytes (None: all), the last `tail` bytes, and the file's status.
+
+    Only regular files are read, never through a symbolic link, and a pipe is not waited for. Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        first = file.readall() if head is None else file.read(head) or b""
+        if tail and status.st_size > len(first):
+            file.seek(max(0, status.st_size - tail))
+            return first, file.read(tail) or b"", status
+        return first, first[-tail:] if tail else b"", status

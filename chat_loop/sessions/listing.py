@@ -1,0 +1,131 @@
+"""What the sessions folder holds, read from the files' beginnings and ends only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from chat_loop.sessions import marker
+from chat_loop.sessions.files import read_part
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import ID_PATTERN, Query, Session
+
+State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
+"""Ended properly; still open or ended by a crash; another program's format; unreadable in part; no bytes; no transcript."""
+
+_HEAD = 8192
+_TAIL = 2048
+_WHOLE = 4 << 20
+"""An unsealed file up to this many bytes is read whole for its numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session as a listing shows it. `queries` and `tokens` are None when only the whole file could tell."""
+
+    id: str
+    path: Path
+    state: State
+    updated: datetime
+    created: datetime | None = None
+    agent: str = ""
+    parent: str = ""
+    queries: int | None = None
+    tokens: int | None = None
+    name: str = ""
+    """The first line of the first query."""
+
+
+def newest_first(directory: Path) -> list[tuple[float, str]]:
+    """(modification time, id) of every file that could be a session, newest first; ties by id."""
+    found = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                stem, dot, suffix = entry.name.rpartition(".")
+                if dot and suffix == "md" and ID_PATTERN.fullmatch(stem):
+                    found.append((entry.stat(follow_symlinks=False).st_mtime, stem))
+    except FileNotFoundError:
+        return []
+    found.sort(reverse=True)
+    return found
+
+
+def rows(directory: Path, limit: int | None = None, without: str = "") -> Iterator[SessionRow]:
+    """The newest sessions, the one with the id `without` left out."""
+    shown = 0
+    for changed, identity in newest_first(directory):
+        if shown == limit:
+            return
+        if identity != without:
+            shown += 1
+            yield row(directory / f"{identity}.md", datetime.fromtimestamp(changed, UTC).astimezone())
+
+
+def row(path: Path, updated: datetime) -> SessionRow:
+    """Read one file's row. An unreadable file has a row too."""
+    try:
+        head, tail, status = read_part(path, _HEAD, _TAIL)
+    except OSError:
+        return SessionRow(id=path.stem, path=path, state="foreign", updated=updated)
+    if not head.strip(b"\x00"):
+        return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged", updated=updated)
+    if not head.startswith(marker.PREFIX + b"session"):
+        return _other(path, head, updated)
+    seal = _seal(tail)
+    if seal is None and status.st_size <= _WHOLE:
+        head, _, _ = read_part(path)
+    parsed = parse(head)
+    if parsed.session is None:
+        return SessionRow(id=path.stem, path=path, state="damaged", updated=updated)
+    session, totals = parsed.session, parsed.session.totals
+    whole = status.st_size <= len(head)
+    return SessionRow(
+        id=path.stem,
+        path=path,
+        state="sealed" if seal else "unsealed",
+        updated=updated,
+        created=session.header.created,
+        agent=session.header.agent,
+        parent=session.header.parent,
+        queries=seal.number("queries") if seal else totals.queries if whole else None,
+        tokens=seal.number("tokens") if seal else totals.combined if whole else None,
+        name=first_words(session),
+    )
+
+
+def first_words(session: Session) -> str:
+    """The first line of the first query that has one."""
+    for entry in session.entries:
+        if isinstance(entry, Query) and (lines := entry.text.strip().split("\n")):
+            return lines[0].strip()
+    return ""
+
+
+def _seal(tail: bytes) -> marker.Marker | None:
+    last = tail.rstrip(b"\n").rpartition(b"\n")[2]
+    found = marker.read(last) if last.startswith(marker.PREFIX) else None
+    return found if found and found.kind == "sealed" else None
+
+
+def _other(path: Path, head: bytes, updated: datetime) -> SessionRow:
+    from chat_loop.sessions.plain import is_plain, read_plain  # only folders that hold such files pay for it
+
+    if is_plain(head):
+        session = read_plain(read_part(path)[0])
+        return SessionRow(
+            id=path.stem,
+            path=path,
+            state="plain",
+            updated=updated,
+            agent=session.agent,
+            queries=len(session.exchanges),
+            tokens=sum((exchange.input or 0) + (exchange.output or 0) for exchange in session.exchanges),
+            name=session.exchanges[0].query.strip().partition("\n")[0] if session.exchanges else "",
+        )
+    state: State = "damaged" if b"\n<!-- chat:" in head else "foreign"
+    return SessionRow(id=path.stem, path=path, state=state, updated=updated)

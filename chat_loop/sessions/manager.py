@@ -1,0 +1,176 @@
+"""SessionManager: the sessions folder. Makes sessions, finds them, reads them; the only code that writes transcripts."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from chat_loop.errors import SaveError, SessionError, SessionNotFound
+from chat_loop.sessions import listing
+from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.listing import SessionRow
+from chat_loop.sessions.live import LiveSession, Lock, save_error
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
+from chat_loop.sessions.sealing import sealed
+
+_CURRENT = ".current"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A session as read from disk. `plain`: another program's file, which is never rewritten."""
+
+    session: Session
+    path: Path
+    damage: tuple[str, ...] = ()
+    plain: bool = False
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone().replace(microsecond=0)
+
+
+def _take_lock(directory: Path, identity: str) -> Lock:
+    from chat_loop.sessions import lock  # loads the lock library, which the prompt does not need
+
+    return lock.take(directory, identity)
+
+
+def slug(name: str) -> str:
+    """An agent's name as the first part of an id: ASCII letters and digits joined by `_`, at most 40 characters."""
+    return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:40].rstrip("_") or "agent"
+
+
+class SessionManager:
+    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their own."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        now: Callable[[], datetime] = _now,
+        monotonic: Callable[[], float] = time.monotonic,
+        files: Files | None = None,
+    ) -> None:
+        self.directory = directory
+        self.now = now
+        self._monotonic = monotonic
+        self._files = files or Files()
+
+    def begin(
+        self, *, agent: str, agent_path: str = "", model: str = "", parent: str = "", parent_path: str = ""
+    ) -> LiveSession:
+        """Make a session. Its file is created with its first entry; a taken id gets a number then."""
+        created = self.now()
+        header = Header(
+            id=f"{slug(agent)}_{created:%Y%m%d_%H%M%S}",
+            created=created,
+            agent=agent,
+            agent_path=agent_path,
+            model=model,
+            parent=parent,
+            parent_path=parent_path,
+        )
+        return LiveSession(
+            header,
+            self.directory,
+            take_lock=lambda identity: _take_lock(self.directory, identity),
+            files=self._files,
+            monotonic=self._monotonic,
+        )
+
+    def rows(self, limit: int | None = None, without: str = "") -> list[SessionRow]:
+        """The newest sessions first; the one with the id `without` is left out. Raises SessionError."""
+        try:
+            return list(listing.rows(self.directory, limit, without))
+        except OSError as error:
+            raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
+
+    def count(self) -> int:
+        """How many sessions the folder holds."""
+        return len(listing.newest_first(self.directory))
+
+    def find(self, reference: str, shown: Sequence[str]) -> Path:
+        """The file of a session given by its number in the listing `shown` (ids), its id, or the id's unique beginning.
+
+        Raises SessionNotFound; nothing outside the folder is ever looked at.
+        """
+        if reference.isascii() and reference.isdigit():
+            number = int(reference) if len(reference) < 10 else 0
+            if 1 <= number <= len(shown):
+                return self.directory / f"{shown[number - 1]}.md"
+            there = f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
+            raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", "sessions shows them.")
+        if not ID_PATTERN.fullmatch(reference):
+            raise SessionNotFound(
+                "That is not a session id: ids are letters, digits, _ and -.", "sessions shows numbers and ids."
+            )
+        ids = [identity for _, identity in listing.newest_first(self.directory)]
+        if reference in ids:
+            return self.directory / f"{reference}.md"
+        matching = [identity for identity in ids if identity.startswith(reference)]
+        if len(matching) == 1:
+            return self.directory / f"{matching[0]}.md"
+        if matching:
+            raise SessionNotFound(f"{len(matching)} sessions begin with {reference}.", "Type more of the id.")
+        there = f"there are {len(ids)}, the newest is {ids[0]}" if ids else "there are no sessions yet"
+        raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
+
+    def load(self, path: Path) -> Loaded:
+        """Read a session whole. Raises SessionError when there is nothing in the file that can be used."""
+        try:
+            data, _, _ = read_part(path)
+        except FileNotFoundError as error:
+            raise SessionNotFound(f"Session {path.stem} is not in {path.parent}.", "sessions shows what is.") from error
+        except OSError as error:
+            raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
+        parsed = parse(data)
+        if parsed.session is not None:
+            return Loaded(parsed.session, path, parsed.damage)
+        from chat_loop.sessions import foreign  # only another program's file needs it
+
+        session, damage = foreign.read(data, path)
+        if session is None:
+            what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
+            raise SessionError(f"{path} {what}.")
+        return Loaded(session, path, damage, plain=True)
+
+    def seal_later(self, loaded: Loaded, seal: Seal) -> None:
+        """Seal a session that ended without a summary. Raises SaveError, and SessionLocked while it is open elsewhere."""
+        path = loaded.path
+        lock = None
+        try:
+            lock = _take_lock(path.parent, path.stem)
+            data, _, status = read_part(path)
+            parsed = parse(data)
+            if parsed.session is None:
+                raise SaveError(f"{path} changed and has no header any more.")
+            self._files.replace(path, sealed(data, parsed, seal))
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # its place in the listing is when it was used
+        except OSError as error:
+            raise save_error(path, error) from error
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def point_to(self, identity: str) -> None:
+        """Note the current session. The note is a convenience: a disk that refuses it is not worth a word."""
+        try:
+            self._files.replace(self.directory / _CURRENT, f"{identity}\n".encode())
+        except OSError:
+            return
+
+    def current(self) -> str:
+        """The id of the session that was used last, or an empty string."""
+        try:
+            data, _, _ = read_part(self.directory / _CURRENT, 100)
+        except OSError:
+            return ""
+        identity = data.decode("ascii", "replace").strip()
+        return identity if ID_PATTERN.fullmatch(identity) else ""

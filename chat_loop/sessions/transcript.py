@@ -1,0 +1,210 @@
+r"""The file format, writing side: values -> markdown.
+
+A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line. Inside it, headings and
+labels are decoration for the human reader; the parser (`parse.py`) skips exactly the decoration written here.
+`parse(render(session)) == session` for every Session.
+
+Each record's text is made by one function here, so that a living session can be appended record by record:
+`render(session) == head(header) + each entry + tail(seal)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from chat_loop.sessions import block, marker
+from chat_loop.sessions.escape import encode, encode_line
+from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Seal, Session, Totals
+from chat_loop.values import StopReason, Usage
+
+YOU = "**You:**"
+PINNED = "**Pinned:**"
+DETAILS = ("<details><summary>Restored context</summary>", "", "", "</details>")
+STOPS: dict[StopReason, str] = {
+    "length": "cut off at the token limit",
+    "refusal": "refused",
+    "interrupted": "interrupted",
+    "error": "broken off by an error",
+}
+
+
+def compact_number(number: int) -> str:
+    """156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`, as in "5 queries, 2.3K tokens"."""
+    for unit, name in ((1_000_000, "M"), (1_000, "K")):
+        if number >= unit:
+            whole, tenth = divmod(number * 10 // unit, 10)
+            return f"{whole}.{tenth}{name}" if whole < 100 and tenth else f"{whole}{name}"
+    return str(number)
+
+
+def tokens_text(usage: Usage) -> str:
+    """`345 (in: 123, out: 222)`; cached and reasoning tokens are named where there are any, `~` marks estimates."""
+    parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
+    parts += [f"cached: {usage.cached:,}"] if usage.cached else []
+    parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
+    return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
+
+
+def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
+    """The lines of the session's accounting as (label, value), for the header and for the screen."""
+    yield "Total Queries", str(totals.queries)
+    if totals.restoration.total:
+        yield "Restoration Tokens", tokens_text(totals.restoration)
+    yield "Session Tokens", tokens_text(totals.session)
+    if totals.restoration.total:
+        yield "Combined Total", f"{totals.combined:,}"
+
+
+def label(agent: str) -> str:
+    """The bold label before a reply; the parser compares it, so it is one line whatever the agent is called."""
+    return f"**{encode_line(agent)}:**"
+
+
+def _opening(kind: str, at: datetime, **values: str) -> str:
+    return f"\n{marker.write(kind, {**values, 'at': at.isoformat()})}\n"
+
+
+def _end(**values: str) -> str:
+    return f"\n{marker.write('end', values)}\n"
+
+
+def _labelled(label_text: str, encoded: str) -> str:
+    """The label on the text's first line when that is a plain paragraph, else on a line of its own."""
+    return f"{label_text}{' ' if encoded[:1].isalpha() else chr(10) * 2}{encoded}"
+
+
+def head(header: Header, totals: Totals | None = None) -> str:
+    """The header record; `totals` once the session is sealed."""
+    values = {"v": "1", "id": header.id, "created": header.created.isoformat(), "parent": header.parent}
+    lines = [marker.write("session", values), f"# {encode_line(header.agent)} Conversation", ""]
+    fields = {
+        "Session ID": header.id,
+        "Date": header.created.isoformat(),
+        "Agent": header.agent,
+        "Agent Path": header.agent_path,
+        "Model": header.model,
+        "Resumed From": header.parent,
+        "Previous Session": header.parent_path,
+    }
+    lines += [f"**{name}:** {encode_line(value)}" for name, value in fields.items() if value]
+    lines += [f"**{name}:** {value}" for name, value in accounting(totals)] if totals else []
+    return "\n".join(lines) + _end()
+
+
+def query(entry: Query) -> str:
+    heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
+    opening = _opening("query", entry.at, n=str(entry.number))
+    return f"\n---\n{opening}{heading}{_labelled(YOU, encode(entry.text))}{_end(n=str(entry.number))}"
+
+
+def reply_opening(number: int, at: datetime) -> str:
+    """The first piece of a reply: written before its text is known."""
+    return _opening("reply" if number else "acknowledgment", at, n=str(number or ""))
+
+
+def reply_label(agent: str, encoded_start: str) -> str:
+    """What stands between a reply's opening and its encoded text, decided by the text's first character."""
+    return _labelled(label(agent), encoded_start[:1])[: -len(encoded_start[:1]) or None]
+
+
+def reply_end(entry: Reply, open_fence: str = "") -> str:
+    """The last piece: the end marker, a fence that the text left open, and the line of time and tokens."""
+    values = marker.seconds_values(entry.seconds) | marker.usage_values(entry.usage)
+    closing = _end(n=str(entry.number or ""), stop=entry.stop, **values)
+    parts = [f"Time: {entry.seconds:.1f}s"] if entry.seconds is not None else []
+    parts += [f"Tokens: {tokens_text(entry.usage)}"] if entry.usage else []
+    parts += [STOPS[entry.stop].capitalize()] if entry.stop in STOPS else []
+    return closing + (f"{open_fence}\n" if open_fence else "") + (f"\n*{' | '.join(parts)}*\n" if parts else "")
+
+
+def open_fence(text: str) -> str:
+    """The fence that would close `text` if it leaves a code block open, else an empty string (CommonMark 4.5)."""
+    fence = ""
+    for line in text.split("\n"):
+        stripped = line.lstrip(" ")
+        if len(line) - len(stripped) > 3:
+            continue
+        for sign in ("`", "~"):
+            run = stripped[: len(stripped) - len(stripped.lstrip(sign))]
+            if len(run) < 3:
+                continue
+            if not fence and not (sign == "`" and "`" in stripped[len(run) :]):
+                fence = run
+            elif fence and sign == fence[0] and len(run) >= len(fence) and not stripped[len(run) :].strip():
+                fence = ""
+    return fence
+
+
+def reply(entry: Reply, agent: str) -> str:
+    encoded = encode(entry.text)
+    return (
+        reply_opening(entry.number, entry.at)
+        + reply_label(agent, encoded)
+        + encoded
+        + reply_end(entry, open_fence(entry.text))
+    )
+
+
+def pin(entry: Pin) -> str:
+    return _opening("pin", entry.at) + _labelled(PINNED, encode(entry.text)) + _end()
+
+
+def restoration(entry: Restoration, header: Header) -> str:
+    lines = [
+        f"## Session Restored ({entry.at:%H:%M:%S})",
+        f"**Context:** Resumed from {header.parent} ({entry.queries} queries, {compact_number(entry.tokens)} tokens)",
+        f"**Previous Session:** {encode_line(header.parent_path)}",
+        "",
+        *DETAILS[:2],
+        encode(entry.block),
+        *DETAILS[2:],
+    ]
+    values = {
+        "queries": str(entry.queries),
+        "tokens": str(entry.tokens),
+        "of": entry.parent_created.isoformat(),
+        "grandparent": entry.grandparent,
+    }
+    return "\n---\n" + _opening("restoration", entry.at, **values) + "\n".join(lines) + _end()
+
+
+def entry_text(entry: Entry, header: Header) -> str:
+    """The text of any entry, as it is appended."""
+    match entry:
+        case Query():
+            return query(entry)
+        case Reply():
+            return reply(entry, header.agent)
+        case Pin():
+            return pin(entry)
+        case Restoration():
+            return restoration(entry, header)
+
+
+def tail(seal: Seal, totals: Totals) -> str:
+    """The summary block and the seal's line, which repeats the totals so that a listing need only read it."""
+    lines = ["", "---", ""]
+    if seal.summary is not None:
+        lines += [marker.SUMMARY_START, block.render(seal.summary), marker.SUMMARY_END, ""]
+    parts = [{"model": "Summary", "extracted": "Summary extracted without a model", "none": "No summary"}[seal.source]]
+    parts += [f"Time: {seal.seconds:.1f}s"] if seal.seconds is not None else []
+    parts += [f"Tokens: {tokens_text(seal.usage)}"] if seal.usage else []
+    values = {
+        "at": seal.at.isoformat(),
+        "reason": seal.reason,
+        "summary": seal.source,
+        "queries": str(totals.queries),
+        "tokens": str(totals.combined),
+    }
+    sealed = marker.write("sealed", values | marker.seconds_values(seal.seconds) | marker.usage_values(seal.usage))
+    return "\n".join([*lines, f"*{' | '.join(parts)}*", sealed, ""])
+
+
+def render(session: Session) -> bytes:
+    """Return the whole transcript."""
+    totals = session.totals
+    parts = [head(session.header, totals if session.seal else None)]
+    parts += [entry_text(entry, session.header) for entry in session.entries]
+    parts += [tail(session.seal, totals)] if session.seal else []
+    return "".join(parts).encode()

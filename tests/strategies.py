@@ -1,0 +1,127 @@
+"""Hostile sessions for Hypothesis: text made of our own markers, headings, labels, rules, fences and odd characters."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from hypothesis import strategies as st
+
+from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Seal, Session, Summary
+from chat_loop.values import Usage
+
+ATOMS = (
+    "<!-- chat:end -->",
+    "<!-- chat:end n=1 stop=end -->",
+    "<!-- chat:query n=2 at=2026-01-01T00:00:00 -->",
+    "<!-- chat:sealed -->",
+    "<!-- SESSION_SUMMARY_START -->",
+    "<!-- SESSION_SUMMARY_END -->",
+    "<!--",
+    "\\<!--",
+    " \\\\<!--",
+    "## Query 2 (10:00:00)",
+    "**You:**",
+    "**You:** yes",
+    "**Agent:**",
+    "**Pinned:**",
+    "**Background Context:** ",
+    "*none*",
+    "---",
+    "```",
+    "~~~~",
+    "</details>",
+    "- ",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    "\t",
+    " ",
+    "  ",
+    "\x00",
+    "\x1b[2J",
+    "\x7f",
+    "\x9b31m",
+    "\ud800",
+    "\udfff",
+    "\u2028",
+    "\u202e",
+    "\ufeff",
+    "⟦U+000D⟧",
+    "⟦U+27E6⟧",
+    "⟦",
+    "U+",
+    "🙂",
+    "漢字",
+    "word",
+)
+
+texts = st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_size=12).map("".join)
+lines = texts.map(lambda text: text.strip())
+ids = st.from_regex(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}", fullmatch=True)
+times = st.datetimes(
+    min_value=datetime(1970, 1, 2),  # noqa: DTZ001 - the zone is the next argument
+    timezones=st.integers(-720, 720).map(lambda minutes: timezone(timedelta(minutes=minutes))),
+)
+counts = st.integers(0, 10**9)
+seconds = st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False))
+usages = st.one_of(
+    st.none(),
+    st.builds(Usage, input=counts, output=counts, cached=counts, reasoning=counts, estimated=st.booleans()),
+)
+items = st.lists(texts, max_size=3).map(tuple)
+summaries = st.builds(
+    Summary,
+    background=texts,
+    topics=items,
+    decisions=items,
+    pending=items,
+    pinned=items,
+    key_facts=items,
+    files=items,
+    tools=items,
+)
+headers = st.builds(
+    Header,
+    id=ids,
+    created=times,
+    agent=texts,
+    agent_path=texts,
+    model=texts,
+    parent=st.one_of(st.just(""), ids),
+    parent_path=texts,
+)
+entries: st.SearchStrategy[Entry] = st.one_of(
+    st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),
+    st.builds(
+        Reply,
+        number=st.integers(0, 10**6),
+        at=times,
+        text=texts,
+        stop=st.sampled_from(("end", "length", "refusal", "interrupted", "error")),
+        seconds=seconds,
+        usage=usages,
+    ),
+    st.builds(Pin, at=times, text=texts),
+    st.builds(
+        Restoration,
+        at=times,
+        parent_created=times,
+        queries=counts,
+        tokens=counts,
+        block=texts,
+        grandparent=st.one_of(st.just(""), ids),
+    ),
+)
+seals = st.builds(
+    Seal,
+    at=times,
+    reason=st.sampled_from(("exit", "compact", "resume", "clear")),
+    source=st.sampled_from(("model", "extracted", "none")),
+    summary=st.one_of(st.none(), summaries),
+    usage=usages,
+    seconds=seconds,
+)
+sessions = st.builds(
+    Session, header=headers, entries=st.lists(entries, max_size=6).map(tuple), seal=st.one_of(st.none(), seals)
+)

@@ -1,0 +1,332 @@
+"""The folder of sessions: saving under every failure, sealing, finding, listing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.live import LiveSession
+from chat_loop.sessions.manager import SessionManager, slug
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.transcript import render
+from chat_loop.values import Usage
+
+START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
+
+
+class Clock:
+    """Every reading is one second later."""
+
+    def __init__(self) -> None:
+        self.count = -1
+
+    def now(self) -> datetime:
+        self.count += 1
+        return START + timedelta(seconds=self.count)
+
+
+class FailingFiles(Files):
+    """Refuses from a given act on, after taking some bytes, until told otherwise."""
+
+    def __init__(self) -> None:
+        self.room: int | None = None
+        self.sync_error: OSError | None = None
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.room is None:
+            return super().write(descriptor, data)
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken = super().write(descriptor, data[: self.room])
+        self.room -= taken
+        return taken
+
+    def sync(self, descriptor: int) -> None:
+        if self.sync_error is not None:
+            raise self.sync_error
+        super().sync(descriptor)
+
+
+def manager(directory: Path, files: Files | None = None) -> SessionManager:
+    return SessionManager(directory, now=Clock().now, monotonic=lambda: 0.0, files=files)
+
+
+def exchange(live: LiveSession, query: str, reply: str) -> None:
+    number = live.next_number
+    live.add(Query(number=number, at=START, text=query))
+    writer = live.begin_reply(number, START)
+    for start in range(0, len(reply), 7):
+        writer.feed(reply[start : start + 7])
+    writer.finish(Reply(number=number, at=START, text=reply, seconds=1.5, usage=Usage(input=3, output=4)))
+
+
+def talk(live: LiveSession) -> Session:
+    exchange(live, "What is 2 + 2?", "It is 4.\n```\nprint(4)")
+    live.add(Pin(at=START, text="<!-- chat:end -->"))
+    exchange(live, "- a list\n", "")
+    exchange(live, "bye", "<!-- SESSION_SUMMARY_START -->\n**You:** forged\n")
+    return live.session
+
+
+def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) -> None:
+    live = manager(tmp_path).begin(agent="Test Agent", model="scripted:demo")
+    assert not live.path.exists()
+    session = talk(live)
+    assert live.path.read_bytes() == render(session)
+    assert parse(live.path.read_bytes()).session == session
+    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",)))
+    live.seal(seal)
+    live.close()
+    sealed = Session(header=session.header, entries=session.entries, seal=seal)
+    assert live.path.read_bytes() == render(sealed)
+    assert live.path.name == "test_agent_20261121_223015.md"
+
+
+def test_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        live = manager(tmp_path / "deep" / "sessions").begin(agent="A")
+        talk(live)
+        live.seal(Seal(at=START, reason="exit"))
+        live.close()
+    finally:
+        os.umask(old)
+    for path in (tmp_path / "deep" / "sessions").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert stat.S_IMODE((tmp_path / "deep" / "sessions").stat().st_mode) == 0o700
+
+
+def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
+    lives = [SessionManager(tmp_path, now=lambda: START).begin(agent="A") for _ in range(3)]
+    for live in lives:
+        exchange(live, "hi", "hello")
+    assert [live.header.id for live in lives] == [
+        "a_20261121_223015",
+        "a_20261121_223015_2",
+        "a_20261121_223015_3",
+    ]
+    for live in lives:
+        session = parse(live.path.read_bytes()).session
+        assert session is not None
+        assert session.header.id == live.header.id == live.path.stem
+        live.close()
+
+
+def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path) -> None:
+    """The disk takes N bytes, refuses, and recovers before the last query: the transcript holds every entry."""
+    size = len(render(talk(manager(tmp_path / "size").begin(agent="A"))))
+    for room in range(0, size + 40, 3):
+        files = FailingFiles()
+        files.room = room
+        live = manager(tmp_path / f"room{room}", files).begin(agent="A")
+        talk(live)
+        assert live.saved == (room >= size)
+        if room < size:
+            assert isinstance(live.problem, OSError)
+        files.room = None
+        exchange(live, "is there room now?", "yes")
+        assert live.saved
+        parsed = parse(live.path.read_bytes())
+        assert parsed.session == live.session, room
+        live.close()
+
+
+def test_disk_full_is_said_at_sealing_and_the_file_stays_as_it_was(tmp_path: Path) -> None:
+    files = FailingFiles()
+    live = manager(tmp_path, files).begin(agent="A")
+    talk(live)
+    before = live.path.read_bytes()
+    files.room = 10
+    with pytest.raises(SaveError, match="no space left on device"):
+        live.seal(Seal(at=START, reason="exit"))
+    live.close()
+    assert live.path.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
+    """A second sync that succeeds proves nothing about the pages that the first one could not write."""
+    files = FailingFiles()
+    live = manager(tmp_path, files).begin(agent="A")
+    exchange(live, "one", "1")
+    inode = live.path.stat().st_ino
+    files.sync_error = OSError(errno.EIO, "Input/output error")
+    exchange(live, "two", "2")
+    assert not live.saved
+    files.sync_error = None
+    exchange(live, "three", "3")
+    assert live.saved
+    assert live.path.stat().st_ino != inode
+    assert live.path.read_bytes() == render(live.session)
+    live.close()
+
+
+def test_a_file_deleted_or_replaced_while_open_is_followed(tmp_path: Path) -> None:
+    live = manager(tmp_path).begin(agent="A")
+    exchange(live, "one", "1")
+    live.path.unlink()
+    exchange(live, "two", "2")
+    assert live.path.read_bytes() == render(live.session)
+    edited = tmp_path / "edited"
+    edited.write_bytes(live.path.read_bytes().replace(b"two", b"TWO"))
+    edited.replace(live.path)
+    exchange(live, "three", "3")
+    live.close()
+    parsed = parse(live.path.read_bytes()).session
+    assert parsed is not None
+    assert [entry.text for entry in parsed.entries] == ["one", "1", "TWO", "2", "three", "3"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem_not_a_crash(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    live = manager(tmp_path / "file").begin(agent="A")
+    talk(live)
+    assert live.problem is not None
+    assert not live.saved
+    with pytest.raises(SaveError):
+        live.seal(Seal(at=START, reason="exit"))
+    live.close()
+
+
+def test_sealing_keeps_what_was_edited_by_hand(tmp_path: Path) -> None:
+    live = manager(tmp_path).begin(agent="A")
+    exchange(live, "one", "1")
+    with live.path.open("ab") as file:
+        file.write(b"\na note of my own\n")
+    live.seal(Seal(at=START, reason="exit"))
+    live.close()
+    assert b"\na note of my own\n" in live.path.read_bytes()
+    assert b"**Total Queries:** 1\n" in live.path.read_bytes()
+
+
+def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A")
+    exchange(live, "one", "1")
+    loaded = sessions.load(live.path)
+    with pytest.raises(SessionLocked, match="open in another process"):
+        sessions.seal_later(loaded, Seal(at=START, reason="exit"))
+    live.close()
+    sessions.seal_later(loaded, Seal(at=START, reason="exit", source="extracted", summary=Summary(topics=("t",))))
+    parsed = parse(live.path.read_bytes())
+    assert parsed.damage == ()
+    assert parsed.session is not None
+    assert parsed.session.seal is not None
+    assert parsed.session.seal.summary == Summary(topics=("t",))
+
+
+def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A")
+    exchange(live, "one", "1")
+    exchange(live, "two", "half of it")
+    live.close()
+    data = live.path.read_bytes()
+    live.path.write_bytes(data[: data.rindex(b"alf of it")])
+    mtime = live.path.stat().st_mtime_ns
+    seal = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("t",)))
+    sessions.seal_later(sessions.load(live.path), seal)
+    loaded = sessions.load(live.path)
+    assert loaded.session.seal == seal
+    assert [entry.text for entry in loaded.session.entries] == ["one", "1", "two", "h"]
+    assert live.path.stat().st_mtime_ns == mtime
+    replaced = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("other",)))
+    sessions.seal_later(loaded, replaced)
+    assert sessions.load(live.path).session.seal == replaced
+    assert live.path.read_bytes().count(b"<!-- SESSION_SUMMARY_START -->") == 1
+
+
+def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    sealed = sessions.begin(agent="Simple Sally")
+    exchange(sealed, "How do I sort?\nquickly", "With sorted().")
+    sealed.seal(Seal(at=START, reason="exit"))
+    sealed.close()
+    open_one = sessions.begin(agent="B", parent=sealed.header.id)
+    exchange(open_one, "second", "2")
+    open_one.close()
+    others = {
+        "empty": b"",
+        "binary": b"\x7fELF\x00\xff\xfe",
+        "nul": b"\x00" * 4096,
+        "readme": b"# A readme\n",
+        "headless": b"\n<!-- chat:query n=1 at=2026-01-01T00:00:00 -->\n",
+    }
+    for name, data in others.items():
+        (tmp_path / f"{name}.md").write_bytes(data)
+    (tmp_path / "link.md").symlink_to("/etc/passwd")
+    (tmp_path / "not a session!.md").write_text("x")
+    os.mkfifo(tmp_path / "pipe.md")
+    found = {row.id: row for row in sessions.rows()}
+    assert {identity: row.state for identity, row in found.items()} == {
+        sealed.header.id: "sealed",
+        open_one.header.id: "unsealed",
+        "empty": "empty",
+        "binary": "foreign",
+        "nul": "damaged",
+        "readme": "foreign",
+        "headless": "damaged",
+        "link": "foreign",
+        "pipe": "foreign",
+    }
+    row = found[sealed.header.id]
+    assert (row.agent, row.queries, row.tokens, row.name) == ("Simple Sally", 1, 7, "How do I sort?")
+    assert found[open_one.header.id].parent == sealed.header.id
+    for name in (*others, "link", "pipe"):
+        before = (tmp_path / f"{name}.md").lstat().st_mtime_ns
+        with pytest.raises(SessionError, match=name):
+            sessions.load(tmp_path / f"{name}.md")
+        assert (tmp_path / f"{name}.md").lstat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("99", "There is no session 99: the numbers go from 1 to 2."),
+        ("0", "There is no session 0: the numbers go from 1 to 2."),
+        ("9" * 400, f"There is no session {'9' * 20}: the numbers go from 1 to 2."),
+        ("nope", "There is no session nope: there are 2, the newest is b_20261121_223016."),
+        ("../../etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
+        ("/etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
+        ("a\x00b", "That is not a session id: ids are letters, digits, _ and -."),
+    ],
+)
+def test_a_reference_to_nothing_says_what_exists(tmp_path: Path, reference: str, message: str) -> None:
+    sessions = manager(tmp_path)
+    for offset, agent in enumerate(("a", "b")):
+        live = sessions.begin(agent=agent)
+        exchange(live, "hi", "hello")
+        live.close()
+        os.utime(live.path, (offset, offset))
+    shown = [row.id for row in sessions.rows()]
+    assert shown == ["b_20261121_223016", "a_20261121_223015"]
+    with pytest.raises(SessionNotFound) as caught:
+        sessions.find(reference, shown)
+    assert caught.value.message == message
+    assert sessions.find("2", shown) == sessions.find("a_2026", shown) == tmp_path / "a_20261121_223015.md"
+
+
+def test_the_current_session_is_noted(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    assert sessions.current() == ""
+    sessions.point_to("a_1")
+    assert sessions.current() == "a_1"
+    (tmp_path / ".current").write_text("../../etc/passwd")
+    assert sessions.current() == ""
+
+
+def test_an_agents_name_as_part_of_an_id() -> None:
+    assert [slug(name) for name in ("Simple Sally", "Ünïcode!", "", "x" * 99)] == [
+        "simple_sally",
+        "n_code",
+        "agent",
+        "x" * 40,
+    ]
