@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from chat_loop.values import StopReason, Usage
 
@@ -43,4 +44,107 @@ class Finished:
     usage: Usage | None = None
 
 
-Event = TextDelta | ThinkingDelta | Retrying | Finished
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyEnded:
+    """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the acknowledgment."""
+
+    number: int
+    stop: StopReason
+    usage: Usage | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBegun:
+    """A session got its first entry."""
+
+    id: str
+    path: str
+    model: str
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFound:
+    """The session that will be resumed."""
+
+    id: str
+    agent: str
+    created: datetime
+    queries: int
+    tokens: int
+    damage: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """A child session gets its parent's summary block, after a compaction or a resume."""
+
+    parent: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryStarted:
+    """A summary is being made, in so many calls."""
+
+    parts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryProgress:
+    """How far a summary has come, in characters of the current part."""
+
+    part: int
+    parts: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryEnded:
+    """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's is missing."""
+
+    source: str
+    usage: Usage | None = None
+    seconds: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSealed:
+    """A session ended. `saved` is False when the disk refused."""
+
+    id: str
+    path: str
+    reason: str
+    queries: int
+    session_tokens: Usage
+    restoration_tokens: Usage
+    saved: bool
+    summary: str
+    """Where its summary block came from: model, extracted, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that the user should know and that stops nothing."""
+
+    message: str
+    hint: str = ""
+
+
+Event = (
+    TextDelta
+    | ThinkingDelta
+    | Retrying
+    | Finished
+    | ReplyEnded
+    | SessionBegun
+    | SessionFound
+    | Restoring
+    | SummaryStarted
+    | SummaryProgress
+    | SummaryEnded
+    | SessionSealed
+    | Warned
+)

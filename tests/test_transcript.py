@@ -13,8 +13,9 @@ from chat_loop.sessions import block
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
 from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import Header, Pin, Query, Reply, Restoration, Seal, Session, Summary
-from chat_loop.sessions.transcript import compact_number, open_fence, render
+from chat_loop.sessions.transcript import open_fence, render
 from chat_loop.values import Usage
+from chat_loop.wording import compact_number
 from tests.strategies import ATOMS, sessions, summaries, texts
 
 GOLDEN = sorted((Path(__file__).parent.parent / "sessions").glob("*.md"))
@@ -43,9 +44,7 @@ WORKED = Session(
             tokens=2345,
             block="**Background Context:** Initial session.",
         ),
-        Reply(
-            number=0, at=at("14:30:22"), text="Ready to continue!", seconds=2.1, usage=Usage(input=89, output=67)
-        ),
+        Reply(number=0, at=at("14:30:22"), text="Ready to continue!", seconds=2.1, usage=Usage(input=89, output=67)),
         Query(number=1, at=at("14:30:45"), text="Let's implement the rate limiter"),
         Reply(
             number=1,
@@ -254,7 +253,11 @@ def test_a_fenced_tear_followed_by_the_record_again_counts_once() -> None:
 
 
 def test_an_interrupted_reply_is_kept_as_far_as_it_came() -> None:
-    data = render(Session(header=WORKED.header, entries=(*WORKED.entries[2:3], Reply(number=1, at=at("15:00:00"), text="one\ntwo"))))
+    data = render(
+        Session(
+            header=WORKED.header, entries=(*WORKED.entries[2:3], Reply(number=1, at=at("15:00:00"), text="one\ntwo"))
+        )
+    )
     parsed = parse(data[: data.rindex(b"\n<!-- chat:end")])
     assert parsed.session is not None
     assert parsed.session.entries[1] == Reply(number=1, at=at("15:00:00"), text="one\ntwo", stop="interrupted")

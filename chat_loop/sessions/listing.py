@@ -4,40 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN, Query, Session
-
-State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; still open or ended by a crash; another program's format; unreadable in part; no bytes; no transcript."""
+from chat_loop.sessions.records import ID_PATTERN, Query, Session, SessionRow, State
 
 _HEAD = 8192
 _TAIL = 2048
 _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """One session as a listing shows it. `queries` and `tokens` are None when only the whole file could tell."""
-
-    id: str
-    path: Path
-    state: State
-    updated: datetime
-    created: datetime | None = None
-    agent: str = ""
-    parent: str = ""
-    queries: int | None = None
-    tokens: int | None = None
-    name: str = ""
-    """The first line of the first query."""
 
 
 def newest_first(directory: Path) -> list[tuple[float, str]]:

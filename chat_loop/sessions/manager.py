@@ -6,17 +6,16 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.listing import SessionRow
 from chat_loop.sessions.live import LiveSession, Lock, save_error
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session, SessionRow
 from chat_loop.sessions.sealing import sealed
 
 _CURRENT = ".current"
@@ -132,7 +131,9 @@ class SessionManager:
             raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            return Loaded(parsed.session, path, parsed.damage)
+            # The file's name is what listings and children know the session by, whatever stands inside.
+            header = replace(parsed.session.header, id=path.stem)
+            return Loaded(replace(parsed.session, header=header), path, parsed.damage)
         from chat_loop.sessions import foreign  # only another program's file needs it
 
         session, damage = foreign.read(data, path)

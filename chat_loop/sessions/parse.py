@@ -147,6 +147,8 @@ class _Reader:
         if kind == "summary":
             self.open = None
             return
+        if opened.lines and opened.lines[-1].startswith(b"<!--"):
+            opened.lines.pop()  # no text has such a line: it is the beginning of the end marker
         before = len(self.entries)
         self._close(opened.number, None)
         self.header_torn = kind == "session"
@@ -224,9 +226,7 @@ def _again(torn: Entry, entry: Entry) -> bool:
     """Whether `entry` is the record that `torn` is the beginning of, written once more."""
     if isinstance(torn, Query | Reply) and isinstance(entry, Query | Reply):
         return torn.number == entry.number
-    if isinstance(torn, Pin) and isinstance(entry, Pin):
-        return entry.text.startswith(torn.text)
-    return torn == entry or (isinstance(torn, Restoration) and isinstance(entry, Restoration))
+    return torn.at == entry.at
 
 
 def _unlabelled(lines: list[str], label: str) -> str:

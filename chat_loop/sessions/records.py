@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from chat_loop.values import StopReason, Usage
@@ -14,6 +15,10 @@ ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
 """Who made the summary block: a model; code, from the words themselves; nobody yet."""
+
+
+State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
+"""Ended properly; still open or ended by a crash; another program's format; unreadable in part; no bytes; no transcript."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +163,20 @@ class Session:
                 else:
                     restoration += entry.usage
         return Totals(queries=queries, session=session, restoration=restoration)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session as a listing shows it. `queries` and `tokens` are None when only the whole file could tell."""
+
+    id: str
+    path: Path
+    state: State
+    updated: datetime
+    created: datetime | None = None
+    agent: str = ""
+    parent: str = ""
+    queries: int | None = None
+    tokens: int | None = None
+    name: str = ""
+    """The first line of the first query."""

@@ -1,0 +1,93 @@
+"""One model call with its limits: how long nothing may come, and when it is tried again.
+
+The only retry loop of the program (the SDKs' own are switched off). It tries again only while nothing has arrived: after
+the first content a silent retry would show the user two beginnings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import cast
+
+from chat_loop.errors import ProviderError, TimedOut
+from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta
+from chat_loop.providers import Provider
+from chat_loop.values import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """Limits of one call; all in seconds but `attempts`."""
+
+    attempts: int = 5
+    first_pause: float = 1.0
+    longest_pause: float = 30.0
+    longest_asked: float = 60.0
+    """A server that asks for a longer pause than this is not waited for."""
+    budget: float = 120.0
+    """No new attempt begins later than this after the first."""
+    idle: float = 90.0
+    """The longest silence between two events once the first has come."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+    clock: Callable[[], float] = time.monotonic
+
+
+async def ask(provider: Provider, request: Request, patience: Patience | None = None) -> AsyncIterator[Event]:
+    """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError.
+
+    Close the iterator (`contextlib.aclosing`) to cancel the call.
+    """
+    patience = patience or Patience()
+    started = patience.clock()
+    attempt = 1
+    while True:
+        content = False
+        try:
+            events = cast(AsyncGenerator[Event], provider.stream(request))
+            async with aclosing(_timed(events, provider.first_event_seconds, patience.idle)) as timed:
+                async for event in timed:
+                    content = content or isinstance(event, TextDelta | ThinkingDelta)
+                    yield event
+            return
+        except ProviderError as error:
+            pause = _pause(error, attempt, patience)
+            late = patience.clock() - started + (pause or 0) > patience.budget
+            if content or pause is None or late:
+                raise
+            attempt += 1
+            yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=patience.attempts)
+            await patience.sleep(pause)
+
+
+def _pause(error: ProviderError, attempt: int, patience: Patience) -> float | None:
+    """Seconds before the next attempt, or None when there is none: exponential, with jitter, or as the server asks."""
+    if not error.retryable or attempt >= patience.attempts:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= patience.longest_asked else None
+    ceiling = min(patience.longest_pause, patience.first_pause * float(2 ** (attempt - 1)))
+    return ceiling * (0.5 + patience.jitter() / 2)
+
+
+async def _timed(events: AsyncGenerator[Event], first: float, idle: float) -> AsyncGenerator[Event]:
+    """The same events; TimedOut when the first, or the next, takes too long."""
+    limit = first
+    async with aclosing(events):
+        while True:
+            try:
+                async with asyncio.timeout(limit):
+                    event = await anext(events)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                raise TimedOut(
+                    f"Nothing came from the model for {limit:.0f} seconds.", "Try again, or take another model."
+                ) from error
+            yield event
+            limit = idle

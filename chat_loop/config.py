@@ -1,0 +1,191 @@
+"""Settings: a frozen value, read once from YAML and passed down. `config.example.yaml` shows every key with its default.
+
+Nothing here needs a library while no config file exists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from chat_loop.errors import ConfigError
+
+MAX_BYTES = 256 * 1024
+SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    name: str = "Assistant"
+    system_prompt: str = SYSTEM_PROMPT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsConfig:
+    directory: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryConfig:
+    on_exit: bool = True
+    timeout: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorationConfig:
+    acknowledge: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnthropicConfig:
+    base_url: str = ""
+    max_tokens: int = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIConfig:
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompatibleConfig:
+    base_url: str = ""
+    api_key_env: str = "COMPATIBLE_API_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalConfig:
+    context: int = 8192
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvidersConfig:
+    anthropic: AnthropicConfig = AnthropicConfig()
+    openai: OpenAIConfig = OpenAIConfig()
+    compatible: CompatibleConfig = CompatibleConfig()
+    local: LocalConfig = LocalConfig()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    window: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings. An empty string or a zero means "choose for me"."""
+
+    model: str = ""
+    agent: AgentConfig = AgentConfig()
+    sessions: SessionsConfig = SessionsConfig()
+    summary: SummaryConfig = SummaryConfig()
+    restoration: RestorationConfig = RestorationConfig()
+    providers: ProvidersConfig = ProvidersConfig()
+    models: Mapping[str, ModelConfig] = field(default_factory=dict)
+
+    @property
+    def windows(self) -> dict[str, int]:
+        """The windows that the user set, by model name, in tokens."""
+        return {name: model.window for name, model in self.models.items() if model.window > 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where things are. `home` is CHAT_LOOP_HOME, which moves config and data together."""
+
+    config: Path
+    data: Path
+
+    @property
+    def models(self) -> Path:
+        return self.data / "models"
+
+    @property
+    def history(self) -> Path:
+        return self.data / "history"
+
+    def sessions(self, config: Config, override: str = "") -> Path:
+        """The sessions folder: the command line's, else the config's, else in the data directory."""
+        chosen = override or config.sessions.directory
+        return Path(chosen).expanduser().absolute() if chosen else self.data / "sessions"
+
+
+def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
+    """The platform's directories for config and data, or CHAT_LOOP_HOME for both."""
+    home = environment.get("CHAT_LOOP_HOME", "")
+    if home:
+        base = Path(home).expanduser().absolute()
+        return Paths(base / "config.yaml", base)
+    import platformdirs  # not needed with CHAT_LOOP_HOME
+
+    return Paths(
+        Path(platformdirs.user_config_dir("chat-loop", appauthor=False)) / "config.yaml",
+        Path(platformdirs.user_data_dir("chat-loop", appauthor=False)),
+    )
+
+
+def load(path: Path, *, required: bool) -> Config:
+    """Read a config file; a missing one is the defaults unless `required`. Raises ConfigError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        if not required:
+            return Config()
+        raise ConfigError(f"There is no config file {path}.", "config.example.yaml shows every key.") from None
+    except OSError as error:
+        raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"The config file {path} is larger than {MAX_BYTES // 1024} KB.")
+    return parse(data, str(path))
+
+
+def parse(data: bytes, name: str) -> Config:
+    """Read a config from YAML bytes; `name` is the file's name for messages. Raises ConfigError."""
+    import msgspec  # only a config file needs these two
+    import yaml
+
+    try:
+        value = yaml.safe_load(data.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is not UTF-8.") from error
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigError(f"{name} is not valid YAML.") from error
+    if value is None:
+        return Config()
+    _check_keys(value, Config, name, "")
+    try:
+        return msgspec.convert(value, Config)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$.")
+        key = where.rstrip("`") or "the top level"
+        raise ConfigError(
+            f"{name}: {key}: {what[:1].lower()}{what[1:]}.", "config.example.yaml shows every key."
+        ) from None
+
+
+def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
+    """Refuse a key that is not in `kind`: a misspelt setting must not be silently the default."""
+    if not isinstance(value, dict) or not is_dataclass(kind):
+        return
+    hints = get_type_hints(kind)
+    known = {entry.name for entry in fields(kind)}
+    for key, inner in value.items():
+        if key not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(key), known, 1)
+            hint = f"Did you mean {where}{near[0]}?" if near else f"Known keys: {', '.join(sorted(known))}."
+            raise ConfigError(f"{name}: unknown key {where}{key}.", hint)
+        if key == "models" and isinstance(inner, dict):
+            for model, setting in inner.items():
+                _check_keys(setting, ModelConfig, name, f"models.{model}.")
+        else:
+            _check_keys(inner, hints[key], name, f"{where}{key}.")

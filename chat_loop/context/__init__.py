@@ -1,0 +1,1 @@
+"""What the model sees, decided by pure functions; two thin acts (summarise, restore) use them."""

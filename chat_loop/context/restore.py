@@ -1,0 +1,48 @@
+"""The restoration prompt (pure): how a child session is told what its parent's summary block holds."""
+
+from __future__ import annotations
+
+from chat_loop.sessions import marker
+from chat_loop.sessions.records import Header, Restoration
+from chat_loop.wording import compact_number
+
+TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
+1. Main topics discussed
+2. Key decisions made
+3. Confirmation you're ready to continue
+
+Keep your response concise."""
+
+GUIDE = (
+    "The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the answer "
+    "to a later question, say that it does not."
+)
+
+
+def restoration_text(header: Header, restoration: Restoration) -> str:
+    """The restored block as it is sent; the same bytes for the whole life of the session."""
+    counts = f"{restoration.queries} queries, {compact_number(restoration.tokens)} tokens"
+    lines = [
+        "CONTEXT RESTORATION: You are continuing a previous conversation from "
+        f"{restoration.parent_created:%Y-%m-%d %H:%M}.",
+        "",
+        f"Previous session summary (Session ID: {header.parent}, {counts}):",
+        "",
+    ]
+    if restoration.grandparent:
+        lines.append(f"This session was resumed from: {restoration.grandparent}")
+    lines += [
+        f"Previous session file: {header.parent_path}",
+        "",
+        marker.SUMMARY_START,
+        restoration.block,
+        marker.SUMMARY_END,
+        "",
+        GUIDE,
+    ]
+    return "\n".join(lines)
+
+
+def acknowledgment_request(header: Header, restoration: Restoration) -> str:
+    """The first message when the agent is asked to confirm what it was given."""
+    return f"{restoration_text(header, restoration)}\n\n{TASK}"

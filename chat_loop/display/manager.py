@@ -1,0 +1,259 @@
+"""DisplayManager: shows events as they happen, restoration acknowledgments and accounting among them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+from chat_loop.display.text import StreamSanitizer, one_line, printable
+from chat_loop.errors import ChatLoopError
+from chat_loop.events import (
+    Event,
+    Finished,
+    ReplyEnded,
+    Restoring,
+    Retrying,
+    SessionBegun,
+    SessionFound,
+    SessionSealed,
+    SummaryEnded,
+    SummaryProgress,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    Warned,
+)
+from chat_loop.values import Usage
+from chat_loop.wording import STOPS, compact_number, tokens_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ERASE = "\r\x1b[K"
+
+
+class DisplayManager:
+    """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
+
+    `resume_command` is what the exit lines name, without the session's id.
+    """
+
+    def __init__(self, out: TextIO | None = None, *, agent: str = "", resume_command: str = "chat-loop") -> None:
+        self.out = out or sys.stdout
+        self.agent = agent
+        self.is_terminal = self.out.isatty()
+        self._resume_command = resume_command
+        self._symbols = "utf" in (self.out.encoding or "utf-8").lower()
+        self._sanitizer = StreamSanitizer()
+        self._in_reply = False
+        self._in_thinking = False
+        self._line_open = False
+        self._status = ""
+        self._status_drawn = False
+        self._made: Console | None = None
+
+    @property
+    def console(self) -> Console:
+        """rich's console, loaded when the first styled line is printed."""
+        if self._made is None:
+            from rich.console import Console
+
+            self._made = Console(file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        return self._made
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case TextDelta():
+                self._text(event.text)
+            case ThinkingDelta():
+                self._thinking(event.text)
+            case Retrying():
+                self._retrying(event)
+            case ReplyEnded():
+                self._reply_ended(event)
+            case SessionFound():
+                self._found(event)
+            case Restoring():
+                text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
+                self.line(self._symbol("🔄", text))
+                self.begin_waiting()
+            case SummaryStarted():
+                parts = f" ({event.parts} parts)" if event.parts > 1 else ""
+                self._set_status(self._symbol("📝", f"Generating session summary{parts}..."))
+            case SummaryProgress():
+                part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
+                self._progress = f" {part}{event.characters} characters"
+            case SummaryEnded():
+                self._summary_ended(event)
+            case SessionSealed():
+                self._sealed(event)
+            case Warned():
+                self.warn(event.message, event.hint)
+            case Finished() | SessionBegun():
+                pass
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Print one line of the program's own; texts from outside inside it are made printable."""
+        self._close_line()
+        self.console.print(printable(text), style=style or None)
+
+    def lines(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Print aligned label-value lines."""
+        rows = list(pairs)
+        width = max((len(label) for label, _ in rows), default=0) + 1
+        for label, value in rows:
+            self.line(f"{label + ':':<{width}} {one_line(value, 2000)}")
+
+    def warn(self, message: str, hint: str = "") -> None:
+        """Print a warning: what happened, and what to do."""
+        self.line(self._symbol("⚠️ ", " ".join(filter(None, (one_line(message, 1000), hint)))), "yellow")
+
+    def error(self, error: ChatLoopError) -> None:
+        """Print a failure with its hint."""
+        self.line(self._symbol("✗", one_line(error.message, 1000)), "red")
+        if error.hint:
+            self.line(f"  {error.hint}")
+
+    def begin_waiting(self) -> None:
+        """A reply was asked for and has not begun."""
+        self._in_reply = self._in_thinking = False
+        self._set_status("", drawn=False)
+
+    def tick(self, seconds: float) -> None:
+        """Called about once a second while something is waited for; terminals show it."""
+        if self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
+            status = self._status or f"{self.agent} …"
+            self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
+            self._status_drawn = True
+
+    def stop_waiting(self) -> None:
+        """What was waited for was stopped before it showed anything."""
+        self._erase_status()
+        self._status = self._progress = ""
+        self._close_line()
+
+    def erase_prompt(self) -> None:
+        """Take back a prompt that was drawn and will be drawn again."""
+        self._write(_ERASE)
+
+    def flush(self) -> None:
+        self.out.flush()
+
+    _progress = ""
+
+    def _write(self, text: str) -> None:
+        self.out.write(text)
+        self.out.flush()
+
+    def _styled(self, text: str, style: str, end: str = "") -> None:
+        self.console.print(text, style=style or None, end=end)
+        self.out.flush()
+
+    def _symbol(self, symbol: str, text: str) -> str:
+        return f"{symbol} {text}" if self._symbols else text
+
+    def _close_line(self) -> None:
+        self._erase_status()
+        if self._line_open:
+            self._write("\n")
+            self._line_open = False
+
+    def _set_status(self, text: str, *, drawn: bool = True) -> None:
+        self._close_line()
+        self._status, self._progress = text, ""
+        if drawn:
+            self._write(text)
+            self._status_drawn = self.is_terminal
+            self._line_open = not self.is_terminal
+
+    def _erase_status(self) -> None:
+        if self._status_drawn:
+            self._write(_ERASE)
+            self._status_drawn = False
+
+    def _text(self, text: str) -> None:
+        if not self._in_reply:
+            self._close_line()
+            self._styled(f"{one_line(self.agent, 60)}:", "bold cyan", end=" ")
+            self._in_reply, self._line_open, self._in_thinking = True, True, False
+            self._sanitizer = StreamSanitizer()
+            text = text.lstrip("\n")
+        shown = self._sanitizer.feed(text)
+        if shown:
+            self._line_open = True
+            self._write(shown)
+
+    def _thinking(self, text: str) -> None:
+        if not self.is_terminal:
+            return
+        if not self._in_thinking:
+            self._close_line()
+            self._in_thinking = self._line_open = True
+        self._styled(printable(text), "dim")
+
+    def _retrying(self, event: Retrying) -> None:
+        wait = f"again in {event.seconds:.0f} s" if event.seconds else "again"
+        self.line(
+            f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops.", "yellow"
+        )
+
+    def _reply_ended(self, event: ReplyEnded) -> None:
+        self._write(self._sanitizer.finish() if self._in_reply else "")
+        self._close_line()
+        self._in_reply = self._in_thinking = False
+        parts = [f"Time: {event.seconds:.1f}s"]
+        parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
+        parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
+        self.line(" | ".join(parts), "dim")
+        self.line()
+
+    def _found(self, event: SessionFound) -> None:
+        counts = f"{event.queries} queries, {compact_number(event.tokens)} tokens"
+        when = f"{event.created:%b %d, %H:%M}"
+        self.line(self._symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"))
+        for sentence in event.damage[:3]:
+            self.line(f"  {one_line(sentence)}", "yellow")
+        if len(event.damage) > 3:
+            self.line(f"  and {len(event.damage) - 3} more faults; the file is kept as it is.", "yellow")
+
+    def _summary_ended(self, event: SummaryEnded) -> None:
+        status, self._status = self._status, ""
+        self._progress = ""
+        if event.source == "model":
+            if self.is_terminal:
+                self._erase_status()
+                self.line(f"{status} {'✓' if self._symbols else 'ok'}")
+            else:
+                self._write(f" {'✓' if self._symbols else 'ok'}\n")
+                self._line_open = False
+            return
+        self._close_line()
+        if event.source == "extracted":
+            self.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
+        else:
+            self.warn(event.problem)
+
+    def _sealed(self, event: SessionSealed) -> None:
+        total = event.session_tokens.total + event.restoration_tokens.total
+        if event.reason != "exit":
+            counts = f"{event.queries} queries, {compact_number(total)} tokens"
+            self.line(self._symbol("💾", f"Saved session: {event.id} ({counts})") if event.saved else "NOT saved.")
+            return
+        self.line("Goodbye!")
+        if not event.saved:
+            self.line(self._symbol("✗", f"The conversation is NOT saved: {event.path}"), "bold red")
+            return
+        self.line(self._symbol("✓", "Conversation saved successfully!"))
+        self.line(f"  Session ID: {event.id}")
+        self.line(f"  Queries: {event.queries}")
+        self.line(f"  Tokens: {self._total(event.session_tokens)}")
+        if event.restoration_tokens.total:
+            self.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
+            self.line(f"  Combined Total: {total:,}")
+        self.line(f"  Resume with: {self._resume_command} --resume {event.id}")
+
+    @staticmethod
+    def _total(usage: Usage) -> str:
+        return tokens_text(usage) if usage.total else "0"

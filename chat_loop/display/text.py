@@ -1,0 +1,49 @@
+"""The one sanitiser: every text that is not the program's own passes it before it reaches the terminal.
+
+Newline, tab and printable characters pass; everything a terminal would obey or hide is shown instead. It works character
+by character, so it is the same for a stream as for the whole, and no unterminated sequence can defeat it.
+"""
+
+from __future__ import annotations
+
+_PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
+_CODES = (
+    *range(0x80, 0xA0),
+    0x061C,
+    0x200E,
+    0x200F,
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
+    *range(0xFFF9, 0xFFFC),
+    *range(0xD800, 0xE000),
+    *range(0xE0000, 0xE0080),
+)
+_TABLE = {**_PICTURES, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _CODES}}
+
+
+def printable(text: str) -> str:
+    """Return `text` with CRLF as a newline and every other control character made visible."""
+    return text.replace("\r\n", "\n").translate(_TABLE)
+
+
+def one_line(text: str, length: int = 200) -> str:
+    """`printable`, on one line of at most `length` characters."""
+    flat = " ".join(printable(text[: length * 4]).split())
+    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
+
+
+class StreamSanitizer:
+    """`printable` for text that arrives in pieces: a carriage return waits for what follows it."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        return printable(text.removesuffix("\r") if self._held else text)
+
+    def finish(self) -> str:
+        held, self._held = self._held, ""
+        return printable(held)

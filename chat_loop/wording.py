@@ -1,0 +1,29 @@
+"""How numbers and outcomes are worded, the same in the transcript and on the screen."""
+
+from __future__ import annotations
+
+from chat_loop.values import StopReason, Usage
+
+STOPS: dict[StopReason, str] = {
+    "length": "cut off at the token limit",
+    "refusal": "refused",
+    "interrupted": "interrupted",
+    "error": "broken off by an error",
+}
+
+
+def compact_number(number: int) -> str:
+    """156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`, as in "5 queries, 2.3K tokens"."""
+    for unit, name in ((1_000_000, "M"), (1_000, "K")):
+        if number >= unit:
+            whole, tenth = divmod(number * 10 // unit, 10)
+            return f"{whole}.{tenth}{name}" if whole < 100 and tenth else f"{whole}{name}"
+    return str(number)
+
+
+def tokens_text(usage: Usage) -> str:
+    """`345 (in: 123, out: 222)`; cached and reasoning tokens are named where there are any, `~` marks estimates."""
+    parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
+    parts += [f"cached: {usage.cached:,}"] if usage.cached else []
+    parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
+    return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
