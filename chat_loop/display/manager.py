@@ -134,12 +134,10 @@ class DisplayManager:
         self._status = self._progress = ""
         self._close_line()
 
-    def erase_prompt(self) -> None:
-        """Take back a prompt that was drawn and will be drawn again."""
-        self._write(_ERASE)
-
-    def flush(self) -> None:
-        self.out.flush()
+    def clear_screen(self) -> None:
+        """Empty the screen, on a terminal."""
+        if self.is_terminal:
+            self._write("\x1b[H\x1b[2J\x1b[3J")
 
     _progress = ""
 

@@ -16,13 +16,21 @@ class Provider(Protocol):
     retry loop is the agent's.
     """
 
-    name: str
-    """The provider's part of a model reference, such as `anthropic`."""
-    model: str
-    """The model's part of a model reference, as the wire wants it."""
-    window: Window
-    first_event_seconds: float
-    """How long the first content may take before the call counts as timed out."""
+    @property
+    def name(self) -> str:
+        """The provider's part of a model reference, such as `anthropic`."""
+
+    @property
+    def model(self) -> str:
+        """The model's part of a model reference, as the wire wants it."""
+
+    @property
+    def window(self) -> Window:
+        """How many tokens the model takes."""
+
+    @property
+    def first_event_seconds(self) -> float:
+        """How long the first content may take before the call counts as timed out."""
 
     def warm(self) -> None:
         """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.

@@ -1,0 +1,26 @@
+"""What a command may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from chat_loop.conversation import Conversation
+from chat_loop.display.manager import DisplayManager
+from chat_loop.sessions.manager import SessionManager
+
+
+@dataclass(slots=True, kw_only=True)
+class Chat:
+    """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
+
+    `confirm(question)` asks yes or no. `listed` are the ids of the last listing shown, in its order.
+    """
+
+    conversation: Conversation
+    sessions: SessionManager
+    display: DisplayManager
+    confirm: Callable[[str], Awaitable[bool]]
+    clear_screen: Callable[[], None]
+    facts: tuple[tuple[str, str], ...] = ()
+    listed: list[str] = field(default_factory=list)

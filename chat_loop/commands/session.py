@@ -1,0 +1,69 @@
+"""Commands about sessions: leave, list, resume, begin anew."""
+
+from __future__ import annotations
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import Quit, registry
+from chat_loop.display.views import show_sessions
+from chat_loop.errors import SessionError, SessionNotFound, UsageError
+from chat_loop.sessions.records import Session
+
+PAGE = 20
+
+
+@registry.command("exit", bare="exit|quit", aliases=("quit",))
+async def leave(chat: Chat, argument: str) -> None:
+    """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary)."""
+    raise Quit
+
+
+@registry.command("sessions", argument="[all]", bare="sessions")
+async def sessions(chat: Chat, argument: str) -> None:
+    """List the saved sessions, newest first; the numbers are those that resume takes."""
+    if argument not in ("", "all"):
+        raise UsageError(f"/sessions takes nothing or “all”, not “{argument[:40]}”.")
+    shown = chat.sessions.rows(None if argument else PAGE, chat.conversation.live.header.id)
+    chat.listed = [row.id for row in shown]
+    others = chat.sessions.count() - len(shown) - (not chat.conversation.live.empty)
+    show_sessions(chat.display, shown, max(0, others), chat.sessions.now())
+
+
+@registry.command("resume", argument="N|ID", bare=r"resume\s+(\S+)")
+async def resume(chat: Chat, argument: str) -> None:
+    """Go on with a saved session: by its number in the list, or its id (the beginning is enough)."""
+    if not argument or len(argument.split()) != 1:
+        raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
+    if not chat.listed:
+        chat.listed = [row.id for row in chat.sessions.rows(PAGE, chat.conversation.live.header.id)]
+    path = chat.sessions.find(argument, chat.listed)
+    if path == chat.conversation.live.path and not chat.conversation.live.empty:
+        raise SessionError("That is the session you are in.")
+    chat.display.line("📋 Loading session...")
+    try:
+        loaded = chat.sessions.load(path)
+    except SessionNotFound:
+        raise
+    except SessionError as error:
+        raise SessionError(f"Session can't be resumed: {error.message}", "Starting fresh.") from error
+    if await _different_agent(chat, loaded.session):
+        return
+    await chat.conversation.resume(loaded)
+    chat.listed = []
+
+
+@registry.command("clear")
+async def clear(chat: Chat, argument: str) -> None:
+    """Save the session and begin a fresh one with an empty context and an empty screen."""
+    chat.clear_screen()
+    chat.conversation.leave("clear")
+    chat.display.line("A fresh session; nothing is carried over.", "dim")
+
+
+async def _different_agent(chat: Chat, session: Session) -> bool:
+    """Ask when the session was made with another agent; True when the user says no."""
+    agent, header = chat.conversation.agent, session.header
+    if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
+        return False
+    created = header.agent_path or header.agent
+    chat.display.warn(f"Session created with {created}, using {agent.path or agent.name}.")
+    return not await chat.confirm("Different agent detected. Continue? (y/n) ")

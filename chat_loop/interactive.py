@@ -1,0 +1,152 @@
+"""The interactive run: reader, display, conversation and loop put together, and what is loaded behind the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from chat_loop.agent.agent import Agent
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.config import Config
+from chat_loop.conversation import Conversation, Options
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError
+from chat_loop.loop import ChatLoop
+from chat_loop.prompt import LineReader, PromptReader, Reader
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.start import InstantPrompt, banner
+from chat_loop.tokens import TokenCounter
+from chat_loop.wording import compact_number
+
+LOCAL_SUMMARY_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What the command line and the config decided. `resume` is a number or an id to begin with, or empty."""
+
+    config: Config
+    agent: Agent
+    sessions: SessionManager
+    history: Path
+    facts: tuple[tuple[str, str], ...]
+    resume_command: str
+    resume: str
+
+
+def conversation_options(config: Config, agent: Agent) -> Options:
+    """The conversation's part of the config; an embedded model gets the time it needs."""
+    slow = LOCAL_SUMMARY_SECONDS if agent.provider.name == "local" else 0.0
+    return Options(
+        acknowledge=config.restoration.acknowledge,
+        summary_on_exit=config.summary.on_exit,
+        summary_timeout=max(config.summary.timeout, slow),
+    )
+
+
+class Interactive:
+    """One interactive run of the program."""
+
+    def __init__(self, setting: Setting, instant: InstantPrompt | None) -> None:
+        self._setting = setting
+        self._instant = instant
+        agent = setting.agent
+        self._counter = TokenCounter()
+        self._display = DisplayManager(agent=agent.name, resume_command=setting.resume_command)
+        self._conversation = Conversation(
+            agent,
+            setting.sessions,
+            count=lambda text: self._counter.count(text, agent.provider.model),
+            show=self._display.show,
+            options=conversation_options(setting.config, agent),
+        )
+
+    async def run(self) -> int:
+        """Chat until the user leaves; return the exit code. SIGTERM and SIGHUP leave at once: everything is on disk."""
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        received: list[int] = []
+
+        def leave(number: int) -> None:
+            received.append(number)
+            if task is not None:
+                task.cancel()
+
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None:
+                with contextlib.suppress(NotImplementedError):
+                    loop.add_signal_handler(number, leave, number)
+        reader = self._reader()
+        self._load_behind()
+        chat = Chat(
+            conversation=self._conversation,
+            sessions=self._setting.sessions,
+            display=self._display,
+            confirm=reader.confirm,
+            clear_screen=self._display.clear_screen,
+            facts=self._setting.facts,
+        )
+        first = f"/resume {self._setting.resume}" if self._setting.resume else ""
+        if first and self._instant is not None:
+            self._instant.erase()
+            self._instant.restore()
+        try:
+            return await ChatLoop(chat, reader).run(first)
+        except asyncio.CancelledError:
+            if not received:
+                raise
+            return 128 + received[0]
+        finally:
+            await self._setting.agent.provider.close()
+
+    def _reader(self) -> Reader:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            self._display.line(f"{banner()} · {self._setting.agent.model}")
+            return LineReader()
+        if self._instant is None:
+            self._display.line(banner())
+        return PromptReader(
+            history=self._setting.history, commands=registry.names(), status=self._status, instant=self._instant
+        )
+
+    def _status(self) -> str:
+        budget = self._conversation.budget
+        mark = "~" if budget.estimated else ""
+        window = f"{compact_number(budget.window.tokens)}{'?' if budget.window.guessed else ''}"
+        parts = [one_line(self._setting.agent.model, 60), f"context {mark}{budget.share:.0%} of {window}"]
+        totals = self._conversation.session.totals
+        if totals.combined:
+            parts.append(f"{compact_number(totals.combined)} tokens")
+        if not self._conversation.live.empty:
+            parts.append(self._conversation.live.header.id if self._conversation.live.saved else "NOT SAVED")
+        return " · ".join(parts)
+
+    def _load_behind(self) -> None:
+        """Load, while the user types, what the first request and the first reply need; failures come back with them."""
+        provider, model = self._setting.agent.provider, self._setting.agent.provider.model
+
+        def load() -> None:
+            steps: tuple[Callable[[], object], ...] = (
+                _load_saving,
+                provider.warm,
+                lambda: self._display.console,
+                lambda: self._counter.load(model),
+            )
+            for step in steps:
+                with contextlib.suppress(ChatLoopError):
+                    step()
+
+        threading.Thread(target=load, daemon=True, name="load-behind").start()
+
+
+def _load_saving() -> None:
+    from chat_loop.sessions import lock  # noqa: F401 - loading it is the point

@@ -1,0 +1,112 @@
+"""ChatLoop: read -> command or turn -> show -> save, until the user leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from chat_loop.commands import context, session, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import Call, Quit, Unknown, registry
+from chat_loop.errors import ChatLoopError
+from chat_loop.prompt import Reader
+
+TICK_SECONDS = 1.0
+
+
+class ChatLoop:
+    """One interactive run. `run` returns the exit code."""
+
+    def __init__(self, chat: Chat, reader: Reader) -> None:
+        self._chat = chat
+        self._reader = reader
+        self._warned = False
+
+    async def run(self, first: str = "") -> int:
+        """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a resume."""
+        line = first
+        try:
+            while True:
+                if line:
+                    await self.take(line)
+                line = await self._read()
+        except (Quit, EOFError):
+            await self._cancellable(self._chat.conversation.end())
+            if self._chat.conversation.live.empty:
+                self._chat.display.line("Goodbye!")
+        finally:
+            self._chat.conversation.close()
+        return 0 if self._chat.conversation.live.empty or self._chat.conversation.live.saved else 1
+
+    async def take(self, line: str) -> None:
+        """Do what one line asks for; failures are shown. Raises Quit."""
+        display = self._chat.display
+        try:
+            match registry.parse(line):
+                case Call(command, argument):
+                    await self._cancellable(command.run(self._chat, argument))
+                case Unknown(name, nearest):
+                    meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
+                    display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
+                case None:
+                    await self._turn(line)
+        except ChatLoopError as error:
+            display.stop_waiting()
+            display.error(error)
+
+    async def _turn(self, text: str) -> None:
+        if not text.strip():
+            return
+        self._chat.display.begin_waiting()
+        await self._cancellable(self._chat.conversation.ask(text))
+        budget = self._chat.conversation.budget
+        if budget.warn and not self._warned:
+            self._chat.display.warn(
+                f"The context is {budget.share:.0%} full ({budget.used:,} of {budget.window.tokens:,} tokens).",
+                "compact makes room.",
+            )
+        self._warned = budget.warn
+
+    async def _read(self) -> str:
+        while True:
+            try:
+                return await self._reader.read()
+            except KeyboardInterrupt:
+                self._chat.display.line("exit or Ctrl-D leaves.", "dim")
+
+    async def _cancellable(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run `work`; Ctrl-C cancels it, and the prompt comes back."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(work)
+        cancelled = False
+
+        def cancel() -> None:
+            nonlocal cancelled
+            cancelled = True
+            task.cancel()
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, cancel)
+        except NotImplementedError:  # Windows: Ctrl-C arrives as KeyboardInterrupt
+            pass
+        started = time.monotonic()
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=TICK_SECONDS)
+                if not task.done():
+                    self._chat.display.tick(time.monotonic() - started)
+            task.result()
+        except asyncio.CancelledError:
+            if not cancelled:
+                task.cancel()
+                raise
+            self._chat.display.stop_waiting()
+            self._chat.display.line("Stopped.", "dim")
+        finally:
+            try:
+                loop.remove_signal_handler(signal.SIGINT)
+            except NotImplementedError:
+                pass

@@ -1,0 +1,183 @@
+"""Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from chat_loop.errors import AuthenticationFailed
+from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers.refusals import Service, short
+from chat_loop.providers.wire import (
+    NOWHERE,
+    Reply,
+    Response,
+    WireProvider,
+    at,
+    count_at,
+    host_of,
+    http_client,
+    parse,
+    rehearse,
+    sendable,
+    text_at,
+)
+from chat_loop.values import Request, StopReason, Usage, Window
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import MessageParam
+    from httpx2 import AsyncClient
+
+KEY_HINT = "Set ANTHROPIC_API_KEY to a valid key."
+
+STOPS: dict[str, StopReason] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+"""`stop_reason` -> why the reply ended, where it is not `end`."""
+
+TAKES_TEMPERATURE = (
+    "claude-3",
+    "claude-haiku-4",
+    "claude-sonnet-4-0",
+    "claude-sonnet-4-2025",
+    "claude-sonnet-4-5",
+    "claude-sonnet-4-6",
+    "claude-opus-4-0",
+    "claude-opus-4-2025",
+    "claude-opus-4-1",
+    "claude-opus-4-5",
+)
+"""The models that accept `temperature`; later ones answer it with 400, and the SDK has dropped the argument."""
+
+
+class AnthropicProvider(WireProvider["AsyncAnthropic"]):
+    """Claude models. Key and address come from the arguments, else from the environment as the SDK reads it:
+    ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.
+    """
+
+    name = "anthropic"
+    first_event_seconds = 120.0
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        window: Window,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        max_tokens: int = 8192,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.window = window
+        self._base_url = base_url
+        self._api_key = api_key
+        self._max_tokens = max_tokens
+        """The ceiling of a reply when the request names none; this wire demands one."""
+
+    def _build(self) -> tuple[AsyncAnthropic, Service]:
+        import anthropic
+
+        http = http_client(anthropic.DefaultAsyncHttpxClient)
+        try:
+            client = anthropic.AsyncAnthropic(
+                api_key=self._api_key, base_url=self._base_url, max_retries=0, http_client=http, open_telemetry=False
+            )
+        except anthropic.AnthropicError as error:
+            raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
+        if not (client.api_key or client.auth_token or client.credentials):
+            raise AuthenticationFailed("There is no key for Anthropic.", KEY_HINT)
+        service = Service(
+            host=host_of(client.base_url),
+            key_hint=KEY_HINT,
+            model_hint="Check the model's name; --model anthropic:NAME.",
+        )
+
+        async def call(http: AsyncClient) -> None:
+            nobody = anthropic.AsyncAnthropic(
+                api_key="-", base_url=NOWHERE, max_retries=0, http_client=http, open_telemetry=False
+            )
+            with suppress(anthropic.APIConnectionError):
+                await nobody.messages.create(
+                    model="-", max_tokens=1, messages=[{"role": "user", "content": "-"}], stream=True
+                )
+
+        rehearse(call)
+        _ = client.messages.with_streaming_response.create
+        return client, service
+
+    @asynccontextmanager
+    async def _open(self, client: AsyncAnthropic, service: Service, request: Request) -> AsyncIterator[Response]:
+        import anthropic
+
+        messages: list[MessageParam] = [
+            {"role": "user", "content": sendable(message.text)}
+            if message.role == "user"
+            else {"role": "assistant", "content": sendable(message.text)}
+            for message in request.messages
+        ]
+        temperature = request.temperature if self.model.startswith(TAKES_TEMPERATURE) else None
+        try:
+            async with client.messages.with_streaming_response.create(
+                model=self.model,
+                max_tokens=request.max_tokens or self._max_tokens,
+                system=sendable(request.system) or anthropic.omit,
+                messages=messages,
+                stream=True,
+                extra_body=None if temperature is None else {"temperature": temperature},
+            ) as response:
+                yield response
+        except anthropic.APIStatusError as error:
+            raise service.refused(error.status_code, error.body, error.response.headers) from error
+        except anthropic.CredentialsError as error:
+            raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
+        except anthropic.AnthropicError as error:
+            raise service.failed(error.__cause__ or error, started=False) from error
+
+    def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
+        event = parse(data)
+        match event.get("type"):
+            case "message_start":
+                reply.usage = usage_of(at(event, "message", "usage"), None)
+            case "content_block_start":
+                yield from deltas(event.get("content_block"))
+            case "content_block_delta":
+                yield from deltas(event.get("delta"))
+            case "message_delta":
+                if reason := text_at(event, "delta", "stop_reason"):
+                    reply.stop = STOPS.get(reason, "end")
+                reply.usage = usage_of(event.get("usage"), reply.usage)
+            case "message_stop":
+                reply.done = True
+            case "error":
+                raise service.refused(None, event)
+
+
+def deltas(part: object) -> Iterator[Event]:
+    """What a content block starts with or is continued by; tool input and signatures are not shown."""
+    if text := text_at(part, "text"):
+        yield TextDelta(text)
+    if thinking := text_at(part, "thinking"):
+        yield ThinkingDelta(thinking)
+
+
+def usage_of(counts: object, before: Usage | None) -> Usage | None:
+    """A `usage` object in the sense of `Usage`. Counts are cumulative; what it leaves out stays as `before`.
+
+    `input_tokens` of this wire leaves out what was read from the cache and what was written to it.
+    """
+    if not isinstance(counts, dict):
+        return before
+    before = before or Usage()
+    cached = count_at(counts, "cache_read_input_tokens")
+    prompt = count_at(counts, "input_tokens") + count_at(counts, "cache_creation_input_tokens") + cached
+    return Usage(
+        input=prompt or before.input,
+        cached=cached if prompt else before.cached,
+        output=count_at(counts, "output_tokens") or before.output,
+        reasoning=count_at(counts, "output_tokens_details", "thinking_tokens") or before.reasoning,
+    )

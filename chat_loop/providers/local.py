@@ -1,0 +1,183 @@
+"""The provider of embedded models: a GGUF file that runs in this process, through xllamacpp."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from chat_loop.errors import ContextTooLong, Overloaded, ProviderError, RequestRejected, StreamBroken
+from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
+from chat_loop.providers.local_engine import Engine
+from chat_loop.values import Request, StopReason, Usage, Window
+
+REPLY_TOKENS = 2048
+"""The ceiling of a reply when the request sets none: a small model that repeats itself would fill the window."""
+TEMPERATURE = 0.3
+_REPEAT_PENALTY = 1.05
+
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROL_TOKENS = re.compile(r"<(?=\|[A-Za-z0-9_]+\|>)")
+_STOPS: dict[str, StopReason] = {"length": "length"}
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta = msgspec.field(default_factory=_Delta)
+    finish_reason: str | None = None
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int = 0
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: _PromptDetails = msgspec.field(default_factory=_PromptDetails)
+
+
+class _Error(msgspec.Struct):
+    message: str = "unknown error"
+    type: str = ""
+    n_prompt_tokens: int = 0
+    n_ctx: int = 0
+
+
+class _Chunk(msgspec.Struct):
+    """What is read of a chunk in the form of OpenAI's chat completion stream."""
+
+    choices: list[_Choice] = []
+    usage: _Usage | None = None
+    error: _Error | None = None
+
+
+class LocalProvider:
+    """An embedded model. One request runs at a time; a second one waits for the first to end.
+
+    The model is loaded by `warm` or the first request. Loading holds the interpreter for about 0.4 s with a model of
+    1.1 GB; generating does not.
+    """
+
+    name = "local"
+    first_event_seconds = 600.0
+
+    def __init__(self, path: Path, *, name_of_model: str, window: Window, threads: int | None = None) -> None:
+        """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.
+        `threads` overrides the number that fits this machine."""
+        self.model = name_of_model
+        self._engine = Engine(path, context=window.tokens, threads=threads)
+        self._asked = window
+
+    @property
+    def window(self) -> Window:
+        """What is or will be loaded."""
+        return Window(min(self._asked.tokens, self._engine.context), self._asked.guessed)
+
+    def warm(self) -> None:
+        """Load the model. Raises ProviderError: runtime not installed, processor too old, file missing or broken."""
+        self._engine.load()
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[object] = asyncio.Queue()
+        cancelled = threading.Event()
+
+        def forward(item: object) -> bool:
+            """Hand over to the event loop; False when nobody listens any more."""
+            if cancelled.is_set():
+                return False
+            try:
+                loop.call_soon_threadsafe(queue.put_nowait, item)
+            except RuntimeError:  # the loop is closed
+                return False
+            return True
+
+        thread = threading.Thread(
+            target=self._engine.run, args=(_body(request), forward, cancelled), name="embedded-model", daemon=True
+        )
+        thread.start()
+        try:
+            finish: str | None = None
+            usage: Usage | None = None
+            while (item := await queue.get()) is not None:
+                if isinstance(item, ProviderError):
+                    raise item
+                chunk = _decode(item)
+                usage = _usage(chunk.usage) or usage
+                for choice in chunk.choices:
+                    finish = choice.finish_reason or finish
+                    if choice.delta.reasoning_content:
+                        yield ThinkingDelta(choice.delta.reasoning_content)
+                    if choice.delta.content:
+                        yield TextDelta(choice.delta.content)
+            if finish is None:
+                raise StreamBroken("The embedded model stopped before its reply was complete.")
+            yield Finished(stop=_STOPS.get(finish, "end"), usage=usage)
+        finally:
+            cancelled.set()
+
+    async def close(self) -> None:
+        """Stop a running reply and free the model's memory. A later request loads it again."""
+        await asyncio.to_thread(self._engine.free)
+
+
+def _body(request: Request) -> dict[str, object]:
+    messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
+    messages += [{"role": message.role, "content": _clean(message.text)} for message in request.messages]
+    body: dict[str, object] = {
+        "messages": messages,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "return_progress": True,  # a chunk for each batch of the prompt: there a cancelled request can end
+        "cache_prompt": True,
+        "max_tokens": REPLY_TOKENS if request.max_tokens is None else request.max_tokens,
+        "temperature": TEMPERATURE if request.temperature is None else request.temperature,
+        "repeat_penalty": _REPEAT_PENALTY,
+    }
+    if request.grammar is not None:
+        body["grammar"] = request.grammar
+    return body
+
+
+def _clean(text: str) -> str:
+    """The runtime refuses lone surrogates, and would read `<|im_end|>` in a text as the end of the turn."""
+    return _CONTROL_TOKENS.sub("< ", _LONE_SURROGATES.sub("\ufffd", text))
+
+
+def _decode(item: object) -> _Chunk:
+    try:
+        chunk = msgspec.convert(item, _Chunk)
+    except msgspec.ValidationError as error:
+        raise StreamBroken("The embedded model's runtime sent something unknown.") from error
+    if chunk.error is not None:
+        raise _refusal(chunk.error)
+    return chunk
+
+
+def _refusal(error: _Error) -> ProviderError:
+    if error.type == "exceed_context_size_error":
+        return ContextTooLong(
+            f"The conversation has {error.n_prompt_tokens:,} tokens, the embedded model takes {error.n_ctx:,}.",
+            "Type compact to shorten the conversation.",
+        )
+    if error.type in ("unavailable_error", "server_error"):
+        return Overloaded(f"The embedded model failed: {error.message}")
+    return RequestRejected(f"The embedded model refused the request: {error.message}")
+
+
+def _usage(usage: _Usage | None) -> Usage | None:
+    if usage is None:
+        return None
+    return Usage(
+        input=usage.prompt_tokens, output=usage.completion_tokens, cached=usage.prompt_tokens_details.cached_tokens
+    )

@@ -1,0 +1,225 @@
+"""A sentence and a hint for every way a call over HTTP can fail. Statuses and bodies in, `ProviderError`s out."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContextTooLong,
+    ModelNotFound,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    StreamBroken,
+    TimedOut,
+)
+
+SAID_CHARACTERS = 300
+"""How much of a server's own message is shown."""
+
+STATUS_OF_KIND = {
+    # https://docs.anthropic.com/en/api/errors
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    # https://platform.openai.com/docs/guides/error-codes
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "model_not_found": 404,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+}
+"""The `type` or `code` of an error object -> the status it goes with; inside a stream there is no status."""
+
+OVERFLOW = (
+    "prompt is too long",  # Anthropic
+    "exceed context limit",  # Anthropic, prompt and max_tokens together
+    "context_length_exceeded",  # OpenAI, as code
+    "maximum context length",  # OpenAI, vLLM
+    "maximum prompt length",  # xAI
+    "exceed_context_size_error",  # llama-server, as type
+    "exceeds the available context size",  # llama-server
+    "exceeds the context length",  # Ollama
+    "context length of only",  # LM Studio
+    "exceeds the maximum number of tokens",  # Gemini
+)
+"""What a refusal says when the request does not fit the window, in lower case."""
+
+AGAIN = "Wait a little, then send the query again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Whom a provider talks to, in the words of its errors."""
+
+    host: str
+    """Host, with the port if the address has one."""
+    key_hint: str
+    """What to do when the key is refused or missing."""
+    model_hint: str
+    """What to do when the model is not known."""
+
+    def refused(self, status: int | None, body: object, headers: Mapping[str, str] | None = None) -> ProviderError:
+        """The error for a refusal: by its status, or with None, inside a stream, by what `body` says it is."""
+        headers = headers or {}
+        kinds, said = _told(body)
+        label = f" ({status or next(iter(kinds), 'error')})"
+        what = f"{label}: {said}" if said else f"{label}."
+        if status is None:
+            status = next((status for kind in kinds if (status := _status(kind))), 500)
+        elif "insufficient_quota" in kinds:
+            status = 402  # sent as 429, but no waiting helps
+        overflow = any(mark in text for mark in OVERFLOW for text in (*kinds, said.lower()))
+        wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
+        return self._error(status, what, wait, headers.get("location", ""), overflow=overflow)
+
+    def _error(self, status: int, what: str, wait: float | None, location: str, *, overflow: bool) -> ProviderError:
+        match status:
+            case 401 | 403:
+                return AuthenticationFailed(f"{self.host} refused the key{what}", self.key_hint)
+            case 429:
+                hint = AGAIN if wait is None else f"Wait {wait:.0f} s, then send the query again."
+                return RateLimited(f"{self.host} limits requests or tokens{what}", hint, retry_after=wait)
+            case _ if overflow or status == 413:
+                hint = "Type compact to shorten the conversation."
+                return ContextTooLong(f"The conversation is too long for the model{what}", hint)
+            case 404:
+                return ModelNotFound(f"{self.host} does not know the model or the path{what}", self.model_hint)
+            case 402:
+                return RequestRejected(
+                    f"{self.host} wants to be paid{what}", "Check the plan and billing of the account."
+                )
+            case 408 | 504:
+                return TimedOut(f"{self.host} ran out of time{what}", AGAIN, retry_after=wait)
+            case 503 | 529:
+                return Overloaded(f"{self.host} is overloaded{what}", AGAIN, retry_after=wait)
+            case _ if status == 409 or status >= 500:
+                return Overloaded(f"{self.host} failed{what}", AGAIN, retry_after=wait)
+            case _ if 300 <= status < 400:
+                message = f"{self.host} redirects to {short(location) or 'nowhere'} ({status}), which is not followed."
+                return RequestRejected(message, "If that address is right, set it as the provider's address.")
+            case _:
+                return RequestRejected(f"{self.host} rejected the request{what}", "Check the model and the settings.")
+
+    def failed(self, error: BaseException, *, started: bool) -> ProviderError:
+        """The error for a call that broke: `error` is httpx's, or a ValueError for a stream that makes no sense."""
+        import httpx2
+
+        why = reason(error)
+        network = f"Check the network, or the server at {self.host}."
+        match error:
+            case httpx2.LocalProtocolError():
+                # Its text quotes the header, and so the key.
+                return AuthenticationFailed("The key holds characters that no header can carry.", self.key_hint)
+            case httpx2.ConnectTimeout():
+                return ConnectionFailed(f"{self.host} did not accept the connection in time.", network)
+            case httpx2.TimeoutException():
+                return TimedOut(f"{self.host} sent nothing for too long.", AGAIN)
+            case httpx2.ProxyError():
+                return ConnectionFailed(
+                    f"The proxy on the way to {self.host} refused: {short(str(error))}",
+                    "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
+                )
+            case httpx2.ConnectError():
+                return ConnectionFailed(f"Cannot reach {self.host}{why}.", network)
+            case ValueError():
+                what = f"{self.host} sent something that is not the expected stream"
+                return self._broken(what, started=started)
+            case _ if started:
+                return self._broken(
+                    f"The connection to {self.host} ended in the middle of the reply{why}", started=True
+                )
+            case _:
+                return ConnectionFailed(f"{self.host} closed the connection before it answered{why}.", network)
+
+    def unfinished(self, content_type: str, *, started: bool) -> ProviderError:
+        """The error for a body that ended without saying why the model stopped."""
+        kind = content_type.partition(";")[0].strip().lower()
+        if not started and kind != "text/event-stream":
+            message = f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a stream."
+            return RequestRejected(message, "Check the provider's address; a login page or a proxy may answer for it.")
+        return self._broken(f"{self.host} ended the stream before the reply was complete", started=started)
+
+    def _broken(self, what: str, *, started: bool) -> ProviderError:
+        if started:
+            return StreamBroken(f"{what}.", "Send the query again.")
+        return ConnectionFailed(f"{what}.", f"Check the network, or the server at {self.host}.")
+
+
+def short(text: str) -> str:
+    """`text` in one line of at most `SAID_CHARACTERS` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
+
+
+def retry_after(value: str | None, now: datetime) -> float | None:
+    """Seconds to wait by a Retry-After header (RFC 9110 §10.2.3: seconds or a date); None for none or nonsense."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def reason(error: BaseException) -> str:
+    """`: ` and what the operating system or TLS said at the root of `error`; empty when neither did."""
+    found = ""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
+            continue
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            found = f": {seen.verify_message}"
+        elif isinstance(seen, OSError) and seen.strerror:
+            # asyncio puts the address where the system's words should be; names that do not resolve have no errno.
+            found = f": {os.strerror(seen.errno) if seen.errno and seen.errno in errno.errorcode else seen.strerror}"
+        seen = seen.__cause__ or seen.__context__
+    return short(found).lower() if found else ""
+
+
+def _status(kind: str) -> int | None:
+    """The status that an error's `type` or `code` stands for; some servers put the number itself there."""
+    if kind.isdecimal() and 400 <= int(kind) < 600:
+        return int(kind)
+    return STATUS_OF_KIND.get(kind)
+
+
+def _told(body: object) -> tuple[tuple[str, ...], str]:
+    """The `code` and `type` of an error body, lower case, and its message; bodies differ between servers."""
+    if isinstance(body, Mapping):
+        inner = body.get("error")
+        if isinstance(inner, Mapping | str):
+            return _told(inner)
+        kinds = tuple(str(body[key]).lower() for key in ("code", "type") if isinstance(body.get(key), str | int))
+        said = next((body[key] for key in ("message", "detail") if isinstance(body.get(key), str)), "")
+        return kinds, short(said)
+    text = body if isinstance(body, str) else ""
+    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    if title:
+        return (), short(title[1])
+    return (), "" if text.lstrip().startswith("<") else short(text)

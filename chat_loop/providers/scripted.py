@@ -1,0 +1,92 @@
+"""A provider that needs no model: replies from a script, for tests and demonstrations.
+
+`scripted:echo` repeats what it is told; `scripted:FILE` reads replies from a text file, one after another, separated by
+lines that hold only `---`, and echoes when they are used up. Summary calls get a summary of the right form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from chat_loop.errors import ModelNotFound, ProviderError
+from chat_loop.events import Event, Finished, TextDelta
+from chat_loop.values import Request, Usage, Window
+
+ECHO = "echo"
+_WORDS = re.compile(r"\S+\s*|\s+")
+_SPOKEN = re.compile(r"^\[(\d+)\] User: (.*)$", re.MULTILINE)
+
+Step = str | ProviderError
+"""A reply's text, or an error that is raised instead."""
+
+
+class ScriptedProvider:
+    """Gives the steps in order and remembers every request. Tokens are words; a step of errors raises."""
+
+    name = "scripted"
+    first_event_seconds = 120.0
+
+    def __init__(self, model: str = ECHO, steps: Sequence[Step] = (), *, window: Window | None = None) -> None:
+        self.model = model
+        self.window = window or Window(128_000)
+        self.requests: list[Request] = []
+        self._steps = list(steps)
+        self._cached = 0
+
+    @classmethod
+    def from_file(cls, path: Path, window: Window | None = None) -> ScriptedProvider:
+        """Read a script. Raises ModelNotFound."""
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelNotFound(f"The script {path} cannot be read.", "scripted:echo needs no file.") from error
+        return cls(str(path), [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)], window=window)
+
+    def warm(self) -> None:
+        """There is nothing to load."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        self.requests.append(request)
+        step = self._next(request)
+        if isinstance(step, ProviderError):
+            raise step
+        for word in _WORDS.findall(step):
+            yield TextDelta(word)
+            await asyncio.sleep(0)
+        prompt = len(request.system.split()) + sum(len(message.text.split()) for message in request.messages)
+        cached, self._cached = min(self._cached, prompt), prompt
+        yield Finished(stop="end", usage=Usage(input=prompt, output=len(step.split()), cached=cached))
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+    def _next(self, request: Request) -> Step:
+        last = request.messages[-1].text
+        if request.grammar is not None:
+            return _summary(last)
+        if self._steps:
+            return self._steps.pop(0)
+        return f"You said: {last}"
+
+
+def _summary(prompt: str) -> str:
+    """The form of a summary, its topics the beginnings of the queries."""
+    topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in _SPOKEN.findall(prompt)]
+    return "\n".join(
+        [
+            "**Background Context:** Initial session.",
+            "",
+            "**Current Session Summary:**",
+            "**Topics Discussed:**",
+            *(topics or ["- nothing"]),
+            "",
+            "**Decisions Made:**",
+            "- none",
+            "",
+            "**Pending:**",
+            "- none",
+        ]
+    )

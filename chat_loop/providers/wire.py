@@ -1,0 +1,241 @@
+"""What the adapters over HTTP share: the course of one call, reading server-sent events, and a sentence per failure.
+
+The SDKs send the request: they know keys, addresses, proxies and headers. The stream is read here, since their own
+streams hide whether `[DONE]` came, take an error event for a reply with status 200, and let errors of JSON out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from chat_loop.errors import NoProvider
+from chat_loop.events import Event, Finished
+from chat_loop.providers.refusals import Service, short
+from chat_loop.values import Request, StopReason, Usage, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from httpx2 import URL, AsyncClient
+
+CONNECT_SECONDS = 5.0
+WRITE_SECONDS = 30.0
+READ_SECONDS = 600.0
+"""Longer than any wait the agent allows: silence is the agent's to judge, this only frees a forgotten socket."""
+
+DRAIN_SECONDS = 0.1
+"""How long the rest of a body may take after the end mark; a body read to its end keeps its connection open."""
+
+NOWHERE = "http://127.0.0.1:0"
+"""An address that refuses at once and sends nothing; the rehearsal of `warm` calls it."""
+
+
+class Response(Protocol):
+    """An answer whose body has not been read; both SDKs have it."""
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def iter_bytes(self) -> AsyncIterator[bytes]: ...
+
+
+class Client(Protocol):
+    """An SDK's client."""
+
+    async def close(self) -> None: ...
+
+
+ClientT = TypeVar("ClientT", bound=Client)
+
+
+class Reply:
+    """What one stream has told so far. Adapters fill it from the data of their wire."""
+
+    def __init__(self) -> None:
+        self.stop: StopReason | None = None
+        """Why the model stopped; None while it has not said so."""
+        self.usage: Usage | None = None
+        self.done = False
+        """The wire's own end mark has come."""
+        self.started = False
+        """Some text or reasoning has been passed on."""
+
+
+class WireProvider(ABC, Generic[ClientT]):
+    """A provider that speaks HTTP through an SDK; the SDK is imported by `warm` and not before."""
+
+    name: str
+    model: str
+    window: Window
+    first_event_seconds: float
+
+    def __init__(self) -> None:
+        self._line: tuple[ClientT, Service] | None = None
+        self._building = threading.Lock()
+
+    @abstractmethod
+    def _build(self) -> tuple[ClientT, Service]:
+        """Import the SDK, make a client, rehearse. Raises `ProviderError` without a key or a usable address."""
+
+    @abstractmethod
+    def _open(self, client: ClientT, service: Service, request: Request) -> AbstractAsyncContextManager[Response]:
+        """Send `request`; the answer is good (2xx) and its body unread. Raises `ProviderError`."""
+
+    @abstractmethod
+    def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
+        """Put one event's data into `reply` and yield its deltas. Raises `ProviderError`, or ValueError on nonsense."""
+
+    def warm(self) -> None:
+        """Import the SDK and build the client, 0.3 to 1 s. Call it from a thread that runs no event loop.
+
+        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address or proxy.
+        """
+        self._ready()
+
+    def _ready(self) -> tuple[ClientT, Service]:
+        with self._building:
+            if self._line is None:
+                self._line = self._build()
+            return self._line
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        """Yield deltas, then one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
+        line = self._line
+        client, service = await asyncio.to_thread(self._ready) if line is None else line
+        import httpx2
+
+        reply = Reply()
+        try:
+            async with self._open(client, service, request) as response:
+                pieces = response.iter_bytes()
+                async with aclosing(server_sent(pieces)) as items:
+                    async for data in items:
+                        for event in self._read(data, reply, service):
+                            reply.started = True
+                            yield event
+                        if reply.done:
+                            break
+                if reply.done:
+                    await drain(pieces)
+                elif reply.stop is None:
+                    raise service.unfinished(response.headers.get("content-type", ""), started=reply.started)
+        except (httpx2.HTTPError, ValueError) as error:
+            # A server may drop the line instead of ending the body; the reply is whole once the model has stopped.
+            if reply.stop is None:
+                raise service.failed(error, started=reply.started) from error
+        yield Finished(stop=reply.stop or "end", usage=reply.usage)
+
+    async def close(self) -> None:
+        """Close the connections. Another call would build a new client."""
+        line, self._line = self._line, None
+        if line is not None:
+            await line[0].close()
+
+
+def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
+    """An HTTP client by an SDK's `DefaultAsyncHttpxClient`. Raises `NoProvider` for a proxy or certificate setting.
+
+    No redirect is followed: key and conversation are meant for one host. Loopback addresses are reached without the
+    proxy of the environment.
+    """
+    import httpx2
+
+    try:
+        return make(
+            follow_redirects=False,
+            timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
+            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
+        )
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
+        raise NoProvider(
+            f"The proxy or certificate settings of the environment cannot be used: {short(str(error))}",
+            "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
+        ) from error
+
+
+def host_of(address: URL) -> str:
+    """Host and, if given, port of a base URL. Raises `NoProvider` when it is not an HTTP address."""
+    if address.scheme not in ("http", "https") or not address.host:
+        raise NoProvider(f"{short(str(address))} is not the address of a server.", "Write it as http://HOST:PORT/v1.")
+    return address.netloc.decode("ascii")
+
+
+def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:
+    """Make one call that fails at once, so that the first real one finds everything imported and built (10 ms).
+
+    `call` gets a throwaway HTTP client and must send to `NOWHERE`, where nothing listens and no packet goes.
+    """
+    import httpx2
+
+    async def run() -> None:
+        # Without certificates, whose loading takes longer than all the rest.
+        async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
+            await call(http)
+
+    asyncio.run(run())
+
+
+async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
+    """The `data` of each event of a `text/event-stream` (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+
+    Lines are cut in bytes, so that neither a character split between two pieces nor a U+2028 inside JSON breaks one.
+    Both wires put all data of an event on one line and name its type inside the JSON; other fields are skipped.
+    """
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                yield line[5:].strip().decode("utf-8", "replace")
+    if rest.startswith(b"data:"):
+        yield rest[5:].strip().decode("utf-8", "replace")
+
+
+async def drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read what is left of a body, if it comes soon."""
+    import httpx2
+
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in pieces:
+                pass
+
+
+def parse(data: str) -> dict[str, object]:
+    """The JSON object in `data`. Raises ValueError for anything else."""
+    value = json.loads(data)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
+
+
+def at(value: object, *path: str) -> object:
+    """The member of nested JSON objects at `path`, None where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def text_at(value: object, *path: str) -> str:
+    """The string at `path`, empty when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def count_at(value: object, *path: str) -> int:
+    """The number at `path`, 0 when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, int) else 0
+
+
+def sendable(text: str) -> str:
+    """`text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,100 @@
+"""Asking a provider in a test: one event loop per call, everything closed afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from chat_loop.errors import ProviderError
+from chat_loop.events import Event
+from chat_loop.providers import Provider
+from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.wire import WireProvider
+from chat_loop.values import Message, Request, Window
+from tests.loopback import Loopback
+
+REQUEST = Request(system="Be brief.", messages=(Message("user", "Hello"),))
+
+FOREIGN_ENVIRONMENT = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE",
+    "ANTHROPIC_CONFIG_DIR",
+    "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID",
+    "OPENAI_PROJECT_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
+    "all_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
+"""What may be set on the machine that runs the tests and would reach the SDKs."""
+
+
+def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Take the SDKs' variables away; credentials on disk are looked for under `home`."""
+    for name in FOREIGN_ENVIRONMENT:
+        patch.delenv(name, raising=False)
+    patch.setenv("HOME", str(home))
+    patch.setenv("USERPROFILE", str(home))
+    patch.setenv("APPDATA", str(home))
+
+
+MakeProvider = Callable[..., WireProvider[Any]]
+"""Takes the address of a server, then a key and a model's name."""
+
+
+def anthropic_at(url: str, key: str | None = "sk-test", model: str = "claude-test") -> AnthropicProvider:
+    return AnthropicProvider(model, window=Window(200_000), base_url=url, api_key=key)
+
+
+def openai_at(url: str, key: str | None = "sk-test", model: str = "gpt-4o") -> OpenAIProvider:
+    return OpenAIProvider(model, window=Window(128_000), base_url=url and f"{url}/v1", api_key=key)
+
+
+def compatible_at(url: str, key: str | None = None, model: str = "qwen3") -> OpenAIProvider:
+    return OpenAIProvider(model, name="compatible", window=Window(8_192), base_url=url and f"{url}/v1", api_key=key)
+
+
+def host(server: Loopback) -> str:
+    """The server as errors name it."""
+    return server.url.removeprefix("http://")
+
+
+def events_of(provider: Provider, request: Request = REQUEST) -> list[Event]:
+    """All events of one call."""
+    events, error = outcome_of(provider, request)
+    if error is not None:
+        raise error
+    return events
+
+
+def failure_of(provider: Provider, request: Request = REQUEST) -> ProviderError:
+    """The error of a call that yields nothing before it."""
+    events, error = outcome_of(provider, request)
+    assert events == []
+    assert error is not None, "the call did not fail"
+    return error
+
+
+def outcome_of(provider: Provider, request: Request = REQUEST) -> tuple[list[Event], ProviderError | None]:
+    """The events of one call and the error that ended it."""
+    return asyncio.run(_outcome(provider, request))
+
+
+async def _outcome(provider: Provider, request: Request) -> tuple[list[Event], ProviderError | None]:
+    events: list[Event] = []
+    try:
+        async with closing(provider, request) as stream:
+            async for event in stream:
+                events.append(event)
+    except ProviderError as error:
+        return events, error
+    finally:
+        await provider.close()
+    return events, None
+
+
+def closing(provider: Provider, request: Request = REQUEST) -> aclosing[AsyncGenerator[Event]]:
+    """A call that is cancelled when the block is left."""
+    return aclosing(cast(AsyncGenerator[Event], provider.stream(request)))

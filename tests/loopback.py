@@ -1,0 +1,253 @@
+"""A server on 127.0.0.1 that speaks both wires, records every request and does with each what a script says.
+
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("Hel", "lo")), failing(429, retry_after="3"))
+        ...a program talks to server.url (Anthropic) or server.url + "/v1" (OpenAI)...
+        server.requests[0].body
+
+Without a script it holds a conversation (`talk`), so that a program in another process can be driven through one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from chat_loop.values import Usage
+from tests.loopback_wires import Failure, Received, Reply, failure_body, frames
+
+__all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
+
+Handler = Callable[[Received], Reply]
+
+PATIENCE_SECONDS = 10.0
+"""How long a test waits for the server or the client; reached only when something is broken."""
+
+SUMMARY = """\
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- {topic}
+
+**Decisions Made:**
+- none
+
+**Pending:**
+- none
+"""
+
+
+def talk(request: Received) -> Reply:
+    """The reply without a script: a summary for a summary task, else an echo; sizes are counted in words."""
+    if request.system.partition("\n")[0].startswith("Task: session summary"):
+        said = (line.removeprefix("User:").split() for line in request.query.splitlines() if line.startswith("User:"))
+        text = SUMMARY.format(topic=" ".join(next(said, ["conversation"])[:6]))
+    else:
+        text = f"You said: {request.query[:60]}"
+    asked = sum(len(part.split()) for part in (request.system, *request.texts))
+    words = text.split(" ")
+    chunks = (words[0], *(f" {word}" for word in words[1:]))
+    return Reply(chunks=chunks, usage=Usage(input=asked, output=len(text.split())))
+
+
+def failing(
+    status: int,
+    kind: str = "api_error",
+    message: str = "It did not work.",
+    *,
+    code: str | int | None = None,
+    retry_after: str | None = None,
+) -> Reply:
+    """A refusal with an error object in the form of the wire."""
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return Reply(status=status, error=Failure(kind, message, code), headers=headers)
+
+
+class Loopback:
+    """The server. Its thread runs from `with` to the end of the block; `url` has no trailing slash."""
+
+    def __init__(self, handler: Handler = talk, *, models: tuple[str, ...] = ("loopback",)) -> None:
+        self.handler = handler
+        self.models = models
+        self.url = ""
+        self.requests: list[Received] = []
+        """Every request whose head and body have come, in order."""
+        self.connections = 0
+        """How many connections clients have opened."""
+        self._script: deque[Reply] = deque()
+        self._arrived = threading.Condition()
+        self._started = threading.Event()
+        self._faults: list[BaseException] = []
+        self._connections: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True)
+
+    def enqueue(self, *replies: Reply) -> None:
+        """Answer the next model calls with `replies`, one each, before asking the handler again."""
+        self._script.extend(replies)
+
+    def request(self, number: int = 0) -> Received:
+        """The request with this number, waited for. Raises AssertionError when it does not come."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: len(self.requests) > number, PATIENCE_SECONDS), "no request came"
+            return self.requests[number]
+
+    def stalled(self, number: int = 0) -> Received:
+        """The request with this number once its reply stalls."""
+        request = self.request(number)
+        assert request.stalled.wait(PATIENCE_SECONDS), "the reply did not reach its stall"
+        return request
+
+    def left(self, number: int = 0) -> Received:
+        """The request with this number once its client has gone."""
+        request = self.request(number)
+        assert request.left.wait(PATIENCE_SECONDS), "the client did not leave"
+        return request
+
+    def release(self) -> None:
+        """Let the replies that stall now go on."""
+
+        def wake() -> None:
+            self._released.set()
+            self._released.clear()
+
+        self._loop.call_soon_threadsafe(wake)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._started.wait(PATIENCE_SECONDS), "the server did not start"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(PATIENCE_SECONDS)
+        if self._faults and error is None:
+            raise self._faults[0]
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._fault)
+        self._stop = asyncio.Event()
+        self._released = asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()[:2]
+        self.url = f"http://{host}:{port}"
+        self._started.set()
+        await self._stop.wait()
+        server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        error = context.get("exception")
+        self._faults.append(error if isinstance(error, BaseException) else RuntimeError(str(context["message"])))
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._disconnected)
+
+    def _disconnected(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._faults.append(error)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (request := await self._receive(reader)) and await self._answer(request, reader, writer):
+                pass
+        finally:
+            writer.close()
+
+    async def _receive(self, reader: asyncio.StreamReader) -> Received | None:
+        """The next request of a connection, None when the client has closed it."""
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        at = time.perf_counter()
+        first, *lines = head.rstrip("\r\n").split("\r\n")
+        method, path, _ = first.split(" ")
+        fields = (line.partition(":") for line in lines)
+        headers = {name.lower(): value.strip() for name, _, value in fields}
+        raw = await reader.readexactly(int(headers.get("content-length", "0")))
+        body = json.loads(raw) if raw else None
+        request = Received(method=method, path=path, headers=headers, body=body, at=at)
+        with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+        return request
+
+    async def _answer(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer; False when the connection is to end."""
+        if request.path == "/v1/models":
+            data = [{"id": model, "object": "model", "type": "model", "display_name": model} for model in self.models]
+            reply = Reply(body=json.dumps({"object": "list", "data": data, "has_more": False}).encode())
+        elif request.path in ("/v1/messages", "/v1/chat/completions"):
+            reply = self._script.popleft() if self._script else self.handler(request)
+        else:
+            reply = failing(404, "not_found_error", f"No such path: {request.path}")
+        try:
+            if reply.body is None and reply.status == 200:
+                return await self._stream(reply, request, reader, writer)
+            error = reply.error or Failure("api_error", "")
+            body = json.dumps(failure_body(request.wire, error)).encode() if reply.body is None else reply.body
+            headers = {"content-type": "application/json", "content-length": str(len(body)), **reply.headers}
+            writer.write(_head(reply.status, headers) + body)
+            await writer.drain()
+        except ConnectionError:
+            request.left.set()
+            return False
+        return True
+
+    async def _stream(
+        self, reply: Reply, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        headers = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked", **reply.headers}
+        writer.write(_head(200, headers))
+        await writer.drain()
+        for frame in frames(reply, request):
+            if frame == "cut":
+                return False
+            if frame == "stall":
+                request.stalled.set()
+                if not await self._held(reader):
+                    request.left.set()
+                    return False
+                continue
+            assert isinstance(frame, bytes)
+            step = reply.split or len(frame)
+            for start in range(0, len(frame), step):
+                part = frame[start : start + step]
+                writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+                await writer.drain()
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+
+    async def _held(self, reader: asyncio.StreamReader) -> bool:
+        """Wait for `release`; False when the client leaves first. A client sends nothing while it waits."""
+        released = asyncio.ensure_future(self._released.wait())
+        gone = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait((released, gone), return_when=asyncio.FIRST_COMPLETED)
+            return not gone.done()
+        finally:
+            released.cancel()
+            gone.cancel()
+            await asyncio.gather(released, gone, return_exceptions=True)
+
+
+def _head(status: int, headers: dict[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

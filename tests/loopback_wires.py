@@ -1,0 +1,246 @@
+"""The two wires as a server speaks them: what a scripted reply looks like in bytes, and how a request is read.
+
+Sources: https://docs.anthropic.com/en/api/messages-streaming and
+https://platform.openai.com/docs/api-reference/chat-streaming.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from chat_loop.values import Usage
+
+Wire = Literal["anthropic", "openai"]
+Point = Literal["cut", "stall"]
+"""Where a frame would be: `cut` closes the connection, `stall` holds it until released or left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error object: `kind` is its type; `code` exists on the wire of OpenAI only."""
+
+    kind: str
+    message: str
+    code: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the server does with one request. `..._after` counts pieces of thinking and text; 0 is before everything."""
+
+    chunks: tuple[str, ...] = ()
+    thinking: tuple[str, ...] = ()
+    stop: str | None = "end"
+    """end, length or refusal in the words of the wire, anything else as it stands; None is never said."""
+    usage: Usage | None = field(default_factory=Usage)
+    """None tells none."""
+    cache_written: int = 0
+    """The part of `usage.input` that was written to the cache; Anthropic counts it apart."""
+    done: bool = True
+    """Send the end mark: message_stop or [DONE]."""
+    cut_after: int | None = None
+    cut_at_end: bool = False
+    """Close the connection after everything, where the body should end."""
+    stall_after: int | None = None
+    error_after: int | None = None
+    garbage_after: int | None = None
+    garbage: str = '{"type": '
+    error: Failure | None = None
+    """Sent at `error_after`, or as the body when `status` is not 200."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    """Sent instead of a stream."""
+    split: int = 0
+    """Bytes per write; 0 writes each event at once."""
+    reasoning_field: str = "reasoning_content"
+    """What an OpenAI-compatible server calls its thinking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A request as it came."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: Any
+    """The JSON; None without a body."""
+    at: float
+    """`time.perf_counter()` when its head had come."""
+    stalled: threading.Event = field(default_factory=threading.Event)
+    """Set when its reply has reached the stall."""
+    left: threading.Event = field(default_factory=threading.Event)
+    """Set when the client closed the connection before the reply was complete."""
+
+    @property
+    def wire(self) -> Wire:
+        return "anthropic" if self.path.endswith("/messages") else "openai"
+
+    @property
+    def system(self) -> str:
+        if self.wire == "anthropic":
+            return str(self.body.get("system", ""))
+        return "".join(message["content"] for message in self.body["messages"] if message["role"] == "system")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The messages without the system prompt."""
+        return tuple(message["content"] for message in self.body["messages"] if message["role"] != "system")
+
+    @property
+    def query(self) -> str:
+        return self.texts[-1]
+
+
+STOPS: dict[Wire, dict[str, str]] = {
+    "anthropic": {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"},
+    "openai": {"end": "stop", "length": "length", "refusal": "content_filter"},
+}
+
+
+def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
+    """The stream of `reply`, event by event, with the points where something else happens than sending."""
+    wire = Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request)
+    yield from _points(reply, wire, 0)
+    if 0 in (reply.cut_after, reply.error_after):
+        return
+    yield from wire.head()
+    pieces = [*wire.thinking(), *wire.text()]
+    for number, piece in enumerate(pieces, start=1):
+        yield piece
+        yield from _points(reply, wire, number)
+        if number in (reply.cut_after, reply.error_after):
+            return
+    yield from wire.tail()
+    if reply.cut_at_end:
+        yield "cut"
+
+
+def _points(reply: Reply, wire: Anthropic | OpenAI, number: int) -> Iterator[bytes | Point]:
+    if number == reply.stall_after:
+        yield "stall"
+    if number == reply.garbage_after:
+        yield event("garbage", reply.garbage)
+    if number == reply.error_after and reply.error:
+        yield wire.failure(reply.error)
+    if number == reply.cut_after:
+        yield "cut"
+
+
+def event(kind: str | None, data: Mapping[str, object] | str) -> bytes:
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return (f"event: {kind}\n" if kind else "").encode() + f"data: {text}\n\n".encode()
+
+
+def failure_body(wire: Wire, failure: Failure) -> dict[str, object]:
+    """An error as the body of a refusal."""
+    if wire == "anthropic":
+        return {"type": "error", "error": {"type": failure.kind, "message": failure.message}, "request_id": "req_1"}
+    return {"error": {"message": failure.message, "type": failure.kind, "param": None, "code": failure.code}}
+
+
+class Anthropic:
+    """Server-sent events of the Messages API."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+    def head(self) -> Iterator[bytes]:
+        message: dict[str, object] = {
+            "id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "loopback",
+            "stop_reason": None, "stop_sequence": None,
+        }  # fmt: skip
+        if usage := self.reply.usage:
+            message["usage"] = {
+                "input_tokens": usage.input - usage.cached - self.reply.cache_written,
+                "cache_creation_input_tokens": self.reply.cache_written,
+                "cache_read_input_tokens": usage.cached,
+                "output_tokens": 1,
+            }
+        yield event("message_start", {"type": "message_start", "message": message})
+        yield event("ping", {"type": "ping"})
+
+    def thinking(self) -> Iterator[bytes]:
+        yield from self._block(0, "thinking", self.reply.thinking)
+
+    def text(self) -> Iterator[bytes]:
+        yield from self._block(1 if self.reply.thinking else 0, "text", self.reply.chunks)
+
+    def _block(self, index: int, kind: str, pieces: tuple[str, ...]) -> Iterator[bytes]:
+        for number, piece in enumerate(pieces):
+            start = {"type": "content_block_start", "index": index, "content_block": {"type": kind, kind: ""}}
+            delta = {"type": "content_block_delta", "index": index, "delta": {"type": f"{kind}_delta", kind: piece}}
+            stop = {"type": "content_block_stop", "index": index}
+            yield (
+                (event("content_block_start", start) if number == 0 else b"")
+                + event("content_block_delta", delta)
+                + (event("content_block_stop", stop) if number == len(pieces) - 1 else b"")
+            )
+
+    def tail(self) -> Iterator[bytes]:
+        if self.reply.stop is not None:
+            stop = STOPS["anthropic"].get(self.reply.stop, self.reply.stop)
+            delta: dict[str, object] = {
+                "type": "message_delta",
+                "delta": {"stop_reason": stop, "stop_sequence": None},
+            }
+            if usage := self.reply.usage:
+                delta["usage"] = {
+                    "output_tokens": usage.output,
+                    "output_tokens_details": {"thinking_tokens": usage.reasoning},
+                }
+            yield event("message_delta", delta)
+        if self.reply.done:
+            yield event("message_stop", {"type": "message_stop"})
+
+    def failure(self, failure: Failure) -> bytes:
+        return event("error", failure_body("anthropic", failure))
+
+
+class OpenAI:
+    """Server-sent events of Chat Completions."""
+
+    def __init__(self, reply: Reply, request: Received) -> None:
+        self.reply = reply
+        self.tells_usage = bool((request.body.get("stream_options") or {}).get("include_usage"))
+
+    def _chunk(self, choices: list[dict[str, object]], **more: object) -> bytes:
+        data = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "loopback"}
+        return event(None, {**data, "choices": choices, **more})
+
+    def _delta(self, delta: dict[str, object], finish: str | None = None) -> bytes:
+        return self._chunk([{"index": 0, "delta": delta, "finish_reason": finish}])
+
+    def head(self) -> Iterator[bytes]:
+        yield self._chunk([])  # as services with a content filter begin
+        yield self._delta({"role": "assistant", "content": ""})
+
+    def thinking(self) -> Iterator[bytes]:
+        return (self._delta({self.reply.reasoning_field: piece}) for piece in self.reply.thinking)
+
+    def text(self) -> Iterator[bytes]:
+        return (self._delta({"content": piece}) for piece in self.reply.chunks)
+
+    def tail(self) -> Iterator[bytes]:
+        if self.reply.stop is not None:
+            yield self._delta({}, STOPS["openai"].get(self.reply.stop, self.reply.stop))
+        if (usage := self.reply.usage) and self.tells_usage:
+            counts = {
+                "prompt_tokens": usage.input,
+                "completion_tokens": usage.output,
+                "total_tokens": usage.total,
+                "prompt_tokens_details": {"cached_tokens": usage.cached},
+                "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+            }
+            yield self._chunk([], usage=counts)
+        if self.reply.done:
+            yield event(None, "[DONE]")
+
+    def failure(self, failure: Failure) -> bytes:
+        return event(None, failure_body("openai", failure))

@@ -1,0 +1,163 @@
+"""A program in a real pseudo-terminal, and what a user would see of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pexpect
+import pyte
+
+_READ = 65536  # bytes
+_SCROLLBACK = 100_000  # lines
+
+
+class PtyChat:
+    """A running program, its keyboard and its screen; use it as a context manager, leaving kills its process group.
+
+    Everything it prints goes through a terminal emulator, which also answers its questions (cursor position, device
+    attributes). Nothing is read except while waiting, so a program that prints much blocks until someone waits.
+
+    `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless it says otherwise.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        cwd: Path | None = None,
+    ) -> None:
+        self.raw = bytearray()
+        """Every byte the program printed so far."""
+        self._mark = 0
+        self._screen: Any = pyte.HistoryScreen(cols, rows, history=_SCROLLBACK)
+        self._screen.write_process_input = self._answer
+        self._stream: Any = pyte.ByteStream(self._screen)
+        environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
+        with warnings.catch_warnings():
+            # Python 3.12 warns of fork in a process with threads; the child executes another program at once.
+            warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
+            self._child: pexpect.spawn[bytes] = pexpect.spawn(
+                argv[0], list(argv[1:]), env=environment, cwd=cwd, dimensions=(rows, cols), timeout=None
+            )
+        self._child.delaybeforesend = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def send(self, text: str) -> None:
+        """Type `text` as it is."""
+        data = text.encode()
+        while data:
+            data = data[self._child.send(data) :]
+
+    def line(self, text: str) -> None:
+        """Type `text` and press Enter."""
+        self.send(text + "\r")
+
+    def ctrl(self, letter: str) -> None:
+        """Press Ctrl and a letter (or one of `@[\\]^_`)."""
+        self.send(chr(ord(letter.upper()) ^ 0x40))
+
+    def resize(self, rows: int, cols: int) -> None:
+        """Give the terminal another size; the program gets SIGWINCH."""
+        self._screen.resize(rows, cols)
+        self._child.setwinsize(rows, cols)
+
+    def screen(self) -> list[str]:
+        """The visible lines, without blanks at their ends."""
+        return [line.rstrip() for line in self._screen.display]
+
+    def text(self) -> str:
+        """The lines scrolled off the top and the visible ones."""
+        above = (
+            "".join(line[column].data for column in range(self._screen.columns)).rstrip()
+            for line in self._screen.history.top
+        )
+        return "\n".join([*above, *self.screen()])
+
+    def mark(self) -> None:
+        """From here on counts what `output` gives and `wait_for(…, output=True)` looks at."""
+        self._mark = len(self.raw)
+
+    def output(self) -> str:
+        """What was printed since the last mark, escape sequences included."""
+        return self.raw[self._mark :].decode("utf-8", "replace")
+
+    def wait_for(self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False) -> str:
+        """Read until the visible screen (or with `output`, what came since the mark) contains `what`; return the match.
+
+        AssertionError with the screen when that takes longer than `timeout` seconds or the program ends before.
+        """
+        pattern = re.compile(re.escape(what)) if isinstance(what, str) else what
+        deadline = time.monotonic() + timeout
+        while True:
+            if found := pattern.search(self.output() if output else "\n".join(self.screen())):
+                return found[0]
+            try:
+                self._read(deadline)
+            except (pexpect.EOF, pexpect.TIMEOUT) as error:
+                ending = "the program ended" if isinstance(error, pexpect.EOF) else f"{timeout} s passed"
+                raise AssertionError(self._report(f"{ending} without {pattern.pattern!r}")) from None
+
+    def exit_code(self, timeout: float = 30) -> int:
+        """Read until the program ends; its exit code, or minus the number of the signal that ended it."""
+        deadline = time.monotonic() + timeout
+        try:
+            while True:
+                self._read(deadline)
+        except pexpect.EOF:
+            pass
+        except pexpect.TIMEOUT:
+            raise AssertionError(self._report(f"still running after {timeout} s")) from None
+        # A program may close its terminal and live on.
+        late = threading.Timer(max(0.0, deadline - time.monotonic()), self._kill)
+        late.start()
+        self._child.wait()
+        late.cancel()
+        late.join()
+        if self._child.exitstatus is not None:
+            return self._child.exitstatus
+        assert self._child.signalstatus is not None
+        return -self._child.signalstatus
+
+    def close(self) -> None:
+        """Kill the process group and free the terminal; may be repeated."""
+        if not self._child.closed:
+            self._kill()
+            if self._child.isalive():
+                self._child.wait()
+            self._child.close()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of zombies
+            os.killpg(self._child.pid, signal.SIGKILL)
+
+    def _read(self, deadline: float) -> None:
+        data = self._child.read_nonblocking(_READ, max(0.0, deadline - time.monotonic()))
+        self.raw += data
+        self._stream.feed(data)
+
+    def _answer(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # it asked and went away
+            self.send(text)
+
+    def _report(self, what: str) -> str:
+        frame = "\n".join(f"|{line}" for line in self.screen())
+        return f"{what}; the screen:\n{frame}\nthe last output: {bytes(self.raw[-400:])!r}"

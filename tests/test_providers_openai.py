@@ -1,0 +1,357 @@
+"""The OpenAI provider, for OpenAI and for compatible servers: the SDK itself against a server on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    ModelNotFound,
+    NoProvider,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+)
+from chat_loop.events import Finished, TextDelta, ThinkingDelta
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.values import Message, Request, Usage, Window
+from tests.asking import REQUEST, clear_environment, compatible_at, events_of, failure_of, host, openai_at, outcome_of
+from tests.loopback import Failure, Loopback, Reply, failing
+
+AGAIN = "Wait a little, then send the query again."
+COMPACT = "Type compact to shorten the conversation."
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+FULL = Request(
+    system="Be brief.",
+    messages=(Message("user", "Grüße 🎉\n"), Message("assistant", "Hi."), Message("user", "Bye")),
+    max_tokens=100,
+    temperature=0.2,
+    grammar="root ::= [a-z]",
+)
+FULL_MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Grüße 🎉\n"},
+    {"role": "assistant", "content": "Hi."},
+    {"role": "user", "content": "Bye"},
+]
+
+
+def test_the_whole_request_to_openai(server: Loopback) -> None:
+    events_of(openai_at(server.url), FULL)
+    events_of(openai_at(server.url), Request(system="", messages=REQUEST.messages))
+
+    full, least = server.requests
+    assert full.path == least.path == "/v1/chat/completions"
+    assert full.headers["authorization"] == "Bearer sk-test"
+    assert full.body == {
+        "model": "gpt-4o",
+        "messages": FULL_MESSAGES,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_completion_tokens": 100,
+        "temperature": 0.2,
+    }
+    assert least.body == {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_the_whole_request_to_a_compatible_server(server: Loopback) -> None:
+    events_of(compatible_at(server.url), FULL)
+
+    assert server.requests[0].body == {
+        "model": "qwen3",
+        "messages": FULL_MESSAGES,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": 100,
+        "temperature": 0.2,
+    }
+
+
+@pytest.mark.parametrize("model", ["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-mini"])
+def test_reasoning_models_get_no_temperature(server: Loopback, model: str) -> None:
+    events_of(openai_at(server.url, model=model), FULL)
+
+    assert "temperature" not in server.requests[0].body
+
+
+def test_key_and_address_from_the_environment(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+
+    events_of(OpenAIProvider("gpt-4o", window=Window(1)))
+
+    assert server.requests[0].headers["authorization"] == "Bearer sk-env"
+
+
+@pytest.mark.parametrize(("key", "sent"), [(None, "Bearer none"), ("", "Bearer none"), ("local", "Bearer local")])
+def test_nothing_of_openai_s_environment_goes_to_a_compatible_server(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, key: str | None, sent: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: secret\nAuthorization: Bearer secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+
+    events_of(compatible_at(server.url, key))
+
+    headers = server.requests[0].headers
+    assert headers["authorization"] == sent
+    assert "secret" not in str(headers)
+
+
+def test_a_compatible_server_needs_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+
+    error = failure_of(OpenAIProvider("qwen3", name="compatible", window=Window(1)))
+
+    assert type(error) is NoProvider
+    assert error.message == "The provider compatible has no address."
+    assert error.hint == "Set its base URL, as http://HOST:PORT/v1."
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ADMIN_KEY"])
+def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """An admin key alone satisfies the SDK's constructor, but no model call."""
+    monkeypatch.setenv(variable, "" if variable == "OPENAI_API_KEY" else "admin")
+
+    error = failure_of(openai_at(server.url, key=None))
+
+    assert type(error) is AuthenticationFailed
+    assert (error.message, error.hint) == ("There is no key for OpenAI.", "Set OPENAI_API_KEY to a valid key.")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_events_of_a_reply_with_reasoning(server: Loopback, field: str) -> None:
+    server.enqueue(
+        Reply(
+            thinking=("Hm", "m."),
+            chunks=("Hel", "lo", " wörld 🎉"),
+            usage=Usage(input=1000, output=50, cached=700, reasoning=20),
+            reasoning_field=field,
+        )
+    )
+
+    assert events_of(compatible_at(server.url)) == [
+        ThinkingDelta("Hm"),
+        ThinkingDelta("m."),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        TextDelta(" wörld 🎉"),
+        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)),
+    ]
+
+
+def test_a_server_that_tells_no_usage(server: Loopback) -> None:
+    server.enqueue(Reply(chunks=("Hi",), usage=None))
+
+    assert events_of(compatible_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
+
+
+def test_usage_without_details_or_with_empty_ones(server: Loopback) -> None:
+    usage = '{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": null}}'
+    server.enqueue(Reply(chunks=("Hi",), usage=None, garbage_after=1, garbage=usage))
+
+    assert events_of(compatible_at(server.url))[-1] == Finished(stop="end", usage=Usage(input=3, output=2))
+
+
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [
+        ("stop", "end"),
+        ("eos", "end"),
+        ("length", "length"),
+        ("content_filter", "refusal"),
+    ],
+)
+def test_why_a_reply_ended(server: Loopback, wire: str, stop: str) -> None:
+    server.enqueue(Reply(chunks=("Hi",), stop=wire))
+
+    *_, last = events_of(openai_at(server.url))
+
+    assert isinstance(last, Finished)
+    assert last.stop == stop
+
+
+def test_a_refusal_is_text_and_the_reason_of_the_end(server: Loopback) -> None:
+    refusal = '{"choices": [{"index": 0, "delta": {"refusal": "I must not."}}]}'
+    server.enqueue(Reply(garbage_after=0, garbage=refusal, usage=None))
+
+    assert events_of(openai_at(server.url)) == [TextDelta("I must not."), Finished(stop="refusal")]
+
+
+VLLM_LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
+LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 tokens), try increasing it"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "message", "hint"),
+    [
+        (
+            failing(400, "invalid_request_error", "Unknown parameter: 'x'."),
+            RequestRejected,
+            "HOST rejected the request (400): Unknown parameter: 'x'.",
+            "Check the model and the settings.",
+        ),
+        (
+            failing(400, "invalid_request_error", "Your input exceeds the window.", code="context_length_exceeded"),
+            ContextTooLong,
+            "The conversation is too long for the model (400): Your input exceeds the window.",
+            COMPACT,
+        ),
+        (
+            failing(400, "BadRequestError", VLLM_LONG, code=400),
+            ContextTooLong,
+            f"The conversation is too long for the model (400): {VLLM_LONG}",
+            COMPACT,
+        ),
+        (
+            failing(400, "exceed_context_size_error", LLAMA_LONG, code=400),
+            ContextTooLong,
+            f"The conversation is too long for the model (400): {LLAMA_LONG}",
+            COMPACT,
+        ),
+        (
+            failing(401, "invalid_request_error", "Incorrect API key provided.", code="invalid_api_key"),
+            AuthenticationFailed,
+            "HOST refused the key (401): Incorrect API key provided.",
+            "Set OPENAI_API_KEY to a valid key.",
+        ),
+        (
+            failing(403, "invalid_request_error", "Country not supported"),
+            AuthenticationFailed,
+            "HOST refused the key (403): Country not supported",
+            "Set OPENAI_API_KEY to a valid key.",
+        ),
+        (
+            failing(404, "invalid_request_error", "The model `x` does not exist", code="model_not_found"),
+            ModelNotFound,
+            "HOST does not know the model or the path (404): The model `x` does not exist",
+            "Check the model's name; --model openai:NAME.",
+        ),
+        (
+            failing(429, "requests", "Rate limit reached", code="rate_limit_exceeded", retry_after="2"),
+            RateLimited,
+            "HOST limits requests or tokens (429): Rate limit reached",
+            "Wait 2 s, then send the query again.",
+        ),
+        (
+            failing(429, "insufficient_quota", "You exceeded your current quota", code="insufficient_quota"),
+            RequestRejected,
+            "HOST wants to be paid (429): You exceeded your current quota",
+            "Check the plan and billing of the account.",
+        ),
+        (
+            Reply(status=404, body=b'{"error": "model \'x\' not found"}'),
+            ModelNotFound,
+            "HOST does not know the model or the path (404): model 'x' not found",
+            None,
+        ),
+        (
+            Reply(status=422, body=b'{"detail": "nope"}'),
+            RequestRejected,
+            "HOST rejected the request (422): nope",
+            None,
+        ),
+        (Reply(status=404, body=b"404 page not found"), ModelNotFound, None, None),
+    ],
+)
+def test_a_refusal_says_what_happened_and_what_to_do(
+    server: Loopback, reply: Reply, kind: type[ProviderError], message: str | None, hint: str | None
+) -> None:
+    server.enqueue(reply)
+
+    error = failure_of(openai_at(server.url))
+
+    assert type(error) is kind
+    assert message is None or error.message == message.replace("HOST", host(server))
+    assert hint is None or error.hint == hint
+    assert len(server.requests) == 1, "the provider must not retry"
+
+
+def test_hints_for_a_compatible_server(server: Loopback) -> None:
+    server.enqueue(failing(401), failing(404))
+
+    key, model = failure_of(compatible_at(server.url)), failure_of(compatible_at(server.url))
+
+    assert key.hint == "Set a valid key for compatible."
+    assert model.hint == ("Check the model's name; --model compatible:NAME. The server's address usually ends in /v1.")
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "message"),
+    [
+        (Failure("server_error", "oops"), Overloaded, "HOST failed (server_error): oops"),
+        (Failure("overloaded_error", "busy", 529), Overloaded, "HOST is overloaded (529): busy"),
+        (
+            Failure("x", "slow", "rate_limit_exceeded"),
+            RateLimited,
+            "HOST limits requests or tokens (rate_limit_exceeded): slow",
+        ),
+        (Failure("x", "slow", 429), RateLimited, "HOST limits requests or tokens (429): slow"),
+        (Failure("x", "slow", "429"), RateLimited, "HOST limits requests or tokens (429): slow"),
+        (
+            Failure("exceed_context_size_error", LLAMA_LONG, 400),
+            ContextTooLong,
+            f"The conversation is too long for the model (400): {LLAMA_LONG}",
+        ),
+        (Failure("unheard_of", "oops", 7), Overloaded, "HOST failed (7): oops"),
+    ],
+)
+@pytest.mark.parametrize("after", [0, 1])
+def test_an_error_in_a_stream_is_what_it_says(
+    server: Loopback, failure: Failure, kind: type[ProviderError], message: str, after: int
+) -> None:
+    server.enqueue(Reply(chunks=("Hel", "lo"), error_after=after, error=failure))
+
+    events, error = outcome_of(compatible_at(server.url))
+
+    assert events == [TextDelta("Hel")][:after]
+    assert type(error) is kind
+    assert error.message == message.replace("HOST", host(server))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(chunks=("Hi",), stop=None, usage=None),
+        Reply(chunks=("Hi",), done=False, usage=None),
+        Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": null}', usage=None),
+        Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": [{"delta": {"content": null}}]}', usage=None),
+        Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": [3, {"delta": null}], "usage": null}', usage=None),
+    ],
+    ids=["no reason", "no mark", "no choices", "null content", "odd choices"],
+)
+def test_what_servers_leave_out_is_no_failure(server: Loopback, reply: Reply) -> None:
+    server.enqueue(reply)
+
+    assert events_of(compatible_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
+
+
+def test_the_name_and_the_patience_are_the_caller_s() -> None:
+    local = OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://x/v1", first_event_seconds=600.0)
+
+    assert (local.name, local.model, local.window, local.first_event_seconds) == ("ollama", "m", Window(1), 600.0)
+    assert OpenAIProvider("m", window=Window(1)).first_event_seconds == 120.0
