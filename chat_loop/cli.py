@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # nobody reads; the interpreter must not flush into the pipe
+        sys.stdout = None  # nobody reads; the interpreter must not flush into the pipe
         return OK
     finally:
         if instant is not None:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pexpect
 import pyte
 
 _READ = 65536  # bytes
 _SCROLLBACK = 100_000  # lines
+
+
+class _Screen(pyte.HistoryScreen):
+    """An emulated screen with scrollback; what it has to say to the program goes to `answer`."""
+
+    def __init__(self, cols: int, rows: int, answer: Callable[[str], None]) -> None:
+        super().__init__(cols, rows, history=_SCROLLBACK)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
 
 
 class PtyChat:
@@ -41,9 +53,8 @@ class PtyChat:
         self.raw = bytearray()
         """Every byte the program printed so far."""
         self._mark = 0
-        self._screen: Any = pyte.HistoryScreen(cols, rows, history=_SCROLLBACK)
-        self._screen.write_process_input = self._answer
-        self._stream: Any = pyte.ByteStream(self._screen)
+        self._screen = _Screen(cols, rows, self._answer)
+        self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
         with warnings.catch_warnings():
             # Python 3.12 warns of fork in a process with threads; the child executes another program at once.
@@ -100,7 +111,7 @@ class PtyChat:
         """What was printed since the last mark, escape sequences included."""
         return self.raw[self._mark :].decode("utf-8", "replace")
 
-    def wait_for(self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False) -> str:
+    def wait_for(self, what: str | re.Pattern[str], timeout: float = 5, *, output: bool = False) -> str:
         """Read until the visible screen (or with `output`, what came since the mark) contains `what`; return the match.
 
         AssertionError with the screen when that takes longer than `timeout` seconds or the program ends before.
@@ -110,32 +121,27 @@ class PtyChat:
         while True:
             if found := pattern.search(self.output() if output else "\n".join(self.screen())):
                 return found[0]
-            try:
-                self._read(deadline)
-            except (pexpect.EOF, pexpect.TIMEOUT) as error:
-                ending = "the program ended" if isinstance(error, pexpect.EOF) else f"{timeout} s passed"
-                raise AssertionError(self._report(f"{ending} without {pattern.pattern!r}")) from None
+            if not self._wait(deadline):
+                raise AssertionError(self._report(f"{timeout} s passed without {pattern.pattern!r}"))
+            if not self._read():
+                raise AssertionError(self._report(f"the program ended without {pattern.pattern!r}"))
 
     def exit_code(self, timeout: float = 30) -> int:
         """Read until the program ends; its exit code, or minus the number of the signal that ended it."""
         deadline = time.monotonic() + timeout
-        try:
-            while True:
-                self._read(deadline)
-        except pexpect.EOF:
-            pass
-        except pexpect.TIMEOUT:
-            raise AssertionError(self._report(f"still running after {timeout} s")) from None
+        while True:
+            if not self._wait(deadline):
+                raise AssertionError(self._report(f"still running after {timeout} s"))
+            if not self._read():
+                break
         # A program may close its terminal and live on.
         late = threading.Timer(max(0.0, deadline - time.monotonic()), self._kill)
         late.start()
         self._child.wait()
         late.cancel()
         late.join()
-        if self._child.exitstatus is not None:
-            return self._child.exitstatus
-        assert self._child.signalstatus is not None
-        return -self._child.signalstatus
+        code, number = self._child.exitstatus, self._child.signalstatus
+        return code if code is not None else -(number or 0)
 
     def close(self) -> None:
         """Kill the process group and free the terminal; may be repeated."""
@@ -149,10 +155,19 @@ class PtyChat:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of zombies
             os.killpg(self._child.pid, signal.SIGKILL)
 
-    def _read(self, deadline: float) -> None:
-        data = self._child.read_nonblocking(_READ, max(0.0, deadline - time.monotonic()))
+    def _wait(self, deadline: float) -> bool:
+        return bool(select.select([self._child.fileno()], [], [], max(0.0, deadline - time.monotonic()))[0])
+
+    def _read(self) -> bool:
+        """Take in what there is; False at the end."""
+        # Not with the child's own read: at the end that waits for the process, without a limit.
+        try:
+            data = os.read(self._child.fileno(), _READ)
+        except OSError:  # how Linux says that nobody has the terminal open any more
+            return False
         self.raw += data
         self._stream.feed(data)
+        return bool(data)
 
     def _answer(self, text: str) -> None:
         with contextlib.suppress(OSError):  # it asked and went away

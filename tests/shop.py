@@ -1,4 +1,4 @@
-"""A loopback server that hands out small fake models: direct files with ranges, and a package index with data wheels."""
+"""A loopback server that hands out small fake models: direct files with ranges, and an index with data wheels."""
 
 from __future__ import annotations
 

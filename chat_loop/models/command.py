@@ -89,7 +89,9 @@ class _Meter:
         self._first = progress.done if self._first is None else self._first
         share = progress.done / progress.total
         speed = (progress.done - self._first) / max(now - self._began, 0.001)
-        text = f"{share:4.0%}  {_size(progress.done)} of {_size(progress.total)}  {_size(int(speed))}/s  {progress.source}"
+        text = (
+            f"{share:4.0%}  {_size(progress.done)} of {_size(progress.total)}  {_size(int(speed))}/s  {progress.source}"
+        )
         if self._terminal and (now - self._drawn >= 0.1 or progress.done == progress.total):
             sys.stderr.write(f"\r\x1b[K{text}")
             self._drawn = now
@@ -105,7 +107,9 @@ class _Meter:
 
 def _described(model: EmbeddedModel, directory: Path) -> str:
     state = "installed" if store.is_installed(directory, model) else ""
-    return f"{model.name:<20} {_size(model.size):>8}  {model.window:>6} tokens  {model.licence:<11} {state}{_mark(model)}"
+    return (
+        f"{model.name:<20} {_size(model.size):>8}  {model.window:>6} tokens  {model.licence:<11} {state}{_mark(model)}"
+    )
 
 
 def _mark(model: EmbeddedModel) -> str:

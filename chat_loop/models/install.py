@@ -73,7 +73,7 @@ def _try(transfer: Transfer, source: Source) -> str | None:
         reason = _fetch(transfer, source)
         if reason is not None or transfer.partial.is_whole():
             return reason
-        transfer.partial.discard()
+        transfer.partial.cut(0)
         if not inherited:
             return "its file has a wrong SHA-256"
         # The wrong bytes may be those that were there before: once more with this source's alone.

@@ -38,6 +38,7 @@ class Partial:
         self.path = partial_of(directory, model.name)
         self._record = record_of(directory, model.name)
         self._noted = 0
+        self._finished = False
         self.etag = ""
         """What the direct source called the version these bytes are of; empty when unknown."""
         try:
@@ -68,7 +69,13 @@ class Partial:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the file. One without bytes is deleted: there is nothing to go on from."""
+        if self._finished:
+            return
         os.close(self._file)
+        if not self.size:
+            self.path.unlink(missing_ok=True)
+            self._record.unlink(missing_ok=True)
 
     def append(self, data: bytes) -> None:
         """Add bytes. They outlive a crash once `keep` has run, which happens by itself every SAFE_STEP bytes."""
@@ -121,16 +128,12 @@ class Partial:
             raise _refused(self.path, error) from error
         return digest.hexdigest() == self._model.sha256
 
-    def discard(self) -> None:
-        """Delete the bytes on the disk and begin again with none."""
-        self.cut(0)
-        self.path.unlink(missing_ok=True)
-        self._record.unlink(missing_ok=True)
-
     def finish(self, target: Path) -> None:
-        """Give the file its real name, safely on the disk. The object must not be used any more, only closed."""
+        """Close the file and give it its real name, safely on the disk."""
         try:
             os.fsync(self._file)
+            os.close(self._file)
+            self._finished = True
             self.path.replace(target)
             self._record.unlink(missing_ok=True)
             if os.name == "posix":

@@ -16,7 +16,7 @@ from chat_loop.config import Config
 from chat_loop.errors import ConfigError, NoProvider, UsageError
 from chat_loop.providers import Provider
 
-DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5-mini"}
+DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.4-mini"}
 LOCAL_SERVERS = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
 PROVIDERS = ("anthropic", "openai", "compatible", "local", "scripted")
 _MAX_ANSWER = 1 << 20
