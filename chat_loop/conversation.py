@@ -6,7 +6,6 @@ Everything that happens is told to `show` as an event. The order of acts is the 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, Sea
 from chat_loop.values import Message, StopReason, Usage
 
 MAKE_LATER = "It will be made when you resume the session."
+NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +103,8 @@ class Conversation:
         """
         if not self.session.exchanges:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
-        outcome = await self._summarise(self.session, focus)
+        outcome = await self._summarise(self.session, focus, NOT_COMPACTED)
         if outcome.source != "model":
-            self._show(Warned(f"Not compacted: {outcome.problem}", "The conversation goes on with all its words."))
             return False
         parent = self.session
         seal = Seal(
@@ -116,9 +115,14 @@ class Conversation:
             usage=outcome.usage,
             seconds=outcome.seconds,
         )
-        self._seal(seal)
-        path = str(self.live.path)
-        await self._begin_child(parent, path, outcome.summary, "compact")
+        try:
+            self.live.seal(seal)
+        except SaveError as error:
+            self._problem_told = True
+            self._show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
+            return False
+        self._ended(seal)
+        await self._begin_child(parent, str(self.live.path), outcome.summary, "compact")
         return True
 
     async def resume(self, loaded: Loaded) -> None:
@@ -128,7 +132,7 @@ class Conversation:
         """
         session = loaded.session
         totals = session.totals
-        if not session.exchanges and session.restoration is None:
+        if not session.exchanges and session.restoration is None and not session.pins:
             raise SessionError(f"Session {session.header.id} has no exchanges: it can't be resumed.", "Starting fresh.")
         self._show(
             SessionFound(
@@ -156,7 +160,7 @@ class Conversation:
         seal = self._without_model("exit")
         if self._options.summary_on_exit and self.session.exchanges:
             try:
-                outcome = await self._summarise(self.session, "")
+                outcome = await self._summarise(self.session, "", MAKE_LATER)
             except asyncio.CancelledError:
                 _uncancel()
                 self._show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))
@@ -195,7 +199,8 @@ class Conversation:
 
     async def _answer(self, number: int, messages: tuple[Message, ...]) -> Reply:
         """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
-        started = time.monotonic()
+        clock = self.agent.patience.clock
+        started = clock()
         expected = self.budget.used
         at = self.sessions.now()
         writer = self.live.begin_reply(number, at)
@@ -221,7 +226,7 @@ class Conversation:
                 at=at,
                 text=writer.text,
                 stop=stop,
-                seconds=round(time.monotonic() - started, 2),
+                seconds=round(clock() - started, 2),
                 usage=usage,
             )
             writer.finish(reply)
@@ -229,7 +234,8 @@ class Conversation:
             self._tell_problem()
         return reply
 
-    async def _summarise(self, session: Session, focus: str) -> Outcome:
+    async def _summarise(self, session: Session, focus: str, otherwise: str = "") -> Outcome:
+        """Ask for a summary. `otherwise` is what happens without the model's; empty: the extracted one is taken."""
         outcome = await summarise(
             self.agent.provider,
             session,
@@ -239,9 +245,10 @@ class Conversation:
             focus=focus,
             patience=self.agent.patience,
         )
-        self._show(
-            SummaryEnded(source=outcome.source, usage=outcome.usage, seconds=outcome.seconds, problem=outcome.problem)
-        )
+        source, problem = outcome.source, outcome.problem
+        if source != "model" and otherwise:
+            source, problem = "none", f"Summary failed: {problem} {otherwise}"
+        self._show(SummaryEnded(source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem))
         return outcome
 
     async def _summary_of(self, loaded: Loaded) -> Summary:
@@ -251,8 +258,8 @@ class Conversation:
         if sealed is not None and (sealed.topics or sealed.decisions or sealed.pending or sealed.pinned):
             return sealed
         parent = ledger.inherited(session)
-        if not session.exchanges and parent is not None:
-            return ledger.carry(parent, session)
+        if not session.exchanges:
+            return ledger.carry(parent or Summary(), session)
         if sealed is not None:
             self._show(Warned("The session's summary has an invalid format; it is made anew."))
         try:
@@ -286,22 +293,27 @@ class Conversation:
         """A seal that costs nothing: a child in which nothing was said passes its parent's block on."""
         seal = Seal(at=self.sessions.now(), reason=reason)
         parent = ledger.inherited(self.session)
-        if parent is None or self.session.exchanges:
+        if self.session.exchanges or (parent is None and not self.session.pins):
             return seal
-        return replace(seal, source="extracted", summary=ledger.carry(parent, self.session))
+        return replace(seal, source="extracted", summary=ledger.carry(parent or Summary(), self.session))
 
     def _seal(self, seal: Seal) -> None:
         live = self.live
         if live.empty:
             live.close()
             return
-        totals = self.session.totals
         try:
             live.seal(seal)
         except SaveError as error:
             self._show(Warned(error.message, error.hint))
+        self._ended(seal)
+
+    def _ended(self, seal: Seal) -> None:
+        """The live session was sealed, as far as the disk allowed."""
+        live, totals = self.live, self.session.totals
         saved = live.saved
         live.close()
+        self._problem_told = False
         self._show(
             SessionSealed(
                 id=live.header.id,

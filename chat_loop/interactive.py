@@ -24,7 +24,7 @@ from chat_loop.prompt import LineReader, PromptReader, Reader
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import compact_number
+from chat_loop.wording import compact_number, window_text
 
 LOCAL_SUMMARY_SECONDS = 600.0
 
@@ -121,7 +121,7 @@ class Interactive:
     def _status(self) -> str:
         budget = self._conversation.budget
         mark = "~" if budget.estimated else ""
-        window = f"{compact_number(budget.window.tokens)}{'?' if budget.window.guessed else ''}"
+        window = window_text(budget.window.tokens, budget.window.guessed)
         parts = [one_line(self._setting.agent.model, 60), f"context {mark}{budget.share:.0%} of {window}"]
         totals = self._conversation.session.totals
         if totals.combined:

@@ -141,6 +141,7 @@ class PromptReader:
             key_bindings=keys,
             style=Style.from_dict({"bottom-toolbar": "noreverse dim", "": ""}),
             enable_suspend=True,
+            reserve_space_for_menu=0,
         )
         self._status = status
 

@@ -27,3 +27,10 @@ def tokens_text(usage: Usage) -> str:
     parts += [f"cached: {usage.cached:,}"] if usage.cached else []
     parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
     return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
+
+
+def window_text(tokens: int, guessed: bool) -> str:
+    """A window as it is spoken of: 8192 -> `8K`, 200000 -> `200K`; `?` marks a guess."""
+    power_of_two = tokens >= 1024 and tokens & (tokens - 1) == 0
+    number = f"{tokens // 1024}K" if power_of_two else compact_number(tokens)
+    return f"{number}{'?' if guessed else ''}"

@@ -111,7 +111,7 @@ class PtyChat:
         """What was printed since the last mark, escape sequences included."""
         return self.raw[self._mark :].decode("utf-8", "replace")
 
-    def wait_for(self, what: str | re.Pattern[str], timeout: float = 5, *, output: bool = False) -> str:
+    def wait_for(self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False) -> str:
         """Read until the visible screen (or with `output`, what came since the mark) contains `what`; return the match.
 
         AssertionError with the screen when that takes longer than `timeout` seconds or the program ends before.
@@ -119,7 +119,9 @@ class PtyChat:
         pattern = re.compile(re.escape(what)) if isinstance(what, str) else what
         deadline = time.monotonic() + timeout
         while True:
-            if found := pattern.search(self.output() if output else "\n".join(self.screen())):
+            # With and without the blanks at the lines' ends, so that "> " is found as well as /done$/m.
+            views = (self.output(),) if output else ("\n".join(self.screen()), "\n".join(self._screen.display))
+            if found := next(filter(None, map(pattern.search, views)), None):
                 return found[0]
             if not self._wait(deadline):
                 raise AssertionError(self._report(f"{timeout} s passed without {pattern.pattern!r}"))
@@ -152,6 +154,7 @@ class PtyChat:
             self._child.close()
 
     def _kill(self) -> None:
+        assert self._child.pid
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of zombies
             os.killpg(self._child.pid, signal.SIGKILL)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -14,9 +13,9 @@ import pytest
 from filelock import FileLock
 
 from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import CATALOGUE, DataWheels, DirectFile, EmbeddedModel
+from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel
 from chat_loop.models.install import Progress, install
-from chat_loop.models.web import Response, index_url, open_url
+from chat_loop.models.web import Response, open_url
 from tests.shop import CONTENT, PIECE, Shop, archive, fake_model, open_shop
 
 PLENTY = 1 << 40
@@ -282,12 +281,6 @@ def test_the_index_gets_its_password_and_messages_do_not(shop: Shop, tmp_path: P
     assert "crt" not in caught.value.message
 
 
-def test_the_environment_chooses_the_index() -> None:
-    assert index_url({}) == "https://pypi.org/simple"
-    assert index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
-    assert index_url({"PIP_INDEX_URL": "https://p", "UV_INDEX_URL": "https://u"}) == "https://u"
-
-
 def test_the_opener_is_an_argument(shop: Shop, tmp_path: Path) -> None:
     opened: list[str] = []
 
@@ -298,20 +291,3 @@ def test_the_opener_is_an_argument(shop: Shop, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     install(model, tmp_path, progress=lambda _: None, open_url=spy, environ={}, free_space=lambda _: PLENTY)
     assert opened == [f"{shop.address}/model.gguf"]
-
-
-@pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.name)
-def test_the_catalogue_is_consistent(model: EmbeddedModel) -> None:
-    assert len(bytes.fromhex(model.sha256)) == hashlib.sha256().digest_size
-    assert 0 < model.context <= model.window
-    for source in model.sources:
-        match source:
-            case DirectFile(url):
-                assert url.startswith("https://")
-            case DataWheels(parts):
-                assert sum(part.size for part in parts) == model.size
-                assert len({part.sha256 for part in parts}) == len(parts)
-
-
-def test_one_model_is_recommended() -> None:
-    assert [model.name for model in CATALOGUE if model.recommended] == ["qwen2.5-coder-1.5b"]

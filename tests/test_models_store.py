@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from pathlib import Path
 
 import pytest
 
 from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import SMOLLM2
+from chat_loop.models.catalogue import CATALOGUE, SMOLLM2, DataWheels, DirectFile, EmbeddedModel
 from chat_loop.models.cpu import lacks_avx2, quota, usable_cores
 from chat_loop.models.gguf import Header, read_header
 from chat_loop.models.store import installed, path_of, remove, resolve
+from chat_loop.models.web import index_url
 
 
 def put(directory: Path) -> Path:
@@ -144,3 +146,26 @@ def test_quota() -> None:
     assert quota("250000 100000\n") == 3
     assert quota("1000 100000") == 1
     assert usable_cores() >= 1
+
+
+@pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.name)
+def test_the_catalogue_is_consistent(model: EmbeddedModel) -> None:
+    assert len(bytes.fromhex(model.sha256)) == hashlib.sha256().digest_size
+    assert 0 < model.context <= model.window
+    for source in model.sources:
+        match source:
+            case DirectFile(url):
+                assert url.startswith("https://")
+            case DataWheels(parts):
+                assert sum(part.size for part in parts) == model.size
+                assert len({part.sha256 for part in parts}) == len(parts)
+
+
+def test_one_model_is_recommended() -> None:
+    assert [model.name for model in CATALOGUE if model.recommended] == ["qwen2.5-coder-1.5b"]
+
+
+def test_the_environment_chooses_the_index() -> None:
+    assert index_url({}) == "https://pypi.org/simple"
+    assert index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
+    assert index_url({"PIP_INDEX_URL": "https://p", "UV_INDEX_URL": "https://u"}) == "https://u"

@@ -51,7 +51,7 @@ def test_lines_screen_and_exit_code() -> None:
     with python(ECHO) as chat:
         chat.wait_for("> ")
         chat.line("Grüße")
-        chat.wait_for("you said eßürG")
+        chat.wait_for("you said eßürG\r\n> ", output=True)
         assert chat.screen()[:3] == ["> Grüße", "you said eßürG", ">"]
         assert len(chat.screen()) == 24
         chat.line("quit")
@@ -62,14 +62,15 @@ def test_lines_screen_and_exit_code() -> None:
 
 def test_prompt_toolkit() -> None:
     with python(PROMPT, rows=10, cols=40) as chat:
-        chat.wait_for(re.compile(r"^chat> ", re.MULTILINE))
-        chat.wait_for("the toolbar")
+        chat.wait_for("chat> ")
         chat.send("hello wrld\x1b[D\x1b[D\x1b[Do")
         chat.wait_for("chat> hello world")
+        chat.mark()
         chat.line("")
-        chat.wait_for("[hello world]")
+        chat.wait_for(re.compile(r"\[hello world\].*the toolbar", re.DOTALL), output=True)
         chat.ctrl("c")
-        chat.wait_for("stopped")
+        chat.wait_for(re.compile(r"stopped.*the toolbar", re.DOTALL), output=True)
+        assert chat.screen()[:3] == ["chat> hello world", "[hello world]", "chat>"]
         chat.ctrl("d")
         assert chat.exit_code() == 0
         assert b"\x1b[6n" in chat.raw
@@ -87,20 +88,21 @@ def test_questions_to_the_terminal_are_answered(question: str, last: str, answer
 
 def test_output_since_the_mark() -> None:
     with python(ECHO) as chat:
+        chat.wait_for("> ")
         chat.line("one")
-        chat.wait_for("you said eno")
+        chat.wait_for("you said eno\r\n> ", output=True)
         chat.mark()
         assert chat.output() == ""
         chat.line("two")
-        assert chat.wait_for(re.compile(r"said (\w+)"), output=True) == "said owt"
+        assert chat.wait_for(re.compile(r"said (\w{3})"), output=True) == "said owt"
         assert "eno" not in chat.output()
-        assert chat.wait_for(re.compile(r"said (\w+)")) == "said eno"
+        assert chat.wait_for(re.compile(r"said (\w+)$", re.MULTILINE)) == "said eno"
 
 
 def test_scrolled_lines_are_kept() -> None:
     code = "for n in range(200): print(f'line {n} 漢字')\ninput('end')"
     with python(code, rows=5, cols=30) as chat:
-        chat.wait_for("end")
+        chat.wait_for(re.compile(r"^end$", re.MULTILINE))
         assert chat.screen() == ["line 196 漢字", "line 197 漢字", "line 198 漢字", "line 199 漢字", "end"]
         assert chat.text() == "\n".join([*(f"line {n} 漢字" for n in range(200)), "end"])
 
@@ -108,7 +110,7 @@ def test_scrolled_lines_are_kept() -> None:
 def test_size_and_resize() -> None:
     code = "import os, signal\nsignal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size()))\n"
     with python(code + "print(os.get_terminal_size())\nwhile True: signal.pause()", rows=11, cols=77) as chat:
-        chat.wait_for("columns=77, lines=11")
+        chat.wait_for("columns=77, lines=11)\r\n", output=True)
         chat.resize(rows=6, cols=60)
         chat.wait_for("columns=60, lines=6")
         assert len(chat.screen()) == 6
@@ -127,11 +129,10 @@ def test_failures_show_the_screen() -> None:
 
 
 def test_interrupt_and_signal_codes() -> None:
-    with python("input('ready')") as chat:
+    with python("import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\ninput('ready')") as chat:
         chat.wait_for("ready")
         chat.ctrl("c")
         assert chat.exit_code() == -signal.SIGINT
-        assert "KeyboardInterrupt" in chat.text()
 
 
 def test_a_program_that_closes_its_terminal_is_waited_for_and_killed() -> None:

@@ -22,7 +22,7 @@ async def sessions(chat: Chat, argument: str) -> None:
     """List the saved sessions, newest first; the numbers are those that resume takes."""
     if argument not in ("", "all"):
         raise UsageError(f"/sessions takes nothing or “all”, not “{argument[:40]}”.")
-    shown = chat.sessions.rows(None if argument else PAGE, chat.conversation.live.header.id)
+    shown = chat.sessions.rows(None if argument else PAGE, _own_id(chat))
     chat.listed = [row.id for row in shown]
     others = chat.sessions.count() - len(shown) - (not chat.conversation.live.empty)
     show_sessions(chat.display, shown, max(0, others), chat.sessions.now())
@@ -34,7 +34,7 @@ async def resume(chat: Chat, argument: str) -> None:
     if not argument or len(argument.split()) != 1:
         raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
     if not chat.listed:
-        chat.listed = [row.id for row in chat.sessions.rows(PAGE, chat.conversation.live.header.id)]
+        chat.listed = [row.id for row in chat.sessions.rows(PAGE, _own_id(chat))]
     path = chat.sessions.find(argument, chat.listed)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:
         raise SessionError("That is the session you are in.")
@@ -57,6 +57,12 @@ async def clear(chat: Chat, argument: str) -> None:
     chat.clear_screen()
     chat.conversation.leave("clear")
     chat.display.line("A fresh session; nothing is carried over.", "dim")
+
+
+def _own_id(chat: Chat) -> str:
+    """The id of the session that is open, which is no session to resume; empty while there is no file."""
+    live = chat.conversation.live
+    return "" if live.empty else live.header.id
 
 
 async def _different_agent(chat: Chat, session: Session) -> bool:

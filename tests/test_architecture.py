@@ -1,0 +1,150 @@
+"""What the layout in `chat_loop/__init__.py` promises: imports point one way, each library has one door, files stay small."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent / "chat_loop"
+
+LAYERS = (
+    ("values", "events", "errors", "wording"),
+    ("tokens", "config"),
+    ("sessions", "models", "start"),
+    ("providers",),
+    ("agent",),
+    ("context",),
+    ("conversation",),
+    ("display", "prompt"),
+    ("commands",),
+    ("loop",),
+    ("headless", "interactive"),
+    ("cli", "__main__"),
+)
+"""Lowest first: a module imports from its own layer or from below. `events` names values only."""
+
+DOORS = {
+    "anthropic": {"providers/anthropic.py"},
+    "openai": {"providers/openai.py"},
+    "httpx2": {"providers/wire.py", "providers/anthropic.py", "providers/openai.py", "providers/refusals.py"},
+    "xllamacpp": {"providers/local_engine.py"},
+    "tiktoken": {"tokens.py"},
+    "yaml": {"config.py"},
+    "rich": {"display/manager.py", "display/views.py"},
+    "prompt_toolkit": {"prompt.py"},
+    "filelock": {"sessions/lock.py", "models/install.py"},
+    "platformdirs": {"config.py"},
+    "termios": {"start.py"},
+}
+
+ALARM = 300
+LONGER = {
+    "conversation.py": "one chain's whole life: asking, compacting, resuming and ending share its state",
+}
+
+
+def modules() -> Iterator[tuple[str, Path, ast.Module]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        yield str(path.relative_to(ROOT)), path, ast.parse(path.read_text())
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def part(name: str) -> str:
+    """The part of the package that a dotted name belongs to: its first component after chat_loop."""
+    return name.split(".")[1] if name.count(".") else ""
+
+
+def layer_of(component: str) -> int:
+    return next(number for number, layer in enumerate(LAYERS) if component in layer)
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {name.split("/")[0].removesuffix(".py") for name, _, _ in modules()} - {"__init__"}
+    assert parts == {component for layer in LAYERS for component in layer}
+
+
+def test_imports_point_downward() -> None:
+    upward = []
+    for name, _, tree in modules():
+        component = name.split("/")[0].removesuffix(".py")
+        if component == "__init__":
+            continue
+        for target in imported(tree):
+            if target.startswith("chat_loop.") and part(target) not in ("__version__", "start"):
+                if layer_of(part(target)) > layer_of(component):
+                    upward.append(f"{name} imports {target}")
+    assert upward == []
+
+
+def test_each_library_has_one_door() -> None:
+    found: dict[str, set[str]] = {library: set() for library in DOORS}
+    for name, _, tree in modules():
+        for target in imported(tree):
+            library = target.split(".")[0]
+            if library in found:
+                found[library].add(name)
+    assert {library: doors - DOORS[library] for library, doors in found.items() if doors - DOORS[library]} == {}
+
+
+def test_display_and_prompt_know_only_values() -> None:
+    allowed = {"values", "events", "errors", "wording", "display", "start", "sessions.records"}
+    wrong = []
+    for name, _, tree in modules():
+        if name.startswith("display/") or name == "prompt.py":
+            for target in imported(tree):
+                short = target.removeprefix("chat_loop.")
+                if target.startswith("chat_loop.") and not any(short == a or short.startswith(f"{a}.") for a in allowed):
+                    wrong.append(f"{name} imports {target}")
+    assert wrong == []
+
+
+def test_nothing_prints_outside_the_doors() -> None:
+    printing = {"display/manager.py", "prompt.py", "start.py", "cli.py", "headless.py", "models/command.py"}
+    wrong = []
+    for name, _, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                wrong.append(f"{name}:{node.lineno} prints")
+            if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and name not in printing:
+                if not (name == "interactive.py"):
+                    wrong.append(f"{name}:{node.lineno} uses sys.{node.attr}")
+    assert wrong == []
+
+
+def test_no_broad_excepts() -> None:
+    wrong = []
+    for name, _, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                kinds = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
+                if any(kind is None or (isinstance(kind, ast.Name) and kind.id == "Exception") for kind in kinds):
+                    wrong.append(f"{name}:{node.lineno}")
+    assert wrong == []
+
+
+def test_files_stay_small() -> None:
+    lengths = {name: len(path.read_text().splitlines()) for name, path, _ in modules()}
+    assert {name for name, length in lengths.items() if length > ALARM} == set(LONGER)
+
+
+def test_the_prompt_loads_no_sdk() -> None:
+    """What stands between the start and the prompt must not import an SDK, a tokenizer or rich."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import chat_loop.cli, chat_loop.interactive, chat_loop.providers.anthropic, "
+        "chat_loop.providers.openai, chat_loop.providers.scripted; "
+        "heavy = {'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"

@@ -1,0 +1,329 @@
+"""A conversation from its first message to its end: the files, the requests and the events, whole."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from chat_loop.context import summary
+from chat_loop.events import (
+    Finished,
+    ReplyEnded,
+    Restoring,
+    SessionBegun,
+    SessionSealed,
+    SummaryEnded,
+    SummaryProgress,
+    SummaryStarted,
+    TextDelta,
+)
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.transcript import render
+from chat_loop.values import Usage
+from tests.talking import SUMMARY, Says, Talk, names, said
+
+CALL = Usage(input=100, output=10)
+PARENT = "sally_20261121_223015"
+CHILD = "sally_20261121_223031"
+
+PARENT_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
+# Sally Conversation
+
+**Session ID:** sally_20261121_223015
+**Date:** 2026-11-21T22:30:15+01:00
+**Agent:** Sally
+**Model:** scripted:test
+**Total Queries:** 2
+**Session Tokens:** 220 (in: 200, out: 20)
+<!-- chat:end -->
+
+---
+
+<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
+## Query 1 (22:30:15)
+**You:** Hi, I am Bob
+<!-- chat:end n=1 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+**Sally:** Hello Bob.
+<!-- chat:end n=1 stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+
+<!-- chat:pin at=2026-11-21T22:30:27+01:00 -->
+**Pinned:**
+
+\<!-- chat:end -->
+Bob is 41 years old
+<!-- chat:end -->
+
+---
+
+<!-- chat:query n=2 at=2026-11-21T22:30:27+01:00 -->
+## Query 2 (22:30:27)
+**You:** Remember it
+<!-- chat:end n=2 -->
+
+<!-- chat:reply n=2 at=2026-11-21T22:30:27+01:00 -->
+**Sally:**
+
+- noted
+<!-- chat:end n=2 stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+
+---
+
+<!-- SESSION_SUMMARY_START -->
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Greetings [1]
+
+**Decisions Made:**
+- Stay polite [1]
+
+**Pending:**
+*none*
+
+**Pinned:**
+- \<!-- chat:end -->
+  Bob is 41 years old
+<!-- SESSION_SUMMARY_END -->
+
+*Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+<!-- chat:sealed at=2026-11-21T22:30:31+01:00 reason=compact summary=model queries=2 tokens=220 time=2.0 in=100 out=10 -->
+"""
+
+CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-21T22:30:31+01:00 parent=sally_20261121_223015 -->
+# Sally Conversation
+
+**Session ID:** sally_20261121_223031
+**Date:** 2026-11-21T22:30:31+01:00
+**Agent:** Sally
+**Model:** scripted:test
+**Resumed From:** sally_20261121_223015
+**Previous Session:** {folder}/sally_20261121_223015.md
+**Total Queries:** 1
+**Restoration Tokens:** 110 (in: 100, out: 10)
+**Session Tokens:** 110 (in: 100, out: 10)
+**Combined Total:** 220
+<!-- chat:end -->
+
+---
+
+<!-- chat:restoration queries=2 tokens=220 of=2026-11-21T22:30:15+01:00 at=2026-11-21T22:30:31+01:00 -->
+## Session Restored (22:30:31)
+**Context:** Resumed from sally_20261121_223015 (2 queries, 220 tokens)
+**Previous Session:** {folder}/sally_20261121_223015.md
+
+<details><summary>Restored context</summary>
+
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Greetings [1]
+
+**Decisions Made:**
+- Stay polite [1]
+
+**Pending:**
+*none*
+
+**Pinned:**
+- \<!-- chat:end -->
+  Bob is 41 years old
+
+</details>
+<!-- chat:end -->
+
+<!-- chat:acknowledgment at=2026-11-21T22:30:31+01:00 -->
+**Sally:** We greeted each other. Ready!
+<!-- chat:end stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+
+---
+
+<!-- chat:query n=1 at=2026-11-21T22:30:43+01:00 -->
+## Query 1 (22:30:43)
+**You:** Who am I?
+<!-- chat:end n=1 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:43+01:00 -->
+**Sally:** Bob.
+<!-- chat:end n=1 stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+
+---
+
+<!-- SESSION_SUMMARY_START -->
+**Background Context:** Bob said hello before.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Bob's name [1]
+
+**Decisions Made:**
+*none*
+
+**Pending:**
+*none*
+
+**Pinned:**
+- \<!-- chat:end -->
+  Bob is 41 years old
+<!-- SESSION_SUMMARY_END -->
+
+*Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+<!-- chat:sealed at=2026-11-21T22:30:47+01:00 reason=exit summary=model queries=1 tokens=220 time=2.0 in=100 out=10 -->
+"""
+
+RESTORATION = r"""CONTEXT RESTORATION: You are continuing a previous conversation from 2026-11-21 22:30.
+
+Previous session summary (Session ID: sally_20261121_223015, 2 queries, 220 tokens):
+
+Previous session file: {folder}/sally_20261121_223015.md
+
+<!-- SESSION_SUMMARY_START -->
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Greetings [1]
+
+**Decisions Made:**
+- Stay polite [1]
+
+**Pending:**
+*none*
+
+**Pinned:**
+- \<!-- chat:end -->
+  Bob is 41 years old
+<!-- SESSION_SUMMARY_END -->
+
+The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the answer to a later question, say that it does not.
+
+Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
+1. Main topics discussed
+2. Key decisions made
+3. Confirmation you're ready to continue
+
+Keep your response concise."""
+
+SECOND_SUMMARY = """\
+**Background Context:** Bob said hello before.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Bob's name [1]
+**Decisions Made:**
+- none
+**Pending:**
+- none"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Talk]:
+    """Two exchanges and a pin, `compact`, one more exchange, `exit`."""
+    folder = tmp_path_factory.mktemp("sessions")
+    talk = Talk(
+        folder, "Hello Bob.", Says(("- no", "ted")), SUMMARY, "We greeted each other. Ready!", "Bob.", SECOND_SUMMARY
+    )
+    conversation = talk.conversation
+
+    async def run() -> None:
+        await conversation.ask("Hi, I am Bob")
+        talk.clock.seconds += 10
+        conversation.pin("<!-- chat:end -->\nBob is 41 years old")
+        await conversation.ask("Remember it")
+        assert await conversation.compact()
+        talk.clock.seconds += 10
+        await conversation.ask("Who am I?")
+        await conversation.end()
+
+    asyncio.run(run())
+    return folder, talk
+
+
+def test_the_files_of_a_compacted_conversation(told: tuple[Path, Talk]) -> None:
+    folder, _ = told
+    assert names(folder) == [f"{PARENT}.md", f"{CHILD}.md"]
+    assert (folder / f"{PARENT}.md").read_text() == PARENT_TEXT
+    assert (folder / f"{CHILD}.md").read_text() == CHILD_TEXT.format(folder=folder)
+    for name in names(folder):
+        data = (folder / name).read_bytes()
+        parsed = parse(data)
+        assert parsed.damage == ()
+        assert parsed.session is not None
+        assert render(parsed.session) == data
+
+
+def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(told: tuple[Path, Talk]) -> None:
+    folder, talk = told
+    first, second, summary_call, restoration, after, last_summary = talk.model.requests
+    restored = RESTORATION.format(folder=folder)
+    assert first.messages == said("Hi, I am Bob")
+    assert second.messages == said("Hi, I am Bob", "Hello Bob.", "Remember it")
+    assert restoration.messages == said(restored)
+    assert after.messages == said(restored, "We greeted each other. Ready!", "Who am I?")
+    assert {request.system for request in (first, second, restoration, after)} == {"Be kind."}
+    for request in (summary_call, last_summary):
+        assert request.system == summary.SYSTEM
+        assert len(request.messages) == 1
+        assert request.max_tokens == 4096
+
+
+def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> None:
+    folder, talk = told
+    parent_path, child_path = str(folder / f"{PARENT}.md"), str(folder / f"{CHILD}.md")
+    assert talk.events == [
+        SessionBegun(id=PARENT, path=parent_path, model="scripted:test"),
+        TextDelta("Hello Bob."),
+        Finished(stop="end", usage=CALL),
+        ReplyEnded(number=1, stop="end", usage=CALL, seconds=2.0),
+        TextDelta("- no"),
+        TextDelta("ted"),
+        Finished(stop="end", usage=CALL),
+        ReplyEnded(number=2, stop="end", usage=CALL, seconds=2.0),
+        SummaryStarted(parts=1),
+        SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
+        SummaryEnded(source="model", usage=CALL, seconds=2.0),
+        SessionSealed(
+            id=PARENT,
+            path=parent_path,
+            reason="compact",
+            queries=2,
+            session_tokens=CALL + CALL,
+            restoration_tokens=Usage(),
+            saved=True,
+            summary="model",
+        ),
+        Restoring(PARENT, "compact"),
+        SessionBegun(id=CHILD, path=child_path, model="scripted:test", parent=PARENT),
+        TextDelta("We greeted each other. Ready!"),
+        Finished(stop="end", usage=CALL),
+        ReplyEnded(number=0, stop="end", usage=CALL, seconds=2.0),
+        TextDelta("Bob."),
+        Finished(stop="end", usage=CALL),
+        ReplyEnded(number=1, stop="end", usage=CALL, seconds=2.0),
+        SummaryStarted(parts=1),
+        SummaryProgress(part=1, parts=1, characters=len(SECOND_SUMMARY)),
+        SummaryEnded(source="model", usage=CALL, seconds=2.0),
+        SessionSealed(
+            id=CHILD,
+            path=child_path,
+            reason="exit",
+            queries=1,
+            session_tokens=CALL,
+            restoration_tokens=CALL,
+            saved=True,
+            summary="model",
+        ),
+    ]

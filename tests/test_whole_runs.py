@@ -1,0 +1,147 @@
+"""Whole runs in a real terminal: chat, compact, exit, come back, resume; with both SDKs and with a real embedded model."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Session
+from chat_loop.sessions.transcript import render
+from tests.loopback import Loopback
+from tests.pty_chat import PtyChat
+from tests.real_model import smollm2_path
+
+ENDED = re.compile(r"Time: \d+\.\ds \|.*\n(.*\n)*?You:", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """How the program is started: its options and its whole environment."""
+
+    options: tuple[str, ...]
+    environment: dict[str, str]
+    home: Path
+    patience: float
+
+    @contextmanager
+    def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
+        argv = (sys.executable, "-m", "chat_loop", *self.options, *more)
+        with PtyChat(argv, env=self.environment, rows=50, cols=cols) as chat:
+            chat.wait_for("You: ", timeout=20)
+            chat.wait_for("context", timeout=20)
+            yield chat
+
+    def sessions(self) -> list[Session]:
+        """The sessions on disk, oldest first, each of them without damage and equal to what it renders to."""
+        found = []
+        for row in reversed(SessionManager(self.home / "sessions").rows()):
+            data = row.path.read_bytes()
+            parsed = parse(data)
+            assert parsed.damage == ()
+            assert parsed.session is not None
+            assert render(parsed.session) == data
+            found.append(parsed.session)
+        return found
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+
+
+def say(chat: PtyChat, text: str, patience: float) -> None:
+    """Send a line and wait until its reply has ended and the prompt is back."""
+    chat.mark()
+    chat.line(text)
+    chat.wait_for(re.compile(r"Time: \d+\.\ds"), timeout=patience, output=True)
+    chat.wait_for(re.compile(r"You: .*context", re.DOTALL), timeout=patience, output=True)
+
+
+def whole_run(program: Program) -> list[Session]:
+    """Two exchanges, compact, one more, exit; back again: sessions, resume 1, one exchange, exit."""
+    patience = program.patience
+    with program.start() as chat:
+        say(chat, "Our port is 8443.", patience)
+        say(chat, "Thanks.", patience)
+        chat.mark()
+        chat.line("/pin port 8443")
+        chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
+        say(chat, "compact", patience)
+        assert "Generating session summary... ✓" in chat.output()
+        assert "Saved session:" in chat.output()
+        assert "Starting new session with summary..." in chat.output()
+        say(chat, "Which port?", patience)
+        chat.mark()
+        chat.line("exit")
+        chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
+        assert chat.exit_code(timeout=20) == 0
+        assert "Goodbye!" in chat.output()
+        resume = re.search(r"--resume (\S+)", chat.output())
+        assert resume is not None
+    with program.start() as chat:
+        chat.mark()
+        chat.line("sessions")
+        chat.wait_for(re.compile(r"^ *1  today .* ↳ Which port\?", re.MULTILINE), timeout=patience)
+        chat.wait_for(re.compile(r"^ *2  today .* Our port is 8443\.", re.MULTILINE), timeout=patience)
+        say(chat, "resume 1", patience)
+        assert "Found: Assistant" in chat.output()
+        assert "Restoring context..." in chat.output()
+        say(chat, "And now?", patience)
+        chat.ctrl("d")
+        chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
+        assert chat.exit_code(timeout=20) == 0
+    found = program.sessions()
+    assert [session.totals.queries for session in found] == [2, 1, 1]
+    assert [session.header.parent for session in found] == ["", found[0].header.id, found[1].header.id]
+    assert found[1].header.id == resume.group(1)
+    for session in found:
+        assert session.seal is not None
+        assert session.seal.summary is not None
+        assert session.seal.summary.pinned == ("port 8443",)
+    return found
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai", "compatible"])
+def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
+    with Loopback() as server:
+        urls = {
+            "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url},
+            "openai": {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"},
+            "compatible": {},
+        }
+        options: tuple[str, ...] = ("--model", f"{wire}:test-model")
+        options += ("--base-url", f"{server.url}/v1") if wire == "compatible" else ()
+        found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 20))
+        summaries = [request for request in server.requests if request.system.startswith("Task: session summary")]
+        assert len(summaries) == 3
+        chats = [request.texts for request in server.requests if request not in summaries]
+        assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
+        # After compact the request holds the restoration, not the words before it.
+        assert not any("Thanks." == text for texts in chats[2:] for text in texts)
+        assert chats[3][0].startswith("CONTEXT RESTORATION: ")
+        assert chats[3][2] == "Which port?"
+    assert [session.seal.source for session in found if session.seal] == ["model"] * 3
+    assert [session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply] == [
+        "You said: Thanks.",
+        "You said: Which port?",
+        "You said: And now?",
+    ]
+
+
+def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
+    model = smollm2_path()
+    program = Program(("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180)
+    found = whole_run(program)
+    for session in found:
+        assert session.seal is not None
+        assert session.seal.source == "model", "the grammar gives a summary of the right form, whatever it says"
+        assert all(exchange.reply and exchange.reply.usage for exchange in session.exchanges)
+        assert session.totals.session.total > 0
+        assert not session.totals.session.estimated
