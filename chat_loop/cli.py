@@ -100,7 +100,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     if options.command == "models":
         from chat_loop.models import command
 
-        return command.run(options.action, options.name, paths.models)
+        return command.run(options.action, getattr(options, "name", ""), paths.models)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir))
@@ -114,11 +114,12 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.errors import UsageError
 
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
-    agent = _agent(options, config, paths, instant)
     if options.question is not None:
         from chat_loop import headless
 
-        return headless.ask(agent, sessions, options.question, as_json=options.json)
+        question = headless.whole_question(options.question)
+        return headless.ask(_agent(options, config, paths, None), sessions, question, as_json=options.json)
+    agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, sessions, instant)
 
 

@@ -3,76 +3,119 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import re
 import signal
 import sys
 from datetime import datetime
-from typing import Any
+from typing import Protocol
 
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation import Conversation, Options
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.events import Event, Retrying, TextDelta, Warned
+from chat_loop.events import Event, Retrying, SessionSealed, TextDelta, Warned
 from chat_loop.prompt import clean
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import SessionRow
 from chat_loop.tokens import TokenCounter
+from chat_loop.wording import counts_text
 
 LARGEST_INPUT = 64 << 20
 
 
-def ask(agent: Agent, sessions: SessionManager, question: str, *, as_json: bool) -> int:
-    """Answer once: the reply (or the events) on standard output, everything else on standard error; a session is saved.
-
-    Standard input, when it is not a terminal, is added after the question.
-    """
+def whole_question(question: str) -> str:
+    """The question, and after it standard input when that is not a terminal. Raises UsageError when both are empty."""
     if not sys.stdin.isatty():
         piped = clean(sys.stdin.buffer.read(LARGEST_INPUT).decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
         raise UsageError("There is no question.", 'For example: chat-loop -p "question".')
-    return asyncio.run(_ask(agent, sessions, question, _show_json if as_json else _show_text))
+    return question
 
 
-async def _ask(agent: Agent, sessions: SessionManager, question: str, show: Any) -> int:
+def ask(agent: Agent, sessions: SessionManager, question: str, *, as_json: bool) -> int:
+    """Answer once: the reply (or the events) on standard output, everything else on standard error; a session is saved."""
+    return asyncio.run(_ask(agent, sessions, question, _JsonOutput() if as_json else _TextOutput()))
+
+
+async def _ask(agent: Agent, sessions: SessionManager, question: str, output: _Output) -> int:
     counter = TokenCounter()
-    conversation = Conversation(agent, sessions, count=counter.count, show=show, options=Options())
+    conversation = Conversation(agent, sessions, count=counter.count, show=output.show, options=Options())
     task = asyncio.ensure_future(conversation.ask(question))
-    try:
+    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-    except NotImplementedError:
-        pass
     try:
         await task
     except asyncio.CancelledError:
         return 130
     except ChatLoopError as error:
-        if show is _show_json:
-            _print_json({"event": "error", "message": error.message, "hint": error.hint})
+        output.failed(error)
         raise
     finally:
-        if show is _show_text:
-            _write("\n")
+        output.end()
         conversation.leave("exit")
         await agent.provider.close()
-    return 0
+    return 0 if output.saved else 1
 
 
-def _show_text(event: Event) -> None:
-    if isinstance(event, TextDelta):
-        _write(printable(event.text) if sys.stdout.isatty() else event.text)
-    elif isinstance(event, Warned | Retrying):
-        message = event.message if isinstance(event, Warned) else f"{event.reason} Trying again."
-        sys.stderr.write(f"{printable(message)}\n")
+class _Output(Protocol):
+    saved: bool
+
+    def show(self, event: Event) -> None: ...
+
+    def failed(self, error: ChatLoopError) -> None: ...
+
+    def end(self) -> None: ...
 
 
-def _show_json(event: Event) -> None:
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-    _print_json({"event": name, **dataclasses.asdict(event)})
+class _TextOutput:
+    """The reply's text, and nothing else, on standard output."""
+
+    def __init__(self) -> None:
+        self.saved = True
+        self._begun = False
+        self._terminal = sys.stdout.isatty()
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._begun = True
+            _write(printable(event.text) if self._terminal else event.text)
+        elif isinstance(event, Warned):
+            sys.stderr.write(printable(" ".join(filter(None, (event.message, event.hint))) + "\n"))
+        elif isinstance(event, Retrying):
+            sys.stderr.write(printable(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).\n"))
+        elif isinstance(event, SessionSealed):
+            self.saved = event.saved
+
+    def failed(self, error: ChatLoopError) -> None:
+        """The sentence itself is printed where all failures are."""
+
+    def end(self) -> None:
+        if self._begun:
+            _write("\n")
+
+
+class _JsonOutput:
+    """One JSON object per event and line; the type's name in snake case is `event`."""
+
+    def __init__(self) -> None:
+        self.saved = True
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, SessionSealed):
+            self.saved = event.saved
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+        _print_json({"event": name, **dataclasses.asdict(event)})
+
+    def failed(self, error: ChatLoopError) -> None:
+        _print_json({"event": "error", "message": error.message, "hint": error.hint})
+
+    def end(self) -> None:
+        """There is nothing to end."""
 
 
 def _print_json(value: object) -> None:
@@ -95,7 +138,7 @@ def list_sessions(sessions: SessionManager, *, as_json: bool) -> int:
         _print_json([_row(number, row) for number, row in enumerate(rows, 1)])
         return 0
     for number, row in enumerate(rows, 1):
-        numbers = "" if row.queries is None else f"{row.queries} queries, {row.tokens or 0:,} tokens"
+        numbers = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
         parts = (f"{number:>3}", f"{row.updated:%Y-%m-%d %H:%M}", row.id, row.state, numbers, one_line(row.name, 60))
         _write("  ".join(part for part in parts if part) + "\n")
     return 0

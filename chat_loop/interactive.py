@@ -86,7 +86,6 @@ class Interactive:
                 with contextlib.suppress(NotImplementedError):
                     loop.add_signal_handler(number, leave, number)
         reader = self._reader()
-        self._load_behind()
         chat = Chat(
             conversation=self._conversation,
             sessions=self._setting.sessions,
@@ -111,11 +110,16 @@ class Interactive:
     def _reader(self) -> Reader:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             self._display.line(f"{banner()} · {self._setting.agent.model}")
+            self._load_behind()
             return LineReader()
         if self._instant is None:
             self._display.line(banner())
         return PromptReader(
-            history=self._setting.history, commands=registry.names(), status=self._status, instant=self._instant
+            history=self._setting.history,
+            commands=registry.names(),
+            status=self._status,
+            instant=self._instant,
+            ready=self._load_behind,
         )
 
     def _status(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -92,12 +91,11 @@ class ChatLoop:
             loop.add_signal_handler(signal.SIGINT, cancel)
         except NotImplementedError:  # Windows: Ctrl-C arrives as KeyboardInterrupt
             pass
-        started = time.monotonic()
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=TICK_SECONDS)
                 if not task.done():
-                    self._chat.display.tick(time.monotonic() - started)
+                    self._chat.display.tick()
             task.result()
         except asyncio.CancelledError:
             if not cancelled:

@@ -81,6 +81,7 @@ class PromptReader:
     """prompt_toolkit's editor: history, completion of commands, pasted text folded, a status line below.
 
     `status()` is the status line's text. `instant` is the prompt that was drawn before this module was loaded.
+    `ready()` is called once, when the editor has been drawn and takes keys.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class PromptReader:
         commands: Sequence[str],
         status: Callable[[], str],
         instant: InstantPrompt | None,
+        ready: Callable[[], None],
     ) -> None:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion
@@ -144,6 +146,12 @@ class PromptReader:
             reserve_space_for_menu=0,
         )
         self._status = status
+
+        def drawn(_: object) -> None:
+            self._session.app.after_render -= drawn
+            ready()
+
+        self._session.app.after_render += drawn
 
     async def read(self) -> str:
         from prompt_toolkit.application import get_app

@@ -21,6 +21,11 @@ def compact_number(number: int) -> str:
     return str(number)
 
 
+def counts_text(queries: int, tokens: int) -> str:
+    """`5 queries, 2.3K tokens`."""
+    return f"{queries} {'query' if queries == 1 else 'queries'}, {compact_number(tokens)} tokens"
+
+
 def tokens_text(usage: Usage) -> str:
     """`345 (in: 123, out: 222)`; cached and reasoning tokens are named where there are any, `~` marks estimates."""
     parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.records import Header, Restoration
-from chat_loop.wording import compact_number
+from chat_loop.wording import counts_text
 
 TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
 1. Main topics discussed
@@ -21,7 +21,7 @@ GUIDE = (
 
 def restoration_text(header: Header, restoration: Restoration) -> str:
     """The restored block as it is sent; the same bytes for the whole life of the session."""
-    counts = f"{restoration.queries} queries, {compact_number(restoration.tokens)} tokens"
+    counts = counts_text(restoration.queries, restoration.tokens)
     lines = [
         "CONTEXT RESTORATION: You are continuing a previous conversation from "
         f"{restoration.parent_created:%Y-%m-%d %H:%M}.",

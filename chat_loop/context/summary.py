@@ -52,9 +52,12 @@ _HEADINGS = {
 }
 _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s]*(.*))?")
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-_NOTHING = frozenset(
-    {"", "none", "none.", "n/a", "nothing", "nothing.", "-", "...", "(none)", "*none*", "no decisions made."}
+_NOTHING = re.compile(
+    r"[-.(*\s]*(?:(?:none|nothing|n/a)(?:\b[.)*\s]*(?:\[\d+\])?|\.\s.*)"
+    r"|no (?:decisions?|(?:pending|open) (?:\w+)) (?:were|was|have|has|are)\b.{0,100})?",
+    re.IGNORECASE,
 )
+"""Ways to say that there is nothing to list; "Nothing may be deployed on Fridays" is none of them."""
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -153,7 +156,7 @@ def narrative(text: str) -> Summary:
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
     """One line each, without repetitions and without ways to say "nothing"."""
     cleaned = (" ".join(line.split()) for line in lines)
-    return tuple(dict.fromkeys(line for line in cleaned if line.lower() not in _NOTHING))
+    return tuple(dict.fromkeys(line for line in cleaned if not _NOTHING.fullmatch(line)))
 
 
 def joined(summaries: Sequence[Summary]) -> Summary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,7 +26,7 @@ from chat_loop.events import (
     Warned,
 )
 from chat_loop.values import Usage
-from chat_loop.wording import STOPS, compact_number, tokens_text
+from chat_loop.wording import STOPS, counts_text, tokens_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,6 +52,8 @@ class DisplayManager:
         self._line_open = False
         self._status = ""
         self._status_drawn = False
+        self._progress = ""
+        self._since = time.monotonic()
         self._made: Console | None = None
 
     @property
@@ -121,8 +124,9 @@ class DisplayManager:
         self._in_reply = self._in_thinking = False
         self._set_status("", drawn=False)
 
-    def tick(self, seconds: float) -> None:
-        """Called about once a second while something is waited for; terminals show it."""
+    def tick(self) -> None:
+        """Called about once a second while something is waited for; terminals show for how long."""
+        seconds = time.monotonic() - self._since
         if self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
             self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
@@ -138,8 +142,6 @@ class DisplayManager:
         """Empty the screen, on a terminal."""
         if self.is_terminal:
             self._write("\x1b[H\x1b[2J\x1b[3J")
-
-    _progress = ""
 
     def _write(self, text: str) -> None:
         self.out.write(text)
@@ -160,7 +162,7 @@ class DisplayManager:
 
     def _set_status(self, text: str, *, drawn: bool = True) -> None:
         self._close_line()
-        self._status, self._progress = text, ""
+        self._status, self._progress, self._since = text, "", time.monotonic()
         if drawn:
             self._write(text)
             self._status_drawn = self.is_terminal
@@ -208,7 +210,7 @@ class DisplayManager:
         self.line()
 
     def _found(self, event: SessionFound) -> None:
-        counts = f"{event.queries} queries, {compact_number(event.tokens)} tokens"
+        counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
         self.line(self._symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"))
         for sentence in event.damage[:3]:
@@ -236,7 +238,7 @@ class DisplayManager:
     def _sealed(self, event: SessionSealed) -> None:
         total = event.session_tokens.total + event.restoration_tokens.total
         if event.reason != "exit":
-            counts = f"{event.queries} queries, {compact_number(total)} tokens"
+            counts = counts_text(event.queries, total)
             self.line(self._symbol("💾", f"Saved session: {event.id} ({counts})") if event.saved else "NOT saved.")
             return
         self.line("Goodbye!")

@@ -8,7 +8,7 @@ from datetime import datetime
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import compact_number
+from chat_loop.wording import counts_text
 
 _STATES = {
     "sealed": "",
@@ -63,5 +63,4 @@ def _when(moment: datetime, now: datetime) -> str:
 def _numbers(row: SessionRow) -> str:
     if row.queries is None:
         return _STATES[row.state] if row.state not in ("sealed", "unsealed") else ""
-    queries = f"{row.queries} {'query' if row.queries == 1 else 'queries'}"
-    return f"{queries}, {compact_number(row.tokens or 0)} tokens"
+    return counts_text(row.queries, row.tokens or 0)

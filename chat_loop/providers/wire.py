@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -102,6 +103,8 @@ class WireProvider(ABC, Generic[ClientT]):
         with self._building:
             if self._line is None:
                 self._line = self._build()
+                for library in ("anthropic", "openai", "httpx2"):
+                    logging.getLogger(library).setLevel(logging.ERROR)  # what they warn of would reach the terminal
             return self._line
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:

@@ -7,7 +7,6 @@ is synced together with its directory.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -51,7 +50,7 @@ class Files:
 
     def replace(self, path: Path, data: bytes) -> None:
         """Put `data` in the place of `path` so that a crash leaves the old or the new file, whole."""
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         descriptor = self.create(temporary)
         try:
             try:

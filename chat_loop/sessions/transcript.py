@@ -16,7 +16,7 @@ from datetime import datetime
 from chat_loop.sessions import block, marker
 from chat_loop.sessions.escape import encode, encode_line
 from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Seal, Session, Totals
-from chat_loop.wording import STOPS, compact_number, tokens_text
+from chat_loop.wording import STOPS, counts_text, tokens_text
 
 YOU = "**You:**"
 PINNED = "**Pinned:**"
@@ -130,7 +130,7 @@ def pin(entry: Pin) -> str:
 def restoration(entry: Restoration, header: Header) -> str:
     lines = [
         f"## Session Restored ({entry.at:%H:%M:%S})",
-        f"**Context:** Resumed from {header.parent} ({entry.queries} queries, {compact_number(entry.tokens)} tokens)",
+        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)})",
         f"**Previous Session:** {encode_line(header.parent_path)}",
         "",
         *DETAILS[:2],
