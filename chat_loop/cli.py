@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     finally:
         if instant is not None:
-            instant.restore()
+            instant.terminal.restore()
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
@@ -135,7 +135,8 @@ def _agent(
 
         if instant is not None and not command.any_installed(paths.models):
             instant.erase()
-            instant.restore()
+            instant.terminal.restore()
+            instant = None
         reference = f"local:{command.ensure_installed(paths.models)}"
     provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
     return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)

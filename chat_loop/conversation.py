@@ -158,7 +158,8 @@ class Conversation:
         if self.live.empty:
             return
         seal = self._without_model("exit")
-        if self._options.summary_on_exit and self.session.exchanges:
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in self.session.exchanges)
+        if self._options.summary_on_exit and answered:
             try:
                 outcome = await self._summarise(self.session, "", MAKE_LATER)
             except asyncio.CancelledError:

@@ -95,9 +95,6 @@ class Interactive:
             facts=self._setting.facts,
         )
         first = f"/resume {self._setting.resume}" if self._setting.resume else ""
-        if first and self._instant is not None:
-            self._instant.erase()
-            self._instant.restore()
         try:
             return await ChatLoop(chat, reader).run(first)
         except asyncio.CancelledError:
@@ -105,6 +102,8 @@ class Interactive:
                 raise
             return 128 + received[0]
         finally:
+            if isinstance(reader, PromptReader):
+                reader.close()
             await self._setting.agent.provider.close()
 
     def _reader(self) -> Reader:

@@ -60,7 +60,7 @@ class ChatLoop:
         if not text.strip():
             return
         self._chat.display.begin_waiting()
-        await self._cancellable(self._chat.conversation.ask(text))
+        await self._cancellable(self._chat.conversation.ask(text), stopped="")
         budget = self._chat.conversation.budget
         if budget.warn and not self._warned:
             self._chat.display.warn(
@@ -76,8 +76,8 @@ class ChatLoop:
             except KeyboardInterrupt:
                 self._chat.display.line("exit or Ctrl-D leaves.", "dim")
 
-    async def _cancellable(self, work: Coroutine[Any, Any, object]) -> None:
-        """Run `work`; Ctrl-C cancels it, and the prompt comes back."""
+    async def _cancellable(self, work: Coroutine[Any, Any, object], stopped: str = "Stopped.") -> None:
+        """Run `work`; Ctrl-C cancels it, says so, and the prompt comes back."""
         loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(work)
         cancelled = False
@@ -102,7 +102,8 @@ class ChatLoop:
                 task.cancel()
                 raise
             self._chat.display.stop_waiting()
-            self._chat.display.line("Stopped.", "dim")
+            if stopped:
+                self._chat.display.line(stopped, "dim")
         finally:
             try:
                 loop.remove_signal_handler(signal.SIGINT)

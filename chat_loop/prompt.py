@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol, TextIO
 
-from chat_loop.start import PROMPT, InstantPrompt
+from chat_loop.start import PROMPT, InstantPrompt, Terminal
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
@@ -77,6 +77,13 @@ class LineReader:
                 return
 
 
+def _terminal() -> Terminal | None:
+    try:
+        return Terminal(sys.stdin.fileno()) if os.name != "nt" else None
+    except OSError:
+        return None
+
+
 class PromptReader:
     """prompt_toolkit's editor: history, completion of commands, pasted text folded, a status line below.
 
@@ -102,6 +109,7 @@ class PromptReader:
         from prompt_toolkit.styles import Style
 
         self._instant = instant
+        self._terminal = instant.terminal if instant is not None else _terminal()
         self._folded: dict[str, str] = {}
 
         class PrivateHistory(FileHistory):
@@ -130,6 +138,13 @@ class PromptReader:
         @keys.add(Keys.BracketedPaste)
         def paste(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text(self._fold(clean(event.data)))
+
+        @keys.add("c-c")
+        def interrupt(event: KeyPressEvent) -> None:
+            if event.current_buffer.text:
+                event.current_buffer.reset()
+            else:
+                event.app.exit(exception=KeyboardInterrupt())
 
         @keys.add("escape", "enter")
         def newline(event: KeyPressEvent) -> None:
@@ -165,9 +180,8 @@ class PromptReader:
         try:
             text = await self._session.prompt_async(bottom_toolbar=toolbar if wide else None)
         finally:
-            if self._instant is not None:
-                self._instant.restore()
-                self._instant = None
+            if self._terminal is not None:
+                self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen
         return self._unfold(clean(text))
 
     async def confirm(self, question: str) -> bool:
@@ -178,6 +192,11 @@ class PromptReader:
         except (EOFError, KeyboardInterrupt):
             return False
         return answer.strip().lower() in ("y", "yes")
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._terminal is not None:
+            self._terminal.restore()
 
     def _fold(self, text: str) -> str:
         """A long paste stands in the line as its size; the text itself waits until the entry is sent."""

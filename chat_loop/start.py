@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from chat_loop import __version__
 
@@ -23,31 +24,58 @@ def banner() -> str:
     return f"chat-loop {__version__} · type a message, help for commands, exit to leave"
 
 
-class InstantPrompt:
-    """The terminal's state from the first drawing until the editor has taken over."""
+class Terminal:
+    """The terminal's settings: silenced while no editor reads the keys, given back as they were found."""
 
-    def __init__(self, descriptor: int, saved: list[object]) -> None:
+    def __init__(self, descriptor: int) -> None:
+        """Raises OSError when `descriptor` is no terminal."""
+        import termios
+
+        self._termios = termios
         self._descriptor = descriptor
-        self._saved: list[object] | None = saved
-        self.drawn = True
+        try:
+            self._found: list[Any] | None = termios.tcgetattr(descriptor)
+        except termios.error as error:
+            raise OSError("not a terminal") from error
+
+    def silence(self, *, signals: bool) -> None:
+        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts."""
+        termios = self._termios
+        if self._found is None:
+            return
+        state = [*self._found[:6], [*self._found[6]]]
+        state[0] &= ~(termios.ICRNL | termios.IXON)
+        state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
+        state[6][termios.VMIN] = 1
+        self._set(state)
+
+    def restore(self) -> None:
+        """Give the terminal back as it was found, for good; free when it was done before."""
+        found, self._found = self._found, None
+        if found is not None:
+            self._set(found)
+
+    def _set(self, state: list[Any]) -> None:
+        # TCSANOW: the other ways would throw away, or wait for, what was typed meanwhile.
+        try:
+            self._termios.tcsetattr(self._descriptor, self._termios.TCSANOW, state)
+        except self._termios.error:
+            return  # the terminal is gone
+
+
+class InstantPrompt:
+    """The prompt on a silenced terminal, from its drawing until the editor has taken over."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self._drawn = True
 
     def erase(self) -> None:
         """Take the drawn prompt back; whatever is shown next stands in its place."""
-        if self.drawn:
+        if self._drawn:
             sys.stdout.write(_ERASE)
             sys.stdout.flush()
-            self.drawn = False
-
-    def restore(self) -> None:
-        """Give the terminal back as it was found. Free when it was done before."""
-        if self._saved is not None:
-            import termios
-
-            saved, self._saved = self._saved, None
-            try:
-                termios.tcsetattr(self._descriptor, termios.TCSANOW, saved)  # type: ignore[arg-type]
-            except termios.error:
-                return  # the terminal is gone
+            self._drawn = False
 
 
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
@@ -63,18 +91,11 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
             return None
     if os.name == "nt" or not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
         return None
-    import termios
-
-    descriptor = sys.stdin.fileno()
     try:
-        saved = termios.tcgetattr(descriptor)
-        state = termios.tcgetattr(descriptor)
-        state[0] &= ~(termios.ICRNL | termios.IXON)
-        state[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
-        state[6][termios.VMIN] = 1
-        termios.tcsetattr(descriptor, termios.TCSANOW, state)
-    except termios.error:
+        terminal = Terminal(sys.stdin.fileno())
+    except OSError:
         return None
+    terminal.silence(signals=False)
     sys.stdout.write(f"{banner()}\n{PROMPT}")
     sys.stdout.flush()
-    return InstantPrompt(descriptor, saved)
+    return InstantPrompt(terminal)

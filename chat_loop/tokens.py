@@ -126,7 +126,7 @@ class TokenCounter:
     def count(self, text: str, model: str = "") -> int:
         """Tokens of `text`; text that looks like a special token is counted as the text it is.
 
-        Never waits for `load`. Bounded for any length: at most 0.1 s on a slow core.
+        Never waits for `load`. The work is bounded for any length (0.08 s was the most seen, for lone surrogates).
         """
         encoding = self._encodings.get(encoding_for(model))
         if encoding is None:
