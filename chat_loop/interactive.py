@@ -95,6 +95,8 @@ class Interactive:
             facts=self._setting.facts,
         )
         first = f"/resume {self._setting.resume}" if self._setting.resume else ""
+        if first:
+            self._load_behind()
         try:
             return await ChatLoop(chat, reader).run(first)
         except asyncio.CancelledError:

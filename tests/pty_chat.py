@@ -19,15 +19,24 @@ import pexpect
 import pyte
 
 _READ = 65536  # bytes
-_SCROLLBACK = 100_000  # lines
+_QUESTION = re.compile(rb"\x1b\[[0-9]*[nc]")  # status report, device attributes
 
 
-class _Screen(pyte.HistoryScreen):
-    """An emulated screen with scrollback; what it has to say to the program goes to `answer`."""
+class _Screen(pyte.Screen):
+    """An emulated screen that keeps what scrolls off its top; what it has to say to the program goes to `answer`.
+
+    pyte's own HistoryScreen does that too, at a third of the speed.
+    """
 
     def __init__(self, cols: int, rows: int, answer: Callable[[str], None]) -> None:
-        super().__init__(cols, rows, history=_SCROLLBACK)
+        self.above: list[str] = []
         self._answer = answer
+        super().__init__(cols, rows)
+
+    def index(self) -> None:
+        if self.margins is None and self.cursor.y == self.lines - 1:
+            self.above.append("".join(self.buffer[0][column].data for column in range(self.columns)).rstrip())
+        super().index()
 
     def write_process_input(self, data: str) -> None:
         self._answer(data)
@@ -36,8 +45,9 @@ class _Screen(pyte.HistoryScreen):
 class PtyChat:
     """A running program, its keyboard and its screen; use it as a context manager, leaving kills its process group.
 
-    Everything it prints goes through a terminal emulator, which also answers its questions (cursor position, device
+    What it prints goes through a terminal emulator, which also answers its questions (cursor position, device
     attributes). Nothing is read except while waiting, so a program that prints much blocks until someone waits.
+    Waiting for output takes in some 10 MB a second, waiting for the screen (pyte) 1 MB.
 
     `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless it says otherwise.
     """
@@ -53,6 +63,7 @@ class PtyChat:
         self.raw = bytearray()
         """Every byte the program printed so far."""
         self._mark = 0
+        self._shown = 0  # how much of `raw` the emulator has seen
         self._screen = _Screen(cols, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
@@ -93,15 +104,13 @@ class PtyChat:
 
     def screen(self) -> list[str]:
         """The visible lines, without blanks at their ends."""
+        self._show()
         return [line.rstrip() for line in self._screen.display]
 
     def text(self) -> str:
         """The lines scrolled off the top and the visible ones."""
-        above = (
-            "".join(line[column].data for column in range(self._screen.columns)).rstrip()
-            for line in self._screen.history.top
-        )
-        return "\n".join([*above, *self.screen()])
+        visible = self.screen()
+        return "\n".join([*self._screen.above, *visible])
 
     def mark(self) -> None:
         """From here on counts what `output` gives and `wait_for(…, output=True)` looks at."""
@@ -169,8 +178,14 @@ class PtyChat:
         except OSError:  # how Linux says that nobody has the terminal open any more
             return False
         self.raw += data
-        self._stream.feed(data)
+        # The emulator is slow: what nobody looks at waits, unless the program asks for something.
+        if _QUESTION.search(self.raw, max(self._shown, len(self.raw) - len(data) - 8)):
+            self._show()
         return bool(data)
+
+    def _show(self) -> None:
+        new, self._shown = bytes(self.raw[self._shown :]), len(self.raw)
+        self._stream.feed(new)
 
     def _answer(self, text: str) -> None:
         with contextlib.suppress(OSError):  # it asked and went away

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -134,6 +134,7 @@ class Talk:
         self.clock = clock or Clock()
         self.model = Model(*steps, clock=self.clock, window=window)
         self.events: list[Event] = []
+        self._hear: Callable[[Event], None] = self.events.append
         self.sessions = SessionManager(directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files)
         patience = Patience(
             attempts=attempts, sleep=self.clock.sleep, jitter=lambda: 1.0, clock=self.clock.monotonic, idle=60.0
@@ -142,7 +143,7 @@ class Talk:
             Agent(name=agent, system_prompt="Be kind.", provider=self.model, patience=patience),
             self.sessions,
             count=words,
-            show=self.events.append,
+            show=lambda event: self._hear(event),
             options=options or Options(),
         )
 
@@ -159,6 +160,10 @@ class Talk:
     def sent(self) -> list[tuple[Message, ...]]:
         """The messages of every request."""
         return [request.messages for request in self.model.requests]
+
+    def hear(self, show: Callable[[Event], None]) -> None:
+        """Have the events told to `show` instead."""
+        self._hear = show
 
     def told(self) -> list[Event]:
         """The events since the last time it was asked."""

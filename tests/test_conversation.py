@@ -96,7 +96,7 @@ Bob is 41 years old
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 <!-- chat:sealed at=2026-11-21T22:30:31+01:00 reason=compact summary=model queries=2 tokens=220 time=2.0 in=100 out=10 -->
-"""
+"""  # noqa: E501 - markers are one line
 
 CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-21T22:30:31+01:00 parent=sally_20261121_223015 -->
 # Sally Conversation
@@ -182,7 +182,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 <!-- chat:sealed at=2026-11-21T22:30:47+01:00 reason=exit summary=model queries=1 tokens=220 time=2.0 in=100 out=10 -->
-"""
+"""  # noqa: E501 - markers are one line
 
 RESTORATION = r"""CONTEXT RESTORATION: You are continuing a previous conversation from 2026-11-21 22:30.
 
@@ -215,7 +215,7 @@ Task: Review the above and provide a brief acknowledgment (2-6 sentences or bull
 2. Key decisions made
 3. Confirmation you're ready to continue
 
-Keep your response concise."""
+Keep your response concise."""  # noqa: E501 - so is the guide
 
 SECOND_SUMMARY = """\
 **Background Context:** Bob said hello before.

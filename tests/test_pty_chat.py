@@ -82,7 +82,7 @@ def test_prompt_toolkit() -> None:
 )
 def test_questions_to_the_terminal_are_answered(question: str, last: str, answer: str) -> None:
     with PtyChat([sys.executable, "-c", ASK, question, last]) as chat:
-        chat.wait_for(answer)
+        chat.wait_for(answer, output=True)
         assert chat.exit_code() == 0
 
 

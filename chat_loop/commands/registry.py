@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -94,6 +93,8 @@ class Registry:
         if match := _SLASH.fullmatch(line):
             found = self.named(match.group(1))
             if found is None:
+                from difflib import get_close_matches  # only a misspelt command needs it
+
                 near = get_close_matches(match.group(1).lower(), self.names(), 1, 0.5)
                 return Unknown(match.group(1), near[0] if near else "")
             return Call(found, (match.group(2) or "").strip())

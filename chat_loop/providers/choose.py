@@ -5,7 +5,6 @@ Without a reference: a key that is set, else a server that answers on localhost,
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Mapping
@@ -133,7 +132,8 @@ def served_model(port: int) -> str:
         socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
     except OSError:
         return ""
-    from http.client import HTTPConnection, HTTPException  # only when something listens
+    import json  # only when something listens
+    from http.client import HTTPConnection, HTTPException
 
     connection = HTTPConnection("127.0.0.1", port, timeout=1.0)
     try:
