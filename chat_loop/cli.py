@@ -5,6 +5,7 @@ The top of this file imports only what the instant prompt needs; everything else
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,16 +26,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     instant = start.draw(arguments)
+    if instant is not None:
+        gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
     try:
         return _run(arguments, instant)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stdout = None  # nobody reads; the interpreter must not flush into the pipe
-        return OK
+        return OK  # nobody reads any more
     finally:
         if instant is not None:
             instant.terminal.restore()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            sys.stdout = None  # the pipe or the terminal is gone: the interpreter must not fail on it once more
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:

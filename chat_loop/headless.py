@@ -29,6 +29,7 @@ LARGEST_INPUT = 64 << 20
 
 def whole_question(question: str) -> str:
     """The question, and after it standard input when that is not a terminal. Raises UsageError when both are empty."""
+    question = clean(question)
     if not sys.stdin.isatty():
         piped = clean(sys.stdin.buffer.read(LARGEST_INPUT).decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from chat_loop.conversation import Conversation, Options
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
+from chat_loop.events import Event
 from chat_loop.loop import ChatLoop
 from chat_loop.prompt import LineReader, PromptReader, Reader
 from chat_loop.sessions.manager import SessionManager
@@ -27,6 +29,9 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.wording import compact_number, window_text
 
 LOCAL_SUMMARY_SECONDS = 600.0
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +65,14 @@ class Interactive:
         self._instant = instant
         agent = setting.agent
         self._counter = TokenCounter()
+        self._loading = False
+        self._used = threading.Event()
         self._display = DisplayManager(agent=agent.name, resume_command=setting.resume_command)
         self._conversation = Conversation(
             agent,
             setting.sessions,
             count=lambda text: self._counter.count(text, agent.provider.model),
-            show=self._display.show,
+            show=self._show,
             options=conversation_options(setting.config, agent),
         )
 
@@ -135,8 +142,18 @@ class Interactive:
             parts.append(self._conversation.live.header.id if self._conversation.live.saved else "NOT SAVED")
         return " · ".join(parts)
 
+    def _show(self, event: Event) -> None:
+        self._used.set()
+        self._display.show(event)
+
     def _load_behind(self) -> None:
-        """Load, while the user types, what the first request and the first reply need; failures come back with them."""
+        """Load, while the user types, what the first request and the first reply need; failures come back with them.
+
+        The tokenizer follows when the user waits for something: building it holds up every other thread for 0.1 s.
+        """
+        if self._loading:
+            return
+        self._loading = True
         provider, model = self._setting.agent.provider, self._setting.agent.provider.model
 
         def load() -> None:
@@ -144,14 +161,24 @@ class Interactive:
                 _load_saving,
                 provider.warm,
                 lambda: self._display.console,
+                _collect_again,
+                self._used.wait,
                 lambda: self._counter.load(model),
             )
             for step in steps:
                 with contextlib.suppress(ChatLoopError):
                     step()
 
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
 
 
 def _load_saving() -> None:
     from chat_loop.sessions import lock  # noqa: F401 - loading it is the point
+
+
+def _collect_again() -> None:
+    """Modules are no garbage: set them aside, so that no collection holds up a key or a reply to look through them."""
+    gc.freeze()
+    gc.enable()

@@ -31,8 +31,11 @@ class Reader(Protocol):
 
 
 def clean(text: str) -> str:
-    """Text as it can be encoded: undecodable bytes and halves of characters become U+FFFD; line ends become newlines."""
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """Text as it can be encoded: bytes that the locale could not read are UTF-8, halves of characters become U+FFFD."""
+    try:
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -28,7 +28,7 @@ async def sessions(chat: Chat, argument: str) -> None:
     show_sessions(chat.display, shown, max(0, others), chat.sessions.now())
 
 
-@registry.command("resume", argument="N|ID", bare=r"resume\s+(\S+)")
+@registry.command("resume", argument="N|ID", bare=r"resume[ \t]+(\S+)")
 async def resume(chat: Chat, argument: str) -> None:
     """Go on with a saved session: by its number in the list, or its id (the beginning is enough)."""
     if not argument or len(argument.split()) != 1:

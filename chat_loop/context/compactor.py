@@ -21,6 +21,13 @@ LONGEST_SUMMARY = 4096
 """Tokens a summary may take, on a window that is large enough; reasoning counts too."""
 PROMPT_TOKENS = 700
 """What the summary call's own words take, generously."""
+FOCUS_TOKENS = 200
+"""What the user may ask to keep."""
+
+
+SMALL_WINDOW = 16_384
+"""A model with a window of at most this is not shown the parent's block: small ones copy it (seen with 1.5 billion
+parameters) instead of summarising what is new. The background is then condensed without a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,16 +60,17 @@ async def summarise(
     parent = ledger.inherited(session)
     window = provider.window.tokens
     ceiling = min(LONGEST_SUMMARY, max(256, window // 5))
-    given = count(block.render(parent)) if parent else 0
-    room = max(200, window - ceiling - PROMPT_TOKENS - given - window // 20)
+    shown = parent if window > SMALL_WINDOW else None
+    before = summary.clipped(block.render(shown), window // 4, count) if shown else ""
+    focus = summary.clipped(focus, FOCUS_TOKENS, count)
+    room = max(200, window - ceiling - PROMPT_TOKENS - count(before) - window // 20)
     spans = summary.parts(session.exchanges, room, count)
     show(SummaryStarted(parts=len(spans)))
     found: list[Summary] = []
     usage: Usage | None = None
     try:
         for number, span in enumerate(spans, 1):
-            before = parent if number == 1 else None
-            request = summary.request(span, before, focus=focus, max_tokens=ceiling)
+            request = summary.request(span, before if number == 1 else "", focus=focus, max_tokens=ceiling)
             call = _Call(provider, request, timeout, patience, show, (number, len(spans)))
             try:
                 found.append(await call.twice())
@@ -77,7 +85,7 @@ async def summarise(
             seconds=round(patience.clock() - started, 2),
             problem=problem,
         )
-    made = ledger.carry(summary.joined(found), session)
+    made = ledger.carry(summary.joined(found, parent), session)
     return Outcome(summary=made, source="model", usage=usage, seconds=round(patience.clock() - started, 2))
 
 

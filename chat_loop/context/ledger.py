@@ -1,4 +1,4 @@
-"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes. Here: the pins."""
+"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins and decisions."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ GRAMMAR = r"""root ::= "**Background Context:** " line "\n\n**Current Session Su
 "\n**Decisions Made:**\n" bullets "\n**Pending:**\n" bullets
 line ::= [^\n*\x00-\x1f]{4,300}
 bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
-bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,180} "\n"
+bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """.replace("\\\n", "")
 
 FIRST = "Initial session."
@@ -54,7 +54,8 @@ _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
     r"[-.(*\s]*(?:(?:none|nothing|n/a)(?:\b[.)*\s]*(?:\[\d+\])?|\.\s.*)"
-    r"|no (?:decisions?|(?:pending|open) (?:\w+)) (?:were|was|have|has|are)\b.{0,100})?",
+    r"|no (?:(?:specific|further|other|pending|open) )*(?:\w+)(?: or \w+)? (?:were|was|have been|has been|are|is) "
+    r"(?:made|mentioned|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
     re.IGNORECASE,
 )
 """Ways to say that there is nothing to list; "Nothing may be deployed on Fridays" is none of them."""
@@ -80,8 +81,13 @@ def clipped(text: str, room: int, count: Callable[[str], int]) -> str:
     tokens = count(text)
     if tokens <= room:
         return text
-    keep = max(40, int(len(text) * room / tokens * 0.9) - 60)
-    return f"{text[: keep // 2]}\n[... {len(text) - keep} characters left out ...]\n{text[len(text) - keep // 2 :]}"
+    half = max(20, (int(len(text) * room / tokens * 0.9) - 60) // 2)
+    while True:
+        missing = len(text) - 2 * half
+        short = f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
+        if half <= 20 or count(short) <= room:
+            return short
+        half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
 def parts(exchanges: Sequence[Exchange], room: int, count: Callable[[str], int]) -> list[str]:
@@ -99,14 +105,14 @@ def parts(exchanges: Sequence[Exchange], room: int, count: Callable[[str], int])
     return ["\n\n".join(texts) for texts in result]
 
 
-def request(span: str, parent: Summary | None, *, focus: str = "", max_tokens: int | None = None) -> Request:
-    """The summary call for one part: an independent call, never part of the chat."""
+def request(span: str, before: str, *, focus: str = "", max_tokens: int | None = None) -> Request:
+    """The summary call for one part: an independent call, never part of the chat. `before`: the parent's block."""
     mark = hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8]
     lines = []
     background = FIRST
-    if parent is not None:
+    if before:
         background = "[the previous summary condensed to 1-2 sentences]"
-        lines += ["This is the summary of what came before (do not repeat it):", "", block.render(parent), ""]
+        lines += ["This is the summary of what came before (do not repeat it):", "", before, ""]
     lines += [
         f"This is the conversation, between two lines ==== {mark} ====. Each speaker's line begins with the number of "
         "the exchange in brackets.",
@@ -159,11 +165,15 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in cleaned if not _NOTHING.fullmatch(line)))
 
 
-def joined(summaries: Sequence[Summary]) -> Summary:
-    """The narratives of a span's parts as one: no text passes through a model twice."""
+def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
+    """The narratives of a span's parts as one: no text passes through a model twice.
+
+    A model that says nothing about the time before does not erase it.
+    """
     names = ("topics", "decisions", "pending")
     lists = {name: _items(item for summary in summaries for item in getattr(summary, name)) for name in names}
-    return Summary(background=summaries[0].background, **lists)
+    background = summaries[0].background
+    return Summary(background=_condensed(parent) if parent and background == FIRST else background, **lists)
 
 
 def extracted(session: Session, parent: Summary | None) -> Summary:
@@ -176,14 +186,21 @@ def extracted(session: Session, parent: Summary | None) -> Summary:
     pending = [f"Answer to: {_sentence(last.query.text)} [{last.query.number}]"] if last and unanswered else []
     if parent is None:
         return Summary(topics=topics, pending=tuple(pending))
-    background = parent.background if parent.background != FIRST else ""
-    background = " ".join([background, "Before:" if parent.topics else "", "; ".join(parent.topics)]).strip()
     return Summary(
-        background=_shortened(background, 600) or FIRST,
+        background=_condensed(parent),
         topics=topics,
         decisions=parent.decisions,
         pending=_items([*parent.pending, *pending]),
     )
+
+
+def _condensed(parent: Summary) -> str:
+    """A parent's block as the background of its child's, without a model."""
+    before = _shortened("; ".join(parent.topics), 400)
+    earlier = "" if parent.background == FIRST else _shortened(parent.background.removeprefix("Before: "), 200)
+    if not before:
+        return earlier or FIRST
+    return f"Before: {before}" + (f" (and earlier: {earlier})" if earlier else "")
 
 
 def _sentence(text: str) -> str:

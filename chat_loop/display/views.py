@@ -39,8 +39,10 @@ def show_sessions(display: DisplayManager, rows: Sequence[SessionRow], more: int
                 console.print(Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
     else:
         table = Table.grid(padding=(0, 2))
-        for name in ("number", "when", "agent", "numbers", "name"):
-            table.add_column(name, no_wrap=True, overflow="ellipsis", justify="right" if name == "number" else "left")
+        table.add_column("number", no_wrap=True, justify="right")
+        for name in ("when", "agent", "numbers"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("name", overflow="ellipsis")  # the only one that gives way when the rows are too wide
         for number, row in enumerate(rows, 1):
             note = _STATES[row.state]
             what = Text(one_line(row.name, 500) or row.id)
@@ -48,7 +50,7 @@ def show_sessions(display: DisplayManager, rows: Sequence[SessionRow], more: int
                 what = Text(f"({note}) ", style="dim") + what
             chained = "↳ " if row.parent else ""
             cells = (str(number), _when(row.updated, now), one_line(row.agent, 20), _numbers(row))
-            table.add_row(*(Text(cell) for cell in cells), Text(chained) + what)
+            table.add_row(*(Text(cell) for cell in cells), Text(chained, no_wrap=True) + what)
         console.print(table, soft_wrap=False)
     if more:
         display.line(f"… and {more:,} older; /sessions all shows them.", "dim")

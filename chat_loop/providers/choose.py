@@ -46,17 +46,18 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "") 
 
     Raises UsageError for a reference that cannot be understood, NoProvider, ModelError, ConfigError.
     """
+    reference = reference or config.model
     if base_url and reference and not reference.startswith(("compatible:", "openai:", "anthropic:")):
         raise UsageError("--base-url goes with a model of a server.", "For example: --model compatible:MODEL.")
-    reference = reference or config.model
     if reference:
         return create(reference, config, world, base_url=base_url)
+    if base_url:  # whose key would go there is not to be guessed
+        raise _which(base_url)
     for provider, variable in (("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")):
         if world.environment.get(variable):
-            return create(f"{provider}:{DEFAULT_MODELS[provider]}", config, world, base_url=base_url)
-    url = base_url or config.providers.compatible.base_url
-    if url:
-        raise UsageError(f"Which model of {url}?", "Name it: --model compatible:MODEL.")
+            return create(f"{provider}:{DEFAULT_MODELS[provider]}", config, world)
+    if config.providers.compatible.base_url:
+        raise _which(config.providers.compatible.base_url)
     for port in world.servers.values():
         if model := served_model(port):
             return create(f"compatible:{model}", config, world, base_url=f"http://127.0.0.1:{port}/v1")
@@ -67,6 +68,10 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "") 
         best = max(installed, key=lambda model: (model.recommended, model.size))
         return create(f"local:{best.name}", config, world)
     raise NoProvider("There is no model to talk to.", WAYS)
+
+
+def _which(url: str) -> UsageError:
+    return UsageError(f"Which model of {url}?", "Name it: --model compatible:MODEL.")
 
 
 def create(reference: str, config: Config, world: World, *, base_url: str = "") -> Provider:
