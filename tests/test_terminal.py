@@ -1,0 +1,192 @@
+"""The program in a real terminal: narrow, plain, pasted into, written at by a hostile model, interrupted, typed ahead."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Session
+from tests.loopback import Loopback, Reply, failing
+from tests.pty_chat import PtyChat
+
+READY = re.compile(r"You: ")
+COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
+
+
+@contextmanager
+def chat(home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str) -> Iterator[PtyChat]:
+    """The program at its prompt, with `scripted:echo` unless the options say otherwise."""
+    env = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+    options = options or ("--model", "scripted:echo")
+    with PtyChat([sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols) as terminal:
+        terminal.wait_for(READY, timeout=20)
+        if ready:
+            terminal.wait_for(ready, timeout=20)
+        yield terminal
+
+
+def answered(terminal: PtyChat, line: str) -> str:
+    """Send a line; return what was printed until its reply had ended."""
+    terminal.mark()
+    terminal.line(line)
+    terminal.wait_for(re.compile(r"Time: \d"), timeout=20, output=True)
+    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+    return terminal.output()
+
+
+def leave(terminal: PtyChat) -> None:
+    terminal.line("exit")
+    assert terminal.exit_code(timeout=20) == 0
+
+
+def saved(home: Path) -> Session:
+    sessions = SessionManager(home / "sessions")
+    return sessions.load(sessions.rows()[0].path).session
+
+
+def compatible(server: Loopback) -> tuple[str, ...]:
+    return ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
+
+
+@pytest.mark.parametrize("cols", [20, 200])
+def test_any_width_works(tmp_path: Path, cols: int) -> None:
+    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
+        answered(terminal, "hello there, narrow terminal")
+        terminal.mark()
+        terminal.line("sessions")
+        terminal.wait_for("There are no", timeout=20, output=True)
+        terminal.line("help")
+        terminal.wait_for("leading space", timeout=20, output=True)
+        leave(terminal)
+    assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
+
+
+def test_no_color_prints_no_colours(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        assert COLOUR.search(answered(terminal, "hello"))
+        leave(terminal)
+    with chat(tmp_path, NO_COLOR="1") as terminal:
+        assert not COLOUR.search(answered(terminal, "hello"))
+        leave(terminal)
+
+
+def test_a_dumb_terminal_works(tmp_path: Path) -> None:
+    with chat(tmp_path, ready="", TERM="dumb") as terminal:
+        answered(terminal, "hello")
+        leave(terminal)
+
+
+def test_a_large_paste_is_one_message(tmp_path: Path) -> None:
+    text = "".join(f"line {number} of what is pasted\n" for number in range(20_000))
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))
+        typing.start()
+        terminal.wait_for(f"[paste 1: {len(text):,} characters, 20,001 lines]", timeout=60)
+        typing.join()
+        terminal.mark()
+        terminal.line(" what is this?")
+        terminal.wait_for(re.compile(r"Time: \d"), timeout=60, output=True)
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=60, output=True)
+        leave(terminal)
+    assert saved(tmp_path).exchanges[0].query.text == f"{text} what is this?"
+
+
+def test_escape_sequences_of_a_model_are_shown_not_obeyed(tmp_path: Path) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\u202eabc [red]not markup[/red]"
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=(hostile[:9], hostile[9:])))
+        printed = answered(terminal, "hello")
+        for sequence in ("\x1b]0;", "\x1b[2J", "\x1b]52", "\x9b", "\u202e"):
+            assert sequence not in printed
+        assert "␛]0;owned␇␛[2J␛]52;c;aGk=␇<U+009B>31m<U+202E>abc [red]not markup[/red]" in printed
+        leave(terminal)
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert reply.text == hostile
+
+
+def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("The first half", " and the second"), stall_after=1))
+        terminal.mark()
+        terminal.line("tell me")
+        terminal.wait_for("The first half", timeout=20, output=True)
+        terminal.ctrl("c")
+        terminal.wait_for("Interrupted", timeout=20, output=True)
+        server.left(0)
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20, output=True)
+        assert "You said: go on" in answered(terminal, "go on")
+        assert server.requests[1].texts == ("tell me", "The first half", "go on")
+        leave(terminal)
+    first = saved(tmp_path).exchanges[0].reply
+    assert first is not None
+    assert (first.text, first.stop) == ("The first half", "interrupted")
+
+
+def test_ctrl_c_stops_a_retry(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(failing(529, "overloaded_error", "Overloaded", retry_after="50"))
+        terminal.mark()
+        terminal.line("hello")
+        terminal.wait_for("again in 50 s (2/5); Ctrl-C", timeout=20, output=True)
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20, output=True)
+        leave(terminal)
+    assert saved(tmp_path).exchanges[0].query.text == "hello"
+
+
+def test_what_is_typed_during_a_reply_waits_for_the_next_prompt(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        terminal.mark()
+        terminal.line("first")
+        terminal.wait_for("one", timeout=20, output=True)
+        terminal.send("typed ahead\r")
+        server.release()
+        terminal.wait_for("You said: typed ahead", timeout=20, output=True)
+        reply = terminal.output().partition("one")[2].partition("Time:")[0]
+        assert "typed" not in reply, "it is not echoed into the reply"
+        terminal.wait_for(re.compile(r"You said: typed ahead.*You:", re.DOTALL), timeout=20, output=True)
+        leave(terminal)
+    assert [exchange.query.text for exchange in saved(tmp_path).exchanges] == ["first", "typed ahead"]
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summary(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        terminal.send("never mind")
+        terminal.wait_for("never mind", timeout=20)
+        terminal.ctrl("c")
+        answered(terminal, "hello")
+        assert [request.query for request in server.requests] == ["hello"]
+        server.enqueue(Reply(chunks=("**Background", " Context:**"), stall_after=1))
+        terminal.mark()
+        terminal.line("exit")
+        server.stalled(1)
+        terminal.ctrl("c")
+        terminal.wait_for("Conversation saved successfully!", timeout=20, output=True)
+        assert "Summary skipped. It will be made when you resume the session." in terminal.output()
+        assert terminal.exit_code(timeout=20) == 0
+    session = saved(tmp_path)
+    assert session.seal is not None
+    assert (session.seal.source, session.seal.summary) == ("none", None)
+
+
+def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        answered(terminal, "the port is 8443")
+        terminal.mark()
+        terminal.line("exit")
+        terminal.wait_for("Resume with: chat-loop --model scripted:echo --resume", timeout=20, output=True)
+        terminal.exit_code(timeout=20)
+    with chat(tmp_path, "--model", "scripted:echo", "--resume", "1") as terminal:
+        terminal.wait_for("Restoring context...", timeout=20, output=True)
+        assert "the port is 8443" in terminal.text()
+        leave(terminal)
+    assert saved(tmp_path).header.parent != ""
