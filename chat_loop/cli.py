@@ -37,10 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         if instant is not None:
             instant.terminal.restore()
-        try:
-            sys.stdout.flush()
-        except OSError:
-            sys.stdout = None  # the pipe or the terminal is gone: the interpreter must not fail on it once more
+        for name in ("stdout", "stderr"):
+            try:
+                getattr(sys, name).flush()
+            except OSError:
+                setattr(sys, name, None)  # the pipe or the terminal is gone: the interpreter must not fail on it again
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
@@ -71,11 +72,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"chat-loop {__version__}")
     parser.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
     parser.add_argument("--base-url", default="", metavar="URL", help="where the server is, for compatible:MODEL")
-    parser.add_argument("--local", action="store_true", help="use the embedded model; ask which to fetch if there is none")
+    parser.add_argument(
+        "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
+    )
     parser.add_argument("--resume", default="", metavar="N|ID", help="go on with a saved session")
     parser.add_argument("--config", default="", metavar="FILE", help="read this config file")
     parser.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
-    parser.add_argument("-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave")
+    parser.add_argument(
+        "-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave"
+    )
     parser.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     sessions = commands.add_parser("sessions", help="list or show saved sessions").add_subparsers(
@@ -129,9 +134,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     return _interact(options, config, paths, agent, sessions, instant)
 
 
-def _agent(
-    options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None
-) -> Agent:
+def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:
     from chat_loop.agent.agent import Agent
     from chat_loop.providers.choose import choose, real_world
 

@@ -170,7 +170,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 - Bob's name [1]
 
 **Decisions Made:**
-*none*
+- Stay polite [1]
 
 **Pending:**
 *none*

@@ -24,4 +24,11 @@ def carry(summary: Summary, session: Session) -> Summary:
     parent = inherited(session)
     if parent is None:
         return replace(summary, pinned=pins(session))
-    return replace(summary, pinned=pins(session), key_facts=parent.key_facts, files=parent.files, tools=parent.tools)
+    return replace(
+        summary,
+        decisions=tuple(dict.fromkeys([*parent.decisions, *summary.decisions])),
+        pinned=pins(session),
+        key_facts=parent.key_facts,
+        files=parent.files,
+        tools=parent.tools,
+    )

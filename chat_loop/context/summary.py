@@ -54,7 +54,7 @@ _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
     r"[-.(*\s]*(?:(?:none|nothing|n/a)(?:\b[.)*\s]*(?:\[\d+\])?|\.\s.*)"
-    r"|no (?:(?:specific|further|other|pending|open) )*(?:\w+)(?: or \w+)? (?:were|was|have been|has been|are|is) "
+    r"|no (?:(?:specific|additional|further|other|new|pending|open) )*(?:\w+)(?: or \w+)? (?:were|was|have been|has been|are|is) "
     r"(?:made|mentioned|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
     re.IGNORECASE,
 )
