@@ -17,7 +17,7 @@ from chat_loop.conversation import Conversation, Options
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, Retrying, SessionSealed, TextDelta, Warned
-from chat_loop.prompt import clean
+from chat_loop.lines import clean
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import SessionRow

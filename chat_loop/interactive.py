@@ -21,8 +21,8 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event
+from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
-from chat_loop.prompt import LineReader, PromptReader, Reader
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.tokens import TokenCounter
@@ -111,8 +111,7 @@ class Interactive:
                 raise
             return 128 + received[0]
         finally:
-            if isinstance(reader, PromptReader):
-                reader.close()
+            reader.close()
             await self._setting.agent.provider.close()
 
     def _reader(self) -> Reader:
@@ -122,6 +121,8 @@ class Interactive:
             return LineReader()
         if self._instant is None:
             self._display.line(banner())
+        from chat_loop.prompt import PromptReader  # loads prompt_toolkit, which pipes do not need
+
         return PromptReader(
             history=self._setting.history,
             commands=registry.names(),

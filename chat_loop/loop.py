@@ -11,7 +11,7 @@ from chat_loop.commands import context, session, view  # noqa: F401 - importing 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.errors import ChatLoopError
-from chat_loop.prompt import Reader
+from chat_loop.lines import Reader
 
 TICK_SECONDS = 1.0
 

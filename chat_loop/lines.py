@@ -1,0 +1,76 @@
+"""Where the user's lines come from: what every reader does, and the reader for pipes and files."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from typing import BinaryIO, Protocol, TextIO
+
+from chat_loop.start import PROMPT
+
+
+class Reader(Protocol):
+    """Where the user's lines come from."""
+
+    async def read(self) -> str:
+        """Return the next entry, possibly of several lines. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
+
+    async def confirm(self, question: str) -> bool:
+        """Ask yes or no; anything but yes is no."""
+
+    def close(self) -> None:
+        """Give the terminal back, where there is one."""
+
+
+def clean(text: str) -> str:
+    """Text as it can be encoded: bytes that the locale could not read are UTF-8, halves of characters become U+FFFD."""
+    try:
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class LineReader:
+    """Lines from a pipe or a file; the prompt and the line are repeated on `out`, so that the output can be read."""
+
+    def __init__(self, source: BinaryIO | None = None, out: TextIO | None = None) -> None:
+        self._source = source or sys.stdin.buffer
+        self._out = out or sys.stdout
+        self._lines: asyncio.Queue[bytes] | None = None
+
+    async def read(self) -> str:
+        line = await self._line(PROMPT)
+        if not line:
+            raise EOFError
+        return clean(line.decode("utf-8", "replace")).removesuffix("\n")
+
+    async def confirm(self, question: str) -> bool:
+        return (await self._line(question)).strip().lower() in (b"y", b"yes")
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    async def _line(self, prompt: str) -> bytes:
+        self._out.write(prompt)
+        self._out.flush()
+        if self._lines is None:
+            self._lines = asyncio.Queue()
+            # A daemon: a pipe that never ends must not keep the program from leaving.
+            threading.Thread(
+                target=self._pump, args=(asyncio.get_running_loop(), self._lines), daemon=True, name="stdin"
+            ).start()
+        line = await self._lines.get()
+        self._out.write(line.decode("utf-8", "replace").rstrip("\r\n") + "\n")
+        return line
+
+    def _pump(self, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes]) -> None:
+        while True:
+            line = self._source.readline()
+            try:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            except RuntimeError:  # the loop has ended
+                return
+            if not line:
+                return
