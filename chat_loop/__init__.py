@@ -9,10 +9,11 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     providers/                  one adapter per wire protocol, all yielding the same events
     agent/                      a provider with a name, a system prompt and one visible retry loop
     context/                    what the model sees: budget, ledger, summary, restoration
-    display/, prompt            the two doors to the terminal: out and in
+    display/, lines, prompt     the doors to the terminal: out; in without an editor and with one
     commands/                   one function per command, its docstring is its help
+    conversation                one chain as it goes on: ask, save, compact, resume, end
     loop                        read -> command or turn -> show -> save
-    cli, headless               argv -> config -> objects -> run
+    interactive, headless, cli  argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
 """
 
 __version__ = "0.1.0"

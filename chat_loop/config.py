@@ -1,6 +1,6 @@
-"""Settings: a frozen value, read once from YAML and passed down. `config.example.yaml` shows every key with its default.
+"""Settings: a frozen value, read once from YAML and passed down.
 
-Nothing here needs a library while no config file exists.
+`config.example.yaml` shows every key with its default. Nothing here needs a library while no config file exists.
 """
 
 from __future__ import annotations

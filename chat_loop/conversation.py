@@ -145,12 +145,24 @@ class Conversation:
             )
         )
         known = await self._summary_of(loaded)
-        self.leave("resume")
+        self.leave("resume")  # refused while its words are not on disk
         await self._begin_child(session, str(loaded.path), known, "resume")
 
     def leave(self, reason: SealReason) -> None:
-        """End this session at once, without a model call, and have a fresh one."""
-        self._seal(self._without_model(reason))
+        """End this session at once, without a model call, and have a fresh one.
+
+        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
+        """
+        seal = self._without_model(reason)
+        if reason != "exit" and not self.live.empty:
+            try:
+                self.live.seal(seal)
+            except SaveError as error:
+                self._problem_told = True
+                raise SaveError(error.message, f"This session is not left. {error.hint}") from error
+            self._ended(seal)
+        else:
+            self._seal(seal)
         self.live = self._fresh()
 
     async def end(self) -> None:
@@ -242,7 +254,7 @@ class Conversation:
             session,
             count=self._count,
             show=self._show,
-            timeout=self._options.summary_timeout,
+            limit=self._options.summary_timeout,
             focus=focus,
             patience=self.agent.patience,
         )

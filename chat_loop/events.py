@@ -38,7 +38,7 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The last event of a complete stream. `stop` is end, length or refusal; usage is None when the server told none."""
+    """The last event of a complete stream. `stop` is end, length or refusal; `usage` is None when none was told."""
 
     stop: StopReason
     usage: Usage | None = None

@@ -39,7 +39,7 @@ def whole_question(question: str) -> str:
 
 
 def ask(agent: Agent, sessions: SessionManager, question: str, *, as_json: bool) -> int:
-    """Answer once: the reply (or the events) on standard output, everything else on standard error; a session is saved."""
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
     return asyncio.run(_ask(agent, sessions, question, _JsonOutput() if as_json else _TextOutput()))
 
 
@@ -179,7 +179,9 @@ def show_session(sessions: SessionManager, reference: str, *, as_json: bool) -> 
             "path": str(path),
             "damage": loaded.damage,
             "totals": dataclasses.asdict(session.totals),
-            "entries": [{"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)} for entry in session.entries],
+            "entries": [
+                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)} for entry in session.entries
+            ],
             "seal": None if session.seal is None else dataclasses.asdict(session.seal),
         }
     )

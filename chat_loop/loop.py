@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Coroutine
 from typing import Any
@@ -87,10 +88,8 @@ class ChatLoop:
             cancelled = True
             task.cancel()
 
-        try:
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
             loop.add_signal_handler(signal.SIGINT, cancel)
-        except NotImplementedError:  # Windows: Ctrl-C arrives as KeyboardInterrupt
-            pass
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=TICK_SECONDS)
@@ -105,7 +104,5 @@ class ChatLoop:
             if stopped:
                 self._chat.display.line(stopped, "dim")
         finally:
-            try:
+            with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(signal.SIGINT)
-            except NotImplementedError:
-                pass

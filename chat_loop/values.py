@@ -50,7 +50,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One model call, independent of the wire. `messages` alternate user and assistant, starting and ending with user."""
+    """One model call, independent of the wire. `messages` alternate, starting and ending with the user."""
 
     system: str
     messages: tuple[Message, ...]

@@ -60,7 +60,7 @@ texts = st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_siz
 lines = texts.map(lambda text: text.strip())
 ids = st.from_regex(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}", fullmatch=True)
 times = st.datetimes(
-    min_value=datetime(1970, 1, 2),  # noqa: DTZ001 - the zone is the next argument
+    min_value=datetime(1970, 1, 2),
     timezones=st.integers(-720, 720).map(lambda minutes: timezone(timedelta(minutes=minutes))),
 )
 counts = st.integers(0, 10**9)

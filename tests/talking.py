@@ -83,6 +83,7 @@ class Model:
         """How many calls were closed before their end."""
         self.silent = asyncio.Event()
         """Set when a call has fallen silent."""
+        self.at_silence: Callable[[], None] = self.silent.set
 
     def warm(self) -> None:
         """There is nothing to load."""
@@ -105,7 +106,7 @@ class Model:
             for piece in step.pieces:
                 yield TextDelta(piece)
             if step.then == "silence":
-                self.silent.set()
+                self.at_silence()
                 await asyncio.Event().wait()
             self.clock.seconds += CALL_SECONDS
             ended = True
@@ -134,7 +135,8 @@ class Talk:
         self.clock = clock or Clock()
         self.model = Model(*steps, clock=self.clock, window=window)
         self.events: list[Event] = []
-        self._hear: Callable[[Event], None] = self.events.append
+        self.screen: Callable[[Event], None] | None = None
+        """Shows the events as well, when there is one."""
         self.sessions = SessionManager(directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files)
         patience = Patience(
             attempts=attempts, sleep=self.clock.sleep, jitter=lambda: 1.0, clock=self.clock.monotonic, idle=60.0
@@ -143,7 +145,7 @@ class Talk:
             Agent(name=agent, system_prompt="Be kind.", provider=self.model, patience=patience),
             self.sessions,
             count=words,
-            show=lambda event: self._hear(event),
+            show=self._tell,
             options=options or Options(),
         )
 
@@ -161,9 +163,10 @@ class Talk:
         """The messages of every request."""
         return [request.messages for request in self.model.requests]
 
-    def hear(self, show: Callable[[Event], None]) -> None:
-        """Have the events told to `show` instead."""
-        self._hear = show
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+        if self.screen is not None:
+            self.screen(event)
 
     def told(self) -> list[Event]:
         """The events since the last time it was asked."""

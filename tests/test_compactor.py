@@ -58,7 +58,7 @@ class Made:
             session,
             count=words,
             show=self.events.append,
-            timeout=limit,
+            limit=limit,
             focus=focus,
             patience=Patience(attempts=1, clock=self.model.clock.monotonic),
         )
@@ -102,7 +102,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
 
     async def run() -> Outcome:
         return await summarise(
-            model, session, count=counter.count, show=lambda event: None, timeout=60.0, focus="keep " * 9_000
+            model, session, count=counter.count, show=lambda event: None, limit=60.0, focus="keep " * 9_000
         )
 
     outcome = asyncio.run(run())
@@ -172,7 +172,7 @@ def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:
 
     async def run() -> None:
         session = talk(("Hi", "Hello."))
-        work = summarise(model, session, count=words, show=lambda event: None, timeout=60.0)
+        work = summarise(model, session, count=words, show=lambda event: None, limit=60.0)
         task = asyncio.ensure_future(work)
         await model.silent.wait()
         task.cancel()
@@ -241,7 +241,7 @@ def test_the_parents_pins_come_first_and_none_twice() -> None:
 
 
 def test_decisions_key_facts_files_and_tools_are_carried() -> None:
-    kept = {"key_facts": ("9.4 m",), "files": ("a.py",), "tools": ("grep: 3",)}
-    parent = Summary(topics=("gone",), pending=("gone",), decisions=("old", "both"), **kept)
+    kept = Summary(key_facts=("9.4 m",), files=("a.py",), tools=("grep: 3",))
+    parent = replace(kept, topics=("gone",), pending=("gone",), decisions=("old", "both"))
     carried = ledger.carry(Summary(topics=("t",), decisions=("both", "new")), talk(("Hi", "Hello."), parent=parent))
-    assert carried == Summary(topics=("t",), decisions=("old", "both", "new"), **kept)
+    assert carried == replace(kept, topics=("t",), decisions=("old", "both", "new"))

@@ -43,17 +43,26 @@ def test_a_window_is_set_by_model_name() -> None:
     [
         ("modle: x", "c.yaml: unknown key modle. Did you mean model?"),
         ("agent: {nmae: x}", "c.yaml: unknown key agent.nmae. Did you mean agent.name?"),
-        ("providers: {local: {contxt: 1}}", "c.yaml: unknown key providers.local.contxt. "
-         "Did you mean providers.local.context?"),
+        (
+            "providers: {local: {contxt: 1}}",
+            "c.yaml: unknown key providers.local.contxt. Did you mean providers.local.context?",
+        ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
         ("1: 2", "c.yaml: unknown key 1. Known keys: agent, model, models, providers, restoration, sessions, summary."),
-        ("summary: {timeout: soon}", "c.yaml: summary.timeout: expected `float`, got `str`. "
-         "config.example.yaml shows every key."),
+        (
+            "summary: {timeout: soon}",
+            "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",
+        ),
         ("- a", "c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows every key."),
         ("agent: {name: 3}", "c.yaml: agent.name: expected `str`, got `int`. config.example.yaml shows every key."),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),
-        ("a: !!python/object:os.system {}", "c.yaml, line 1: could not determine a constructor for the tag "
-         "'tag:yaml.org,2002:python/object:os.system'. "),
+        (
+            "a: !!python/object:os.system {}",
+            (
+                "c.yaml, line 1: could not determine a constructor for the tag "
+                "'tag:yaml.org,2002:python/object:os.system'. "
+            ),
+        ),
         ("[" * 5000, "c.yaml is not valid YAML. "),
     ],
 )  # fmt: skip

@@ -11,18 +11,21 @@ import pytest
 
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
-from tests.loopback import Loopback, Reply as Answer, failing
+from tests.loopback import Loopback, failing
+from tests.loopback import Reply as Answer
 
 ECHO = ("--model", "scripted:echo")
 
 
-def run(home: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    home: Path, *arguments: str, stdin: bytes = b"", keys: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run the program with a clean environment, and its home in `home`."""
     return subprocess.run(
         [sys.executable, "-m", "chat_loop", *arguments],
         input=stdin,
         capture_output=True,
-        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **environment},
+        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (keys or {}),
         timeout=60,
         check=False,
     )
@@ -205,7 +208,7 @@ def test_a_failing_server_costs_neither_the_query_nor_the_partial_reply(
     with Loopback() as server:
         server.enqueue(answer)
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        result = run(tmp_path, "--model", "anthropic:m", "-p", "my question", **keys)
+        result = run(tmp_path, "--model", "anthropic:m", "-p", "my question", keys=keys)
     assert result.returncode == 1
     assert result.stdout.decode().strip() == partial
     assert message in result.stderr.decode()
@@ -222,7 +225,7 @@ def test_an_overloaded_server_is_asked_again_and_the_user_sees_it(tmp_path: Path
     with Loopback() as server:
         server.enqueue(failing(529, "overloaded_error", "Overloaded", retry_after="0"), failing(500, retry_after="0"))
         keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
-        result = run(tmp_path, "--model", "openai:m", "-p", "hi", **keys)
+        result = run(tmp_path, "--model", "openai:m", "-p", "hi", keys=keys)
         assert len(server.requests) == 3
     assert (result.returncode, result.stdout) == (0, b"You said: hi\n")
     assert [line.rpartition(" ")[2] for line in result.stderr.decode().splitlines()] == ["(2/5).", "(3/5)."]
@@ -262,7 +265,8 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_an_ascii_output_degrades_and_the_file_does_not(tmp_path: Path) -> None:
-    result = run(tmp_path, *ECHO, "-p", "grüße 漢字", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    result = run(tmp_path, *ECHO, "-p", "grüße 漢字", keys=ascii_only)
     assert result.returncode == 0
     assert result.stdout == rb"You said: gr\xfc\xdfe \u6f22\u5b57" + b"\n"
     assert said(saved(tmp_path)[0])[0] == "grüße 漢字"

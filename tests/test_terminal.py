@@ -1,4 +1,4 @@
-"""The program in a real terminal: narrow, plain, pasted into, written at by a hostile model, interrupted, typed ahead."""
+"""The program in a real terminal: narrow, plain, pasted into, shown hostile text, interrupted, typed ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs in a real terminal: chat, compact, exit, come back, resume; with both SDKs and with a real embedded model."""
+"""Whole runs in a real terminal: chat, compact, exit, come back, resume; with both SDKs and a real embedded model."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         chats = [request.texts for request in server.requests if request not in summaries]
         assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
         # After compact the request holds the restoration, not the words before it.
-        assert not any("Thanks." == text for texts in chats[2:] for text in texts)
+        assert not any(text == "Thanks." for texts in chats[2:] for text in texts)
         assert chats[3][0].startswith("CONTEXT RESTORATION: ")
         assert chats[3][2] == "Which port?"
     assert [session.seal.source for session in found if session.seal] == ["model"] * 3

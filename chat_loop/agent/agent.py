@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.events import Event
@@ -19,7 +19,7 @@ class Agent:
     system_prompt: str
     provider: Provider
     path: str = ""
-    patience: Patience = Patience()
+    patience: Patience = field(default_factory=Patience)
 
     @property
     def model(self) -> str:

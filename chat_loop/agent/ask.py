@@ -1,7 +1,7 @@
 """One model call with its limits: how long nothing may come, and when it is tried again.
 
-The only retry loop of the program (the SDKs' own are switched off). It tries again only while nothing has arrived: after
-the first content a silent retry would show the user two beginnings.
+The only retry loop of the program (the SDKs' own are switched off). It tries again only while nothing has arrived:
+after the first content a silent retry would show the user two beginnings.
 """
 
 from __future__ import annotations

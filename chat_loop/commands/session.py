@@ -54,8 +54,8 @@ async def resume(chat: Chat, argument: str) -> None:
 @registry.command("clear")
 async def clear(chat: Chat, argument: str) -> None:
     """Save the session and begin a fresh one with an empty context and an empty screen."""
-    chat.clear_screen()
     chat.conversation.leave("clear")
+    chat.clear_screen()
     chat.display.line("A fresh session; nothing is carried over.", "dim")
 
 

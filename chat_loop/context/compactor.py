@@ -47,13 +47,13 @@ async def summarise(
     *,
     count: Callable[[str], int],
     show: Callable[[Event], None],
-    timeout: float,
+    limit: float,
     focus: str = "",
     patience: Patience | None = None,
 ) -> Outcome:
     """Make a session's summary block with the model, or without it when the model fails twice.
 
-    Each part of a long span is one call of at most `timeout` seconds. A cancelled call raises CancelledError.
+    Each part of a long span is one call of at most `limit` seconds. A cancelled call raises CancelledError.
     """
     patience = patience or Patience()
     started = patience.clock()
@@ -71,7 +71,7 @@ async def summarise(
     try:
         for number, span in enumerate(spans, 1):
             request = summary.request(span, before if number == 1 else "", focus=focus, max_tokens=ceiling)
-            call = _Call(provider, request, timeout, patience, show, (number, len(spans)))
+            call = _Call(provider, request, limit, patience, show, (number, len(spans)))
             try:
                 found.append(await call.twice())
             finally:
@@ -96,14 +96,14 @@ class _Call:
         self,
         provider: Provider,
         request: Request,
-        timeout: float,
+        limit: float,
         patience: Patience,
         show: Callable[[Event], None],
         part: tuple[int, int],
     ) -> None:
         self._provider = provider
         self._request = request
-        self._timeout = timeout
+        self._limit = limit
         self._patience = patience
         self._show = show
         self._part = part
@@ -121,10 +121,10 @@ class _Call:
 
     async def _once(self) -> Summary:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._limit):
                 text, stop = await self._collect()
         except TimeoutError as error:
-            raise summary.InvalidSummary(f"it took more than {self._timeout:.0f} seconds") from error
+            raise summary.InvalidSummary(f"it took more than {self._limit:.0f} seconds") from error
         if stop == "length":
             raise summary.InvalidSummary("the summary was cut off at the token limit")
         if stop == "refusal":

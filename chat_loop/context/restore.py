@@ -14,17 +14,17 @@ TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentenc
 Keep your response concise."""
 
 GUIDE = (
-    "The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the answer "
-    "to a later question, say that it does not."
+    "The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the "
+    "answer to a later question, say that it does not."
 )
 
 
 def restoration_text(header: Header, restoration: Restoration) -> str:
     """The restored block as it is sent; the same bytes for the whole life of the session."""
     counts = counts_text(restoration.queries, restoration.tokens)
+    when = f"{restoration.parent_created:%Y-%m-%d %H:%M}"
     lines = [
-        "CONTEXT RESTORATION: You are continuing a previous conversation from "
-        f"{restoration.parent_created:%Y-%m-%d %H:%M}.",
+        f"CONTEXT RESTORATION: You are continuing a previous conversation from {when}.",
         "",
         f"Previous session summary (Session ID: {header.parent}, {counts}):",
         "",

@@ -1,4 +1,4 @@
-"""Making a summary (pure): the prompt, the parts of a long span, the check of what came back, and the way without a model.
+"""Making a summary (pure): the prompt, the parts of a long span, the check of what came back, the way without a model.
 
 The narrative is the model's, in the seed's format; what must be exact is the ledger's (`ledger.py`).
 """
@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Message, Request
 
@@ -35,12 +34,12 @@ FORMAT = """**Background Context:** {background}
 **Pending:**
 - ..."""
 
-GRAMMAR = r"""root ::= "**Background Context:** " line "\n\n**Current Session Summary:**\n**Topics Discussed:**\n" bullets \
-"\n**Decisions Made:**\n" bullets "\n**Pending:**\n" bullets
+GRAMMAR = r"""root ::= "**Background Context:** " line "\n\n**Current Session Summary:**\n" lists
+lists ::= "**Topics Discussed:**\n" bullets "\n**Decisions Made:**\n" bullets "\n**Pending:**\n" bullets
 line ::= [^\n*\x00-\x1f]{4,300}
 bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
-""".replace("\\\n", "")
+"""
 
 FIRST = "Initial session."
 _HEADINGS = {
@@ -54,7 +53,9 @@ _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
     r"[-.(*\s]*(?:(?:none|nothing|n/a)(?:\b[.)*\s]*(?:\[\d+\])?|\.\s.*)"
-    r"|no (?:(?:specific|additional|further|other|new|pending|open) )*(?:\w+)(?: or \w+)? (?:were|was|have been|has been|are|is) "
+    r"|no pending\b.*"
+    r"|no (?:(?:specific|additional|further|other|new|pending|open) )*(?:\w+)(?: or \w+)? "
+    r"(?:were|was|have been|has been|are|is) "
     r"(?:made|mentioned|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
     re.IGNORECASE,
 )
@@ -114,15 +115,16 @@ def request(span: str, before: str, *, focus: str = "", max_tokens: int | None =
         background = "[the previous summary condensed to 1-2 sentences]"
         lines += ["This is the summary of what came before (do not repeat it):", "", before, ""]
     lines += [
-        f"This is the conversation, between two lines ==== {mark} ====. Each speaker's line begins with the number of "
-        "the exchange in brackets.",
+        f"This is the conversation, between two lines ==== {mark} ====.",
+        "Each speaker's line begins with the number of the exchange in brackets.",
         "",
         f"==== {mark} ====",
         span,
         f"==== {mark} ====",
         "",
-        "Create a structured summary of the conversation in exactly this format. End a bullet with the number of the "
-        "exchange it comes from, such as [3]. Aim for less than 500 words, be complete but terse, no fluff.",
+        "Create a structured summary of the conversation in exactly this format.",
+        "End a bullet with the number of the exchange it comes from, such as [3].",
+        "Aim for less than 500 words, be complete but terse, no fluff.",
         "",
         FORMAT.format(background=background),
     ]
@@ -196,7 +198,7 @@ def extracted(session: Session, parent: Summary | None) -> Summary:
 
 def _condensed(parent: Summary) -> str:
     """A parent's block as the background of its child's, without a model."""
-    before = _shortened("; ".join(parent.topics), 400)
+    before = _shortened("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)
     earlier = "" if parent.background == FIRST else _shortened(parent.background.removeprefix("Before: "), 200)
     if not before:
         return earlier or FIRST

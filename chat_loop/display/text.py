@@ -1,7 +1,7 @@
 """The one sanitiser: every text that is not the program's own passes it before it reaches the terminal.
 
-Newline, tab and printable characters pass; everything a terminal would obey or hide is shown instead. It works character
-by character, so it is the same for a stream as for the whole, and no unterminated sequence can defeat it.
+Newline, tab and printable characters pass; everything a terminal would obey or hide is shown instead. It works
+character by character, so it is the same for a stream as for the whole, and no unterminated sequence can defeat it.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def ensure_installed(directory: Path) -> str:
     choices = sorted(CATALOGUE, key=lambda model: not model.recommended)
     for number, model in enumerate(choices, 1):
         _write(f"  {number}  {model.title}, {_size(model.size)}, {model.licence}{_mark(model)}")
-    sys.stdout.write(f"Number [1], or n for none: ")
+    sys.stdout.write("Number [1], or n for none: ")
     sys.stdout.flush()
     answer = sys.stdin.readline().strip().lower()
     if answer in ("", "y", "yes"):

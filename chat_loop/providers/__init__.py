@@ -39,7 +39,7 @@ class Provider(Protocol):
         """
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing the iterator cancels the call."""
+        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels the call."""
 
     async def close(self) -> None:
         """Give back connections and memory."""

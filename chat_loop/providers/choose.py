@@ -100,7 +100,8 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
             url = base_url or settings.compatible.base_url
             if not url:
                 raise ConfigError(
-                    "A compatible server needs its address.", "Set providers.compatible.base_url, or give --base-url URL."
+                    "A compatible server needs its address.",
+                    "Set providers.compatible.base_url, or give --base-url URL.",
                 )
             key = world.environment.get(settings.compatible.api_key_env) or None
             return OpenAIProvider(model, name="compatible", window=window, base_url=url, api_key=key)
@@ -132,7 +133,7 @@ def _local(model: str, config: Config, world: World) -> Provider:
 
 
 def served_model(port: int) -> str:
-    """The first model that an OpenAI-compatible server on 127.0.0.1 offers, or an empty string. Takes at most a second."""
+    """The first model that an OpenAI-compatible server on 127.0.0.1 offers, or "". Takes at most a few seconds."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
     except OSError:

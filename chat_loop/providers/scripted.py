@@ -43,7 +43,8 @@ class ScriptedProvider:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ModelNotFound(f"The script {path} cannot be read.", "scripted:echo needs no file.") from error
-        return cls(str(path), [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)], window=window)
+        steps = [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)]
+        return cls(str(path), steps, window=window)
 
     def warm(self) -> None:
         """There is nothing to load."""

@@ -123,7 +123,7 @@ class LiveSession:
 
     def _flush(self) -> None:
         """Write the entries that are not in the file, and sync. Raises OSError."""
-        if self._distrusted:
+        if self._distrusted or (self._torn and not self._headed):
             self._rewrite()
         self._open()
         if not self._headed:
@@ -237,6 +237,7 @@ class ReplyWriter:
         if not self._labelled:
             self._append(transcript.reply_label(live.header.agent, ""), label=False)
         live._entries.append(reply)
+        ended = False
         try:
             if self._broken:
                 live._torn = live._torn or (self._begun and self._generation == live._generation)
@@ -246,10 +247,12 @@ class ReplyWriter:
             if self._generation == live._generation:
                 live._write_all(transcript.reply_end(reply, transcript.open_fence(reply.text)).encode())
                 live._written += 1
+            ended = True
             live._flush()
         except OSError as error:
             live.problem = error
-            live._torn = True  # what stands in the file may be half a record; the whole one is written next
+            # What stands in the file may be a record without its end; the whole one is written next.
+            live._torn = live._torn or (self._begun and not ended and self._generation == live._generation)
 
     def _append(self, encoded: str, label: bool = True) -> None:
         live = self._live

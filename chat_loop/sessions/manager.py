@@ -1,4 +1,4 @@
-"""SessionManager: the sessions folder. Makes sessions, finds them, reads them; the only code that writes transcripts."""
+"""SessionManager: the sessions folder. Makes, finds and reads sessions; the only code that writes transcripts."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class SessionManager:
         return Loaded(session, path, damage, plain=True)
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
-        """Seal a session that ended without a summary. Raises SaveError, and SessionLocked while it is open elsewhere."""
+        """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is open elsewhere."""
         path = loaded.path
         lock = None
         try:

@@ -18,12 +18,12 @@ SummarySource = Literal["model", "extracted", "none"]
 
 
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; still open or ended by a crash; another program's format; unreadable in part; no bytes; no transcript."""
+"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no transcript."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The summary block. The first four fields are the model's narrative, the others are kept by code, word for word."""
+    """The summary block. The first four fields are the model's narrative, the others code keeps word for word."""
 
     background: str = "Initial session."
     topics: tuple[str, ...] = ()

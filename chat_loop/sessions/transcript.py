@@ -1,7 +1,7 @@
 r"""The file format, writing side: values -> markdown.
 
-A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line. Inside it, headings and
-labels are decoration for the human reader; the parser (`parse.py`) skips exactly the decoration written here.
+A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line. Inside it, headings
+and labels are decoration for the human reader; the parser (`parse.py`) skips exactly the decoration written here.
 `parse(render(session)) == session` for every Session.
 
 Each record's text is made by one function here, so that a living session can be appended record by record:

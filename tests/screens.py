@@ -1,0 +1,93 @@
+"""The chat loop in a test: lines from a script, and the screen as one text."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from chat_loop.commands.chat import Chat
+from chat_loop.display.manager import DisplayManager
+from chat_loop.loop import ChatLoop
+from chat_loop.sessions.files import Files
+from chat_loop.values import Window
+from tests.talking import Clock, Step, Talk
+
+Line = str | type[KeyboardInterrupt]
+
+
+class Script:
+    """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
+
+    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[bool]) -> None:
+        self._lines = list(lines)
+        self._answers = list(answers)
+        self._out = out
+
+    async def read(self) -> str:
+        if not self._lines:
+            raise EOFError
+        line = self._lines.pop(0)
+        if not isinstance(line, str):
+            raise line
+        self._out.write(f"You: {line}\n")
+        return line
+
+    async def confirm(self, question: str) -> bool:
+        answer = self._answers.pop(0)
+        self._out.write(f"{question}{'y' if answer else 'n'}\n")
+        return answer
+
+    def close(self) -> None:
+        """There is no terminal to give back."""
+
+
+class Terminal(io.StringIO):
+    """An output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Screen:
+    """One run of the loop over `lines`; `text` is what the user saw, `code` the exit code.
+
+    Where the model falls silent, the user presses Ctrl-C.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        lines: Sequence[Line],
+        *steps: Step,
+        answers: Sequence[bool] = (),
+        out: io.StringIO | None = None,
+        files: Files | None = None,
+        hours: int = 0,
+        agent: str = "Sally",
+        window: Window | None = None,
+        first: str = "",
+    ) -> None:
+        out = out or io.StringIO()
+        clock = Clock()
+        clock.seconds = hours * 3600.0
+        self.talk = Talk(directory, *steps, clock=clock, files=files, agent=agent, window=window)
+        display = DisplayManager(out, agent=agent, resume_command="chat-loop")
+        reader = Script(lines, out, answers)
+        self.cleared = 0
+        self.chat = Chat(
+            conversation=self.talk.conversation,
+            sessions=self.talk.sessions,
+            display=display,
+            confirm=reader.confirm,
+            clear_screen=self._clear,
+        )
+        self.talk.screen = display.show
+        self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
+        self.code = asyncio.run(ChatLoop(self.chat, reader).run(first))
+        self.text = out.getvalue()
+
+    def _clear(self) -> None:
+        self.cleared += 1

@@ -1,0 +1,262 @@
+"""Which provider answers, in a world of its own: a key, a server, an embedded model, or a message that names these."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from chat_loop.config import CompatibleConfig, Config, LocalConfig, ModelConfig, ProvidersConfig
+from chat_loop.errors import ConfigError, ModelError, ModelNotFound, NoProvider, UsageError
+from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
+from chat_loop.models.store import path_of
+from chat_loop.providers import Provider
+from chat_loop.providers.choose import DEFAULT_MODELS, World, choose, served_model
+from chat_loop.values import Window
+from tests.asking import clear_environment, events_of
+from tests.loopback import Loopback
+
+
+@pytest.fixture(autouse=True)
+def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+    monkeypatch.delenv("COMPATIBLE_API_KEY", raising=False)
+
+
+def world(
+    folder: Path, environment: Mapping[str, str] | None = None, servers: Mapping[str, int] | None = None
+) -> World:
+    return World(environment=environment or {}, models=folder / "models", servers=servers or {})
+
+
+def port_of(server: Loopback) -> int:
+    return int(server.url.rpartition(":")[2])
+
+
+def reference(provider: Provider) -> str:
+    return f"{provider.name}:{provider.model}"
+
+
+def install(folder: Path, model: EmbeddedModel) -> None:
+    """A file of the model's size, which is all that the choice looks at."""
+    path = path_of(folder / "models", model.name)
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.write(b"GGUF")
+        file.truncate(model.size)
+
+
+def closed_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_a_key_comes_first_then_a_server_then_an_embedded_model(tmp_path: Path) -> None:
+    install(tmp_path, SMOLLM2)
+    config = Config()
+    with Loopback(models=("qwen3:8b", "other")) as server:
+        servers = {"nobody": closed_port(), "somebody": port_of(server)}
+        both = {"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}
+        assert reference(choose("", config, world(tmp_path, both, servers))) == (
+            f"anthropic:{DEFAULT_MODELS['anthropic']}"
+        )
+        one = {"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": ""}
+        assert reference(choose("", config, world(tmp_path, one, servers))) == f"openai:{DEFAULT_MODELS['openai']}"
+        assert server.requests == []
+        assert reference(choose("", config, world(tmp_path, {}, servers))) == "compatible:qwen3:8b"
+    assert reference(choose("", config, world(tmp_path, {}, servers))) == f"local:{SMOLLM2.name}"
+
+
+def test_of_two_embedded_models_the_recommended_is_taken(tmp_path: Path) -> None:
+    for model in (SMOLLM2, QWEN_1_5B):
+        install(tmp_path, model)
+    assert reference(choose("", Config(), world(tmp_path))) == f"local:{QWEN_1_5B.name}"
+
+
+def test_with_nothing_the_ways_are_named(tmp_path: Path) -> None:
+    with pytest.raises(NoProvider) as caught:
+        choose("", Config(), world(tmp_path, {"ANTHROPIC_API_KEY": ""}, {"nobody": closed_port()}))
+    assert caught.value.message == "There is no model to talk to."
+    assert caught.value.hint == (
+        """\
+Ways to get one:
+  export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
+  start Ollama, LM Studio or llama-server on this machine
+  chat-loop models install       (an embedded model: no key, no network afterwards)
+  chat-loop --model compatible:MODEL --base-url URL"""
+    )
+
+
+def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(tmp_path: Path) -> None:
+    around = world(tmp_path, {"ANTHROPIC_API_KEY": "sk-a"})
+    config = Config(model="scripted:echo")
+    assert reference(choose("", config, around)) == "scripted:echo"
+    assert reference(choose("openai:gpt-4o", config, around)) == "openai:gpt-4o"
+
+
+@pytest.mark.parametrize(
+    "text", ["gpt-4o", "openai", "openai:", ":gpt-4o", "", "gemini:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500]
+)
+def test_what_is_no_reference_is_refused_with_the_providers_names(tmp_path: Path, text: str) -> None:
+    kind = UsageError if text else NoProvider
+    with pytest.raises(kind) as caught:
+        choose(text, Config(), world(tmp_path))
+    if text:
+        assert caught.value.message == f"“{text[:80]}” is not a model reference."
+        assert caught.value.hint == ("It is PROVIDER:MODEL; providers: anthropic, openai, compatible, local, scripted.")
+
+
+def test_windows_come_from_the_config_the_table_or_a_guess(tmp_path: Path) -> None:
+    config = Config(models={"mine": ModelConfig(window=8000)})
+    windows = [
+        choose(f"openai:{name}", config, world(tmp_path)).window for name in ("mine", "gpt-4o-mini", "nobody-knows")
+    ]
+    assert windows == [Window(8000), Window(128_000), Window(128_000, guessed=True)]
+
+
+@pytest.mark.parametrize("text", ["local:x", "scripted:echo", "gpt-4o"])
+@pytest.mark.parametrize("configured", [True, False])
+def test_an_address_goes_only_with_a_servers_model(tmp_path: Path, text: str, configured: bool) -> None:
+    config, asked = (Config(model=text), "") if configured else (Config(), text)
+    with pytest.raises(UsageError, match="--base-url goes with a model of a server"):
+        choose(asked, config, world(tmp_path), base_url="http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize("key", [{}, {"ANTHROPIC_API_KEY": "sk-a"}, {"OPENAI_API_KEY": "sk-o"}])
+def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(tmp_path: Path, key: dict[str, str]) -> None:
+    """A key must not go to an address that was not given together with its provider."""
+    with pytest.raises(UsageError, match=r"Which model of http://127\.0\.0\.1:1/v1\?"):
+        choose("", Config(), world(tmp_path, key), base_url="http://127.0.0.1:1/v1")
+
+
+def test_a_configured_address_without_a_model_is_asked_about(tmp_path: Path) -> None:
+    config = Config(providers=ProvidersConfig(compatible=CompatibleConfig(base_url="http://box:1/v1")))
+    with pytest.raises(UsageError, match="Which model of http://box:1/v1"):
+        choose("", config, world(tmp_path))
+
+
+def test_a_compatible_server_needs_an_address(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="needs its address"):
+        choose("compatible:qwen3", Config(), world(tmp_path))
+
+
+def test_a_compatible_server_gets_its_own_key_and_never_openais(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-anthropic")
+    config = Config(providers=ProvidersConfig(compatible=CompatibleConfig(api_key_env="BOX_KEY")))
+    with Loopback() as server:
+        for environment in ({}, {"BOX_KEY": "sk-box", "COMPATIBLE_API_KEY": "sk-other"}):
+            around = world(tmp_path, {"OPENAI_API_KEY": "sk-openai", **environment})
+            events_of(choose("compatible:qwen3", config, around, base_url=f"{server.url}/v1"))
+        served = choose("", Config(), world(tmp_path, {}, {"box": port_of(server)}))
+        events_of(served)
+        asked = [request for request in server.requests if request.method == "POST"]
+    assert [request.headers["authorization"] for request in asked] == ["Bearer none", "Bearer sk-box", "Bearer none"]
+    assert not any("sk-openai" in str(request.headers) for request in server.requests)
+
+
+def test_the_command_lines_address_comes_before_the_configs(tmp_path: Path) -> None:
+    with Loopback() as server:
+        settings = CompatibleConfig(base_url=f"http://127.0.0.1:{closed_port()}/v1")
+        config = Config(providers=ProvidersConfig(compatible=settings))
+        events_of(choose("compatible:qwen3", config, world(tmp_path), base_url=f"{server.url}/v1"))
+        assert server.requests[0].body["model"] == "qwen3"
+
+
+def test_a_model_that_is_not_installed_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        choose("local:nothing", Config(), world(tmp_path))
+
+
+def test_a_script_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFound, match="cannot be read"):
+        choose(f"scripted:{tmp_path}/none", Config(), world(tmp_path))
+
+
+def test_the_context_of_an_embedded_model_is_the_configs(tmp_path: Path) -> None:
+    install(tmp_path, SMOLLM2)
+    settings = ProvidersConfig(local=LocalConfig(context=2048))
+    around = world(tmp_path)
+    assert choose(f"local:{SMOLLM2.name}", Config(providers=settings), around).window == Window(2048)
+    config = Config(providers=settings, models={SMOLLM2.name: ModelConfig(window=4096)})
+    assert choose(f"local:{SMOLLM2.name}", config, around).window == Window(4096)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+
+@contextmanager
+def answering(answer: bytes | None) -> Iterator[int]:
+    """A server that says `answer` to whoever connects and closes; None: it says nothing until the end of the block."""
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    if answer is None:
+                        done.wait(10)
+                        return
+                    if connection.recv(4096):
+                        with suppress(OSError):
+                            connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            done.set()
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\x00\xff garbage",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        HEAD,
+        HEAD + b"<!DOCTYPE html><title>A router</title>",
+        HEAD + b"\xff\xfe",
+        HEAD + b"null",
+        HEAD + b"[]",
+        HEAD + b'{"data": {}}',
+        HEAD + b'{"data": []}',
+        HEAD + b'{"data": ["qwen"]}',
+        HEAD + b'{"data": [{"id": 3}]}',
+        HEAD + b'{"data": [{"id": ""}]}',
+        HEAD + b'{"data": [{"id": "a\\u001b[31mb"}]}',
+        HEAD + b'{"data": [{"id": "a\\nb"}]}',
+        HEAD + b"[" * 100_000,
+        HEAD + b'{"data": [{"id": "' + b"x" * (2 << 20) + b'"}]}',
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+    ids=lambda answer: repr(answer[:60]),
+)
+def test_a_server_that_answers_anything_else_is_no_server(tmp_path: Path, answer: bytes) -> None:
+    with answering(answer) as port:
+        assert served_model(port) == ""
+
+
+def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
+    with answering(None) as port, Loopback(models=("qwen3",)) as server:
+        around = world(tmp_path, {}, {"silent": port, "other": port_of(server)})
+        assert reference(choose("", Config(), around)) == "compatible:qwen3"

@@ -1,0 +1,138 @@
+"""`sessions` and `resume` on the screen: what is listed, and what a number or an id finds."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.screens import Screen
+from tests.talking import SUMMARY, names
+
+
+@pytest.fixture(autouse=True)
+def _size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def shelf(folder: Path) -> None:
+    """Four sessions, last used at noon on the first days of June 2020; the newest is the first that was begun."""
+    lines = ["How do I sort?", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "漢字", "word " * 60]
+    for number, line in enumerate(lines):
+        Screen(folder, [line], "So.", SUMMARY, hours=number)
+        path = folder / names(folder)[-1]
+        noon = datetime(2020, 6, 9 - number, 12).timestamp()  # of the local clock, as the list shows it
+        os.utime(path, (noon, noon))
+
+
+def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    screen = Screen(tmp_path, ["sessions", "resume 2"], "Ready.", hours=9)
+    assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
+        """\
+You: sessions
+1  2020-06-09  Sally  1 query, 110 tokens  How do I sort?
+2  2020-06-08  Sally  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
+3  2020-06-07  Sally  1 query, 110 tokens  漢字
+4  2020-06-06  Sally  1 query, 110 tokens  word word word word word word word w…
+You: resume 2
+📋 Loading session...
+✓ Found: Sally - Nov 21, 23:30 (1 query, 110 tokens)
+"""
+    )
+    assert "(Session ID: sally_20261121_233015, " in screen.talk.sent[0][0].text
+
+
+def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf(tmp_path)
+    monkeypatch.setenv("COLUMNS", "20")
+    screen = Screen(tmp_path, ["sessions"], hours=9)
+    assert screen.text == (
+        """\
+You: sessions
+  1  2020-06-09  1 …
+     How do I sort?
+  2  2020-06-08  1 …
+     [red]Wie sorti…
+  3  2020-06-07  1 …
+     漢字
+  4  2020-06-06  1 …
+     word word word…
+Goodbye!
+"""
+    )
+
+
+def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
+    for number in range(22):
+        (tmp_path / f"note{number}.md").write_text("# A note\n")
+        os.utime(tmp_path / f"note{number}.md", (number, number))
+    screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
+    lines = screen.text.splitlines()
+    assert lines[21] == "… and 2 older; /sessions all shows them."
+    assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
+    assert lines[45:] == [
+        "You: resume 22",
+        "📋 Loading session...",
+        f"✗ Session can't be resumed: {tmp_path}/note0.md is not a transcript.",
+        "  Starting fresh.",
+        "You: /sessions today",
+        "✗ /sessions takes nothing or “all”, not “today”.",
+        "Goodbye!",
+    ]
+
+
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = ["resume 99", "resume nope", "resume ../../etc/passwd", "resume sally", "/resume", "/resume my CV"]
+    screen = Screen(tmp_path, lines, hours=9)
+    assert screen.text == (
+        """\
+You: resume 99
+✗ There is no session 99: the numbers go from 1 to 4.
+  sessions shows them.
+You: resume nope
+✗ There is no session nope: there are 4, the newest is sally_20261121_223015.
+  sessions shows them.
+You: resume ../../etc/passwd
+✗ That is not a session id: ids are letters, digits, _ and -.
+  sessions shows numbers and ids.
+You: resume sally
+✗ 4 sessions begin with sally.
+  Type more of the id.
+You: /resume
+✗ Which session? resume takes one number or id.
+  sessions lists them.
+You: /resume my CV
+✗ Which session? resume takes one number or id.
+  sessions lists them.
+Goodbye!
+"""
+    )
+    assert screen.talk.sent == []
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    screen = Screen(tmp_path / "none", ["sessions", "resume 1", "compact", "/pin"])
+    assert screen.text == (
+        """\
+You: sessions
+There are no sessions yet.
+You: resume 1
+✗ There is no session 1: there are no sessions yet.
+  sessions shows them.
+You: compact
+✗ There is nothing to compact yet.
+  Say something first.
+You: /pin
+✗ Nothing is pinned.
+  /pin TEXT keeps a text word for word.
+Goodbye!
+"""
+    )
+    assert not (tmp_path / "none").exists()
+    assert screen.code == 0
