@@ -56,7 +56,7 @@ _NOTHING = re.compile(
     r"|no pending\b.*"
     r"|no (?:(?:specific|additional|further|other|new|pending|open) )*(?:\w+)(?: or \w+)? "
     r"(?:were|was|have been|has been|are|is) "
-    r"(?:made|mentioned|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
+    r"(?:made|mentioned|identified|required|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
     re.IGNORECASE,
 )
 """Ways to say that there is nothing to list; "Nothing may be deployed on Fridays" is none of them."""
