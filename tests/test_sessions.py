@@ -244,6 +244,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     live.close()
     data = live.path.read_bytes()
     live.path.write_bytes(data[: data.rindex(b"alf of it")])
+    os.utime(live.path, (1000, 1000))
     mtime = live.path.stat().st_mtime_ns
     seal = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("t",)))
     sessions.seal_later(sessions.load(live.path), seal)
