@@ -97,8 +97,9 @@ class ChatLoop:
                     self._chat.display.tick()
             task.result()
         except asyncio.CancelledError:
-            if not cancelled:
+            if not cancelled:  # the whole program is told to go: let the work save what came before the session closes
                 task.cancel()
+                await asyncio.wait({task})
                 raise
             self._chat.display.stop_waiting()
             if stopped:

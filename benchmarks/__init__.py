@@ -1,0 +1,1 @@
+"""What the program costs, measured in one run and printed as ratios."""

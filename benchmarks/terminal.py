@@ -1,0 +1,112 @@
+"""A program in a pseudo-terminal, and when what it prints came; nothing is emulated, so nothing here is slow."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROWS, COLUMNS = 24, 200
+PATIENCE_SECONDS = 20.0
+_QUESTION, _ANSWER = b"\x1b[6n", b"\x1b[2;1R"
+"""The terminal is asked where the cursor is; a program that gets no answer waits for it."""
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\^_])")
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """What the programs need of this process's environment, and nothing that leads to a real model or server."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(home), "CHAT_LOOP_HOME": str(home / "chat-loop"), "TERM": "xterm-256color", **more}
+
+
+def visible(data: bytes) -> str:
+    """What is left without the escape sequences."""
+    return _ESCAPES.sub(b"", data).decode("utf-8", "replace")
+
+
+class Terminal:
+    """A running program; leaving the block kills it. All times are `time.perf_counter()`."""
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        self.output = b""
+        """Every byte it has printed so far."""
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.started = time.perf_counter()
+        """Just before the process was made."""
+        self._process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True)
+        os.close(slave)
+        self.pid = self._process.pid
+
+    def press(self, text: str) -> float:
+        """Press keys; return when."""
+        at = time.perf_counter()
+        os.write(self._master, text.encode())
+        return at
+
+    def read(self, until: float) -> float | None:
+        """Take in what has come or comes before the time `until`; return when it came, None when nothing did."""
+        if not select.select([self._master], [], [], max(0.0, until - time.perf_counter()))[0]:
+            return None
+        at = time.perf_counter()
+        try:
+            data = os.read(self._master, 1 << 16)
+        except OSError:  # the program has gone
+            data = b""
+        if not data:
+            raise EOFError(f"The program ended:\n{visible(self.output)[-2000:]}")
+        self.output += data
+        for _ in range(data.count(_QUESTION)):
+            os.write(self._master, _ANSWER)
+        return at
+
+    def wait_for(self, text: str, after: int = 0) -> float:
+        """Read until the visible output from byte `after` on contains `text`; return when the last of it came."""
+        deadline = time.perf_counter() + PATIENCE_SECONDS
+        at = time.perf_counter()
+        while text not in visible(self.output[after:]):
+            came = self.read(deadline)
+            if came is None:
+                raise TimeoutError(f"{text!r} did not come:\n{visible(self.output)[-2000:]}")
+            at = came
+        return at
+
+    def rest(self, seconds: float) -> None:
+        """Read, and press nothing, until nothing has come for so long."""
+        while self.read(time.perf_counter() + seconds) is not None:
+            pass
+
+    def exit_time(self) -> float:
+        """Read until the program has ended; return when."""
+        try:
+            while self.read(time.perf_counter() + PATIENCE_SECONDS) is not None:
+                pass
+        except EOFError:
+            self._process.wait()
+            return time.perf_counter()
+        raise TimeoutError("The program does not end.")
+
+    def memory(self) -> float:
+        """The process's resident memory in MiB."""
+        status = Path(f"/proc/{self.pid}/status").read_text("ascii", "replace")
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
