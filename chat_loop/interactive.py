@@ -8,7 +8,6 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,17 +157,15 @@ class Interactive:
         provider, model = self._setting.agent.provider, self._setting.agent.provider.model
 
         def load() -> None:
-            steps: tuple[Callable[[], object], ...] = (
-                _load_saving,
-                provider.warm,
-                lambda: self._display.console,
-                _collect_again,
-                self._used.wait,
-                lambda: self._counter.load(model),
-            )
-            for step in steps:
-                with contextlib.suppress(ChatLoopError):
-                    step()
+            try:
+                _load_saving()
+                with contextlib.suppress(ChatLoopError):  # the first request says it again, to somebody who waits
+                    provider.warm()
+                self._display.load()
+            finally:
+                _collect_again()
+            self._used.wait()
+            self._counter.load(model)
 
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()

@@ -65,6 +65,10 @@ class DisplayManager:
             self._made = Console(file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True)
         return self._made
 
+    def load(self) -> None:
+        """Load what the first styled line needs; called from a thread while nothing is shown."""
+        _ = self.console
+
     def show(self, event: Event) -> None:  # noqa: C901 - one case for each kind of event
         """Show one event."""
         match event:

@@ -16,7 +16,7 @@ from typing import Protocol
 from chat_loop.errors import SaveError, SessionLocked
 from chat_loop.sessions import transcript
 from chat_loop.sessions.escape import StreamEncoder
-from chat_loop.sessions.files import Files
+from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
 from chat_loop.sessions.sealing import TORN, sealed
@@ -98,7 +98,7 @@ class LiveSession:
             return
         try:
             self._flush()
-            data = self.path.read_bytes()
+            data, _, _ = read_part(self.path)
             parsed = parse(data)
             if parsed.session is not None:
                 self._files.replace(self.path, sealed(data, parsed, seal))
