@@ -13,7 +13,8 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     commands/                   one function per command, its docstring is its help
     conversation                one chain as it goes on: ask, save, compact, resume, end
     loop                        read -> command or turn -> show -> save
-    interactive, headless, cli  argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
+    interactive, headless, subcommands, cli
+                                argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
 """
 
 __version__ = "0.1.0"

@@ -55,9 +55,9 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     except ChatLoopError as error:
         if instant is not None:
             instant.erase()
-        from chat_loop.display.text import printable
+        from chat_loop.display.plain import err
 
-        sys.stderr.write(printable(f"{error.message}\n{error.hint}\n" if error.hint else f"{error.message}\n"))
+        err(f"{error.message}\n{error.hint}" if error.hint else error.message)
         return MISUSED if isinstance(error, ConfigError | UsageError | NoProvider | ModelError) else FAILED
 
 
@@ -109,18 +109,18 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     file = Path(options.config).expanduser() if options.config else paths.config
     config = configuration.load(file, required=bool(options.config))
     if options.command == "models":
-        from chat_loop.models import command
+        from chat_loop import subcommands
 
-        return command.run(options.action, getattr(options, "name", ""), paths.models)
+        return subcommands.models(options.action, getattr(options, "name", ""), paths.models)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir))
     if options.command == "sessions":
-        from chat_loop import headless
+        from chat_loop import subcommands
 
         if options.action == "list":
-            return headless.list_sessions(sessions, as_json=options.as_json)
-        return headless.show_session(sessions, options.reference, as_json=options.as_json)
+            return subcommands.list_sessions(sessions, as_json=options.as_json)
+        return subcommands.show_session(sessions, options.reference, as_json=options.as_json)
     if options.json and options.question is None:
         from chat_loop.errors import UsageError
 
@@ -140,13 +140,13 @@ def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: s
 
     reference = options.model
     if options.local and not reference:
-        from chat_loop.models import command
+        from chat_loop import subcommands
 
-        if instant is not None and not command.any_installed(paths.models):
+        if instant is not None and not subcommands.any_installed(paths.models):
             instant.erase()
             instant.terminal.restore()
             instant = None
-        reference = f"local:{command.ensure_installed(paths.models)}"
+        reference = f"local:{subcommands.ensure_installed(paths.models)}"
     provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
     return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
 

@@ -39,3 +39,8 @@ def window_text(tokens: int, guessed: bool) -> str:
     power_of_two = tokens >= 1024 and tokens & (tokens - 1) == 0
     number = f"{tokens // 1024}K" if power_of_two else compact_number(tokens)
     return f"{number}{'?' if guessed else ''}"
+
+
+def size_text(size: int) -> str:
+    """Bytes as people say them: `491 MB`, `1.12 GB`."""
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -38,7 +38,7 @@ async def resume(chat: Chat, argument: str) -> None:
     path = chat.sessions.find(argument, chat.listed)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:
         raise SessionError("That is the session you are in.")
-    chat.display.line("📋 Loading session...")
+    chat.display.line("Loading session...", symbol="📋")
     try:
         loaded = chat.sessions.load(path)
     except SessionNotFound:

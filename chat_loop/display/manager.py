@@ -101,9 +101,10 @@ class DisplayManager:
             case Finished() | SessionBegun():
                 pass
 
-    def line(self, text: str = "", style: str = "") -> None:
-        """Print one line of the program's own; texts from outside inside it are made printable."""
+    def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
+        """Print one line of the program's own, after a symbol where the output can show it."""
         self._close_line()
+        text = self._symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
 
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:

@@ -1,0 +1,109 @@
+"""Plain output, for scripts and pipes: standard output gets what was asked for, standard error everything else."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+import time
+from datetime import datetime
+
+from chat_loop.display.text import printable
+from chat_loop.errors import ChatLoopError
+from chat_loop.events import Event, Retrying, SessionSealed, TextDelta, Warned
+from chat_loop.wording import size_text
+
+
+def out(text: str) -> None:
+    """Write to standard output: as it is into a pipe, made printable on a terminal."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def err(text: str) -> None:
+    """Write a line to standard error, made printable."""
+    sys.stderr.write(f"{printable(text)}\n")
+
+
+def out_json(value: object) -> None:
+    """Write a value as one line of JSON."""
+    out(json.dumps(value, default=_plain) + "\n")
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+class TextOutput:
+    """The reply's text, and nothing else, on standard output."""
+
+    def __init__(self) -> None:
+        self.saved = True
+        self._begun = False
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._begun = True
+            out(event.text)
+        elif isinstance(event, Warned):
+            err(" ".join(filter(None, (event.message, event.hint))))
+        elif isinstance(event, Retrying):
+            err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
+        elif isinstance(event, SessionSealed):
+            self.saved = event.saved
+
+    def failed(self, error: ChatLoopError) -> None:
+        """The sentence itself is printed where all failures are."""
+
+    def end(self) -> None:
+        if self._begun:
+            out("\n")
+
+
+class JsonOutput:
+    """One JSON object per event and line; the type's name in snake case is `event`."""
+
+    def __init__(self) -> None:
+        self.saved = True
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, SessionSealed):
+            self.saved = event.saved
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+        out_json({"event": name, **dataclasses.asdict(event)})
+
+    def failed(self, error: ChatLoopError) -> None:
+        out_json({"event": "error", "message": error.message, "hint": error.hint})
+
+    def end(self) -> None:
+        """There is nothing to end."""
+
+
+class Meter:
+    """One line of progress, redrawn on a terminal, a line per tenth otherwise."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._first: int | None = None
+        self._drawn = 0.0
+        self._tenth = -1
+
+    def show(self, done: int, total: int, source: str) -> None:
+        now = time.monotonic()
+        self._first = done if self._first is None else self._first
+        share = done / total
+        speed = (done - self._first) / max(now - self._began, 0.001)
+        text = f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s  {source}"
+        if self._terminal and (now - self._drawn >= 0.1 or done == total):
+            sys.stderr.write(f"\r\x1b[K{text}")
+            self._drawn = now
+        elif not self._terminal and int(share * 10) > self._tenth:
+            self._tenth = int(share * 10)
+            sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._terminal and self._drawn:
+            sys.stderr.write("\n")
