@@ -5,7 +5,8 @@ and requests are timed by one clock. A request is there when its head has arrive
 through the program. It is compared with the exchanges after the first of a second program, a turn here and a turn
 there, so that both see the same machine; the first alone creates the file, and by the second the tokenizer is loaded.
 
-The numbers judged are quartiles: a quarter of the samples are better. What else runs on the machine only adds.
+The numbers judged are quartiles: a quarter of the samples are better. What else runs on the machine only adds. The goal
+for a request is the same at exchange 500; the ratio is printed, since a thousand messages are a larger request.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FIRST_KEY = 0x410
 """From here on every key is another Cyrillic letter; none stands in what the program prints."""
 
 WARM_GOAL, FIRST_GOAL = 5.0, 60.0
-GROWTH_GOAL, SAVING_GOAL = 1.5, 1.3
+SAVING_GOAL = 1.3
 
 
 class Unsynced(Files):
@@ -193,8 +194,8 @@ def main() -> int:
                 (f"first request after 2 s of typing, {provider}", first, FIRST_GOAL, " ms"),
                 (f"warm request, {provider}", warm, WARM_GOAL, " ms"),
                 (f"request at exchange {FAR}, {provider}", late, WARM_GOAL, " ms"),
-                (f"exchange {FAR} / exchange {NEAR}, {provider}", late / warm, GROWTH_GOAL, " x"),
             ]
+            print(f"{f'  exchange {FAR} / exchange {NEAR}':50}{late / warm:9.2f} x")
         for model in (QUIET, *MODELS.values()):
             row(f"key -> echo while loading, {model}", echoes(model, Path(name) / "echo"))
         for kind, files in (("", Files()), (" without the disk's part", Unsynced())):
