@@ -79,6 +79,11 @@ class Conversation:
         return budget(self.session, self.agent.system_prompt, self.agent.provider.window, self._count)
 
     @property
+    def otherwise(self) -> str:
+        """What happens when a resume fails, as a sentence."""
+        return "Starting fresh." if self.live.empty else "This session goes on."
+
+    @property
     def pins(self) -> tuple[str, ...]:
         return ledger.pins(self.session)
 
@@ -133,7 +138,7 @@ class Conversation:
         session = loaded.session
         totals = session.totals
         if not session.exchanges and session.restoration is None and not session.pins:
-            raise SessionError(f"Session {session.header.id} has no exchanges: it can't be resumed.", "Starting fresh.")
+            raise SessionError(f"Session {session.header.id} has no exchanges: it can't be resumed.", self.otherwise)
         self._show(
             SessionFound(
                 id=session.header.id,

@@ -199,7 +199,7 @@ You: resume 1
 ⚠️  Session created with Harry, using Sally.
 Different agent detected. Continue? (y/n) """
     found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens)\n"
-    assert screen.text.startswith(shown + (found if answer else "n\nGoodbye!\n"))
+    assert screen.text.startswith(shown + (found if answer else "n\nNot resumed. Starting fresh.\nGoodbye!\n"))
     assert len(screen.talk.sent) == answer
 
 

@@ -44,7 +44,8 @@ async def resume(chat: Chat, argument: str) -> None:
     except SessionNotFound:
         raise
     except SessionError as error:
-        raise SessionError(f"Session can't be resumed: {error.message}", "Starting fresh.") from error
+        otherwise = chat.conversation.otherwise
+        raise SessionError(f"Session can't be resumed: {error.message}", otherwise) from error
     if await _different_agent(chat, loaded.session):
         return
     await chat.conversation.resume(loaded)
@@ -72,4 +73,7 @@ async def _different_agent(chat: Chat, session: Session) -> bool:
         return False
     created = header.agent_path or header.agent
     chat.display.warn(f"Session created with {created}, using {agent.path or agent.name}.")
-    return not await chat.confirm("Different agent detected. Continue? (y/n) ")
+    if await chat.confirm("Different agent detected. Continue? (y/n) "):
+        return False
+    chat.display.line(f"Not resumed. {chat.conversation.otherwise}")
+    return True

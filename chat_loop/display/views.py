@@ -13,7 +13,7 @@ from chat_loop.wording import counts_text
 _STATES = {
     "sealed": "",
     "unsealed": "no summary yet",
-    "plain": "basic-agent-chat-loop",
+    "plain": "other format",
     "damaged": "damaged",
     "empty": "empty file",
     "foreign": "not a session",
@@ -44,7 +44,7 @@ def show_sessions(display: DisplayManager, rows: Sequence[SessionRow], more: int
             table.add_column(name, no_wrap=True)
         table.add_column("name", overflow="ellipsis")  # the only one that gives way when the rows are too wide
         for number, row in enumerate(rows, 1):
-            note = _STATES[row.state]
+            note = _STATES[row.state] if row.queries is not None else ""
             what = Text(one_line(row.name, 500) or row.id)
             if note:
                 what = Text(f"({note}) ", style="dim") + what

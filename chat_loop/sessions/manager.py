@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -128,7 +129,8 @@ class SessionManager:
         except FileNotFoundError as error:
             raise SessionNotFound(f"Session {path.stem} is not in {path.parent}.", "sessions shows what is.") from error
         except OSError as error:
-            raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
+            reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
+            raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
             # The file's name is what listings and children know the session by, whatever stands inside.
