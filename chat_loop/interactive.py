@@ -119,7 +119,7 @@ class Interactive:
             self._load_behind()
             return LineReader()
         if self._instant is None:
-            self._display.line(banner())
+            self._display.prose(banner())
         from chat_loop.prompt import PromptReader  # loads prompt_toolkit, which pipes do not need
 
         return PromptReader(

@@ -7,6 +7,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.errors import UsageError
 from chat_loop.sessions.transcript import accounting
 
+NARROW = 60
 RULE = (
     "Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. "
     "A leading space makes any line text."
@@ -21,12 +22,16 @@ async def show_help(chat: Chat, argument: str) -> None:
         if command is None:
             raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
         chat.display.line(command.usage)
-        chat.display.line(f"  {command.help}")
+        chat.display.prose(f"  {command.help}", indent=2)
         return
     width = max(len(command.usage) for command in registry.commands)
     for command in sorted(registry.commands, key=lambda command: command.name):
-        chat.display.line(f"  {command.usage:<{width}}  {command.help}")
-    chat.display.line(RULE, "dim")
+        if chat.display.console.width >= NARROW:
+            chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
+        else:
+            chat.display.line(f"  {command.usage}")
+            chat.display.prose(f"    {command.help}", indent=4)
+    chat.display.prose(RULE, "dim")
 
 
 @registry.command("info")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
@@ -107,6 +108,24 @@ class DisplayManager:
         text = self._symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
 
+    def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
+        """Print a sentence; a terminal gets it broken between words, its further lines indented by `indent` columns.
+
+        `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
+        """
+        if self.is_terminal:
+            parts = textwrap.wrap(
+                printable(text),
+                max(self.console.width - 1, 10),
+                subsequent_indent=" " * indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+                drop_whitespace=True,
+            )
+            leading = text[: len(text) - len(text.lstrip(" "))]
+            text = "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
+        self.line(text, style)
+
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print aligned label-value lines."""
         rows = list(pairs)
@@ -116,13 +135,14 @@ class DisplayManager:
 
     def warn(self, message: str, hint: str = "") -> None:
         """Print a warning: what happened, and what to do."""
-        self.line(self._symbol("⚠️ ", " ".join(filter(None, (one_line(message, 1000), hint)))), "yellow")
+        text = " ".join(filter(None, (one_line(message, 1000), hint)))
+        self.prose(self._symbol("⚠️ ", text), "yellow", indent=3)
 
     def error(self, error: ChatLoopError) -> None:
         """Print a failure with its hint."""
-        self.line(self._symbol("✗", one_line(error.message, 1000)), "red")
-        if error.hint:
-            self.line(f"  {error.hint}")
+        self.prose(self._symbol("✗", one_line(error.message, 1000)), "red", indent=2)
+        for line in printable(error.hint).split("\n") if error.hint else ():
+            self.prose(f"  {line}", indent=2)
 
     def begin_waiting(self) -> None:
         """A reply was asked for and has not begun."""
@@ -200,9 +220,8 @@ class DisplayManager:
 
     def _retrying(self, event: Retrying) -> None:
         wait = f"again in {event.seconds:.0f} s" if event.seconds else "again"
-        self.line(
-            f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops.", "yellow"
-        )
+        text = f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops."
+        self.prose(text, "yellow", indent=2)
 
     def _reply_ended(self, event: ReplyEnded) -> None:
         self._write(self._sanitizer.finish() if self._in_reply else "")
