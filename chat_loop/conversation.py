@@ -6,10 +6,8 @@ Everything that happens is told to `show` as an event. The order of acts is the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context import ledger, summary
@@ -20,21 +18,19 @@ from chat_loop.context.restore import acknowledgment_request
 from chat_loop.errors import ProviderError, SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import (
     Event,
-    Finished,
-    ReplyEnded,
     Restoring,
     SessionBegun,
     SessionFound,
     SessionSealed,
     SummaryEnded,
-    TextDelta,
     Warned,
 )
 from chat_loop.sessions import block
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, SealReason, Session, Summary
-from chat_loop.values import Message, StopReason, Usage
+from chat_loop.turn import answer
+from chat_loop.values import Message, Usage
 
 MAKE_LATER = "It will be made when you resume the session."
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
@@ -217,40 +213,18 @@ class Conversation:
 
     async def _answer(self, number: int, messages: tuple[Message, ...]) -> Reply:
         """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
-        clock = self.agent.patience.clock
-        started = clock()
         expected = self.budget.used
+
+        def estimate(text: str) -> Usage:
+            return Usage(input=expected, output=self._count(text), estimated=True)
+
         at = self.sessions.now()
-        writer = self.live.begin_reply(number, at)
-        stop: StopReason = "error"
-        usage: Usage | None = None
         try:
-            events = cast(AsyncGenerator[Event], self.agent.run(messages))
-            async with aclosing(events):
-                async for event in events:
-                    if isinstance(event, TextDelta):
-                        writer.feed(event.text)
-                    elif isinstance(event, Finished):
-                        stop, usage = event.stop, event.usage
-                    self._show(event)
-        except asyncio.CancelledError:
-            stop = "interrupted"
-            raise
-        finally:
-            if usage is None and (writer.text or stop not in ("error", "interrupted")):
-                usage = Usage(input=expected, output=self._count(writer.text), estimated=True)
-            reply = Reply(
-                number=number,
-                at=at,
-                text=writer.text,
-                stop=stop,
-                seconds=round(clock() - started, 2),
-                usage=usage,
+            return await answer(
+                self.agent, self.live, messages, number=number, at=at, estimate=estimate, show=self._show
             )
-            writer.finish(reply)
-            self._show(ReplyEnded(number=number, stop=stop, usage=usage, seconds=reply.seconds or 0.0))
+        finally:
             self._tell_problem()
-        return reply
 
     async def _summarise(self, session: Session, focus: str, otherwise: str = "") -> Outcome:
         """Ask for a summary. `otherwise` is what happens without the model's; empty: the extracted one is taken."""

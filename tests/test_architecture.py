@@ -15,6 +15,7 @@ LAYERS = (
     ("providers",),
     ("agent",),
     ("context",),
+    ("turn",),
     ("conversation",),
     ("display", "lines", "prompt"),
     ("commands",),
@@ -40,7 +41,7 @@ DOORS = {
 
 ALARM = 300
 LONGER = {
-    "conversation.py": "one chain's whole life: asking, compacting, resuming and ending share its state",
+    "conversation.py": "one chain's whole life: asking, compacting, resuming and ending share its one live session",
 }
 
 
