@@ -13,6 +13,10 @@ from chat_loop.start import PROMPT
 class Reader(Protocol):
     """Where the user's lines come from."""
 
+    @property
+    def has_editor(self) -> bool:
+        """Whether Ctrl-C is a key of the line that is being edited, rather than a signal."""
+
     async def read(self) -> str:
         """Return the next entry, possibly of several lines. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
 
@@ -48,6 +52,11 @@ class LineReader:
 
     async def confirm(self, question: str) -> bool:
         return (await self._line(question)).strip().lower() in (b"y", b"yes")
+
+    @property
+    def has_editor(self) -> bool:
+        """There is none."""
+        return False
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from chat_loop.commands import context, session, view  # noqa: F401 - importing them registers their commands
@@ -24,19 +24,28 @@ class ChatLoop:
         self._chat = chat
         self._reader = reader
         self._warned = False
+        self._work: asyncio.Future[object] | None = None
+        self._cancelled = False
+        self._left = False
 
     async def run(self, first: str = "") -> int:
         """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a resume."""
         line = first
         try:
-            while True:
-                if line:
-                    await self.take(line)
-                line = await self._read()
+            with self._interruptible():
+                while True:
+                    if line:
+                        await self.take(line)
+                    line = await self._read()
         except (Quit, EOFError):
-            await self._cancellable(self._chat.conversation.end())
+            with self._interruptible():
+                await self._cancellable(self._chat.conversation.end())
             if self._chat.conversation.live.empty:
                 self._chat.display.line("Goodbye!")
+        except asyncio.CancelledError:
+            if not self._left:
+                raise
+            return 130
         finally:
             self._chat.conversation.close()
         return 0 if self._chat.conversation.live.empty or self._chat.conversation.live.saved else 1
@@ -77,19 +86,36 @@ class ChatLoop:
             except KeyboardInterrupt:
                 self._chat.display.line("exit or Ctrl-D leaves.", "dim")
 
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C stops the work that runs. In between it is the editor's key, or leaves when there is no editor.
+
+        One handler for all the time: a Ctrl-C between two steps must find neither the editor's nor Python's own.
+        """
+        loop, main = asyncio.get_running_loop(), asyncio.current_task()
+
+        def interrupt() -> None:
+            if self._work is not None:
+                self._cancelled = True
+                self._work.cancel()
+            elif main is not None and not self._reader.has_editor:
+                self._left = True
+                main.cancel()
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, interrupt)
+        except NotImplementedError:  # Windows: Ctrl-C arrives as KeyboardInterrupt
+            yield
+            return
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
     async def _cancellable(self, work: Coroutine[Any, Any, object], stopped: str = "Stopped.") -> None:
         """Run `work`; Ctrl-C cancels it, says so, and the prompt comes back."""
-        loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(work)
-        cancelled = False
-
-        def cancel() -> None:
-            nonlocal cancelled
-            cancelled = True
-            task.cancel()
-
-        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
-            loop.add_signal_handler(signal.SIGINT, cancel)
+        self._cancelled = False
+        task = self._work = asyncio.ensure_future(work)
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=TICK_SECONDS)
@@ -97,7 +123,7 @@ class ChatLoop:
                     self._chat.display.tick()
             task.result()
         except asyncio.CancelledError:
-            if not cancelled:  # the whole program is told to go: let the work save what came before the session closes
+            if not self._cancelled:  # the whole program is told to go: let the work save what came before
                 task.cancel()
                 await asyncio.wait({task})
                 raise
@@ -105,5 +131,4 @@ class ChatLoop:
             if stopped:
                 self._chat.display.line(stopped, "dim")
         finally:
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(signal.SIGINT)
+            self._work = None

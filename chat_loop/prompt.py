@@ -63,12 +63,18 @@ class PromptReader:
 
         self._session.app.after_render += drawn
 
+    @property
+    def has_editor(self) -> bool:
+        """There is one."""
+        return True
+
     async def read(self) -> str:
         """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in an empty line."""
         if self._instant is not None:
             self._instant.erase()
         try:
-            text = await self._session.prompt_async(bottom_toolbar=self._toolbar if self._columns >= NARROW else None)
+            toolbar = self._toolbar if self._columns >= NARROW else None
+            text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False)
         finally:
             if self._terminal is not None:
                 self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen
@@ -79,7 +85,7 @@ class PromptReader:
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""
         try:
-            answer = await PromptSession[str]().prompt_async(question)
+            answer = await PromptSession[str]().prompt_async(question, handle_sigint=False)
         except (EOFError, KeyboardInterrupt):
             return False
         return answer.strip().lower() in ("y", "yes")

@@ -40,6 +40,10 @@ class Script:
         self._out.write(f"{question}{'y' if answer else 'n'}\n")
         return answer
 
+    @property
+    def has_editor(self) -> bool:
+        return True
+
     def close(self) -> None:
         """There is no terminal to give back."""
 

@@ -190,3 +190,36 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
             assert exchange.reply.text.startswith("Half a sentence")
         if signalled:
             assert code == 128 + signal.SIGHUP
+
+
+def test_sigint_between_the_editor_and_the_work_disturbs_nothing(tmp_path: Path) -> None:
+    """It can arrive when the editor has gone and the work has not begun, or the other way round."""
+    with chatting(tmp_path) as (chat, _):
+        for number in range(20):
+            chat.mark()
+            chat.line(f"message {number}")
+            assert chat._child.pid
+            os.kill(chat._child.pid, signal.SIGINT)
+            chat.wait_for("Time:", PATIENCE, output=True)
+            chat.wait_for(re.compile(r"Time:.*You:.*context ", re.DOTALL), PATIENCE, output=True)
+        assert "Exception" not in chat.text()
+        chat.line("exit")
+        assert chat.exit_code(PATIENCE) == 0
+    assert [exchange.query.text for exchange in exchanges(tmp_path)] == [f"message {number}" for number in range(20)]
+
+
+def test_sigint_ends_a_chat_without_an_editor(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(), env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"hello\n")
+    process.stdin.flush()
+    read = b""
+    while read.count(b"You: ") < 2:
+        read += os.read(process.stdout.fileno(), 1000)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130, "its input is still open"
+    assert process.communicate()[1] == b""
+    assert [exchange.query.text for exchange in exchanges(tmp_path)] == ["hello"]
