@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
-from typing import BinaryIO, Protocol, TextIO
+from typing import Protocol, TextIO
 
 from chat_loop.start import PROMPT
+
+_PIECE = 1 << 16
 
 
 class Reader(Protocol):
@@ -39,8 +42,8 @@ def clean(text: str) -> str:
 class LineReader:
     """Lines from a pipe or a file; the prompt and the line are repeated on `out`, so that the output can be read."""
 
-    def __init__(self, source: BinaryIO | None = None, out: TextIO | None = None) -> None:
-        self._source = source or sys.stdin.buffer
+    def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
+        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._out = out or sys.stdout
         self._lines: asyncio.Queue[bytes] | None = None
 
@@ -75,11 +78,22 @@ class LineReader:
         return line
 
     def _pump(self, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes]) -> None:
+        # Not through sys.stdin: a thread that waits inside it aborts the interpreter at its end.
+        rest = b""
         while True:
-            line = self._source.readline()
             try:
-                loop.call_soon_threadsafe(lines.put_nowait, line)
+                data = os.read(self._descriptor, _PIECE)
+            except OSError:  # the terminal is gone
+                data = b""
+            if data:
+                *whole, rest = (rest + data).split(b"\n")
+            else:
+                whole = [rest] if rest else []
+            try:
+                for line in whole:
+                    loop.call_soon_threadsafe(lines.put_nowait, line + b"\n")
+                if not data:
+                    loop.call_soon_threadsafe(lines.put_nowait, b"")
+                    return
             except RuntimeError:  # the loop has ended
-                return
-            if not line:
                 return
