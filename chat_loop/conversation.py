@@ -260,7 +260,7 @@ class Conversation:
             _uncancel()
             self._show(SummaryEnded(source="extracted", problem="Summary skipped."))
             return ledger.carry(summary.extracted(session, parent), session)
-        if not loaded.plain:
+        if loaded.sealable:
             self._keep_summary(loaded, outcome)
         return outcome.summary
 

@@ -179,6 +179,19 @@ def test_a_session_torn_by_a_crash_is_fenced_and_goes_on_from_what_is_left(tmp_p
     assert summary_of(talk, before) == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
 
 
+def test_a_session_that_is_damaged_otherwise_is_resumed_and_never_rewritten(tmp_path: Path) -> None:
+    chatted = Talk(tmp_path, "Hello.")
+    asyncio.run(chatted.conversation.ask("Hi"))
+    chatted.conversation.close()
+    path = chatted.path
+    data = path.read_bytes().replace(b"<!-- chat:end n=1 -->", b"\xff\n<!-- chat:odd -->", 1)
+    path.write_bytes(data)
+    talk = Talk(tmp_path, SUMMARY, "Ready.")
+    asyncio.run(talk.resume(path.stem))
+    assert path.read_bytes() == data
+    assert talk.conversation.session.header.parent == path.stem
+
+
 def test_a_session_of_the_older_program_is_resumed_and_never_rewritten(tmp_path: Path) -> None:
     shutil.copy(PLAIN, tmp_path / "harbor.md")
     data = PLAIN.read_bytes()

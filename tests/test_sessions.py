@@ -247,6 +247,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     os.utime(live.path, (1000, 1000))
     mtime = live.path.stat().st_mtime_ns
     seal = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("t",)))
+    assert sessions.load(live.path).sealable
     sessions.seal_later(sessions.load(live.path), seal)
     loaded = sessions.load(live.path)
     assert loaded.session.seal == seal

@@ -24,12 +24,19 @@ _CURRENT = ".current"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A session as read from disk. `plain`: another program's file, which is never rewritten."""
+    """A session as read from disk. `plain`: another program's file. `tears`: how many of
+    the faults in `damage` are records that a crash broke off."""
 
     session: Session
     path: Path
     damage: tuple[str, ...] = ()
     plain: bool = False
+    tears: int = 0
+
+    @property
+    def sealable(self) -> bool:
+        """Whether a summary may be added: not to another program's file, nor to one with damage other than tears."""
+        return not self.plain and len(self.damage) <= self.tears
 
 
 def _now() -> datetime:
@@ -135,7 +142,7 @@ class SessionManager:
         if parsed.session is not None:
             # The file's name is what listings and children know the session by, whatever stands inside.
             header = replace(parsed.session.header, id=path.stem)
-            return Loaded(replace(parsed.session, header=header), path, parsed.damage)
+            return Loaded(replace(parsed.session, header=header), path, parsed.damage, tears=parsed.tears)
         from chat_loop.sessions import foreign  # only another program's file needs it
 
         session, damage = foreign.read(data, path)

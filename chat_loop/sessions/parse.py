@@ -43,6 +43,8 @@ class Parsed:
     damage: tuple[str, ...] = ()
     torn: bool = False
     """The file ends inside a record or a line: whatever is appended must be fenced off first."""
+    tears: int = 0
+    """How many of the faults are records that a crash or a full disk broke off: the program's own, and harmless."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,7 @@ class _Reader:
         self.torn: Entry | None = None
         self.unfinished = False
         self.header_torn = False
+        self.tears = 0
 
     def take(self, number: int, line: bytes) -> None:
         found = marker.read(line) if line.startswith(marker.PREFIX) else None
@@ -91,7 +94,7 @@ class _Reader:
         elif found.kind == "end":
             self._close(number, found)
         else:
-            self._interrupt()
+            self._interrupt(torn_off=found.kind == "torn")
             self._begin(number, found)
 
     def finish(self, ends_with_newline: bool) -> None:
@@ -99,7 +102,7 @@ class _Reader:
         self.unfinished = self.open is not None or not ends_with_newline
         if self.open is not None and self.open.lines and self.open.lines[-1] == b"":
             self.open.lines.pop()
-        self._interrupt()
+        self._interrupt(torn_off=True)
         if self.block is not None and self.seal is None and self.header is not None:
             self.damage.append("The summary block is not followed by a seal.")
             self._sealed(Marker("sealed", {"at": self.header.created.isoformat(), "summary": "model"}))
@@ -108,11 +111,12 @@ class _Reader:
 
     def result(self) -> Parsed:
         if self.header is None:
-            return Parsed(None, tuple(self.damage), self.unfinished)
+            return Parsed(None, tuple(self.damage), self.unfinished, self.tears)
         return Parsed(
             Session(header=self.header, entries=tuple(self.entries), seal=self.seal),
             (*self.damage, *([f"{self.stray} lines stand outside the records and are skipped."] if self.stray else [])),
             self.unfinished,
+            self.tears,
         )
 
     def _stray(self, number: int) -> None:
@@ -129,6 +133,7 @@ class _Reader:
             self.damage.append(f"Line {number}: a record after the seal.")
         if found.kind == "torn":
             self.damage.append(f"Line {number}: an interrupted write was fenced off here.")
+            self.tears += 1
             self.torn = self.entries[-1] if self.entries else None
         elif found.kind == "sealed":
             self._sealed(found)
@@ -138,8 +143,13 @@ class _Reader:
             self.damage.append(f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped.")
             self.open = _Open(found, number)
 
-    def _interrupt(self) -> None:
-        """Another record, or the file's end, comes before this one's end."""
+    def _interrupt(self, *, torn_off: bool) -> None:
+        """Another record, or (`torn_off`) a fence or the file's end, comes before this one's end."""
+        faults = len(self.damage)
+        self._break_off()
+        self.tears += len(self.damage) - faults if torn_off else 0
+
+    def _break_off(self) -> None:
         if self.open is None:
             return
         opened, kind = self.open, self.open.marker.kind
