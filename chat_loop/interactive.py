@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import signal
 import sys
@@ -28,6 +29,9 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.wording import compact_number, window_text
 
 LOCAL_SUMMARY_SECONDS = 600.0
+
+TERMINAL_GONE = 129
+"""The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
 
 SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
@@ -109,6 +113,10 @@ class Interactive:
             if not received:
                 raise
             return 128 + received[0]
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return TERMINAL_GONE
         finally:
             reader.close()
             await self._setting.agent.provider.close()

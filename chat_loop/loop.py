@@ -125,7 +125,7 @@ class ChatLoop:
         except asyncio.CancelledError:
             if not self._cancelled:  # the whole program is told to go: let the work save what came before
                 task.cancel()
-                await asyncio.wait({task})
+                await asyncio.gather(task, return_exceptions=True)
                 raise
             self._chat.display.stop_waiting()
             if stopped:

@@ -153,7 +153,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) 
 @pytest.mark.parametrize("signalled", [True, False], ids=["with SIGHUP", "without a signal"])
 @pytest.mark.parametrize("replying", [False, True], ids=["at the prompt", "during a reply"])
 def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path) -> None:
-    with Loopback() as server:
+    with Loopback() as server, (tmp_path / "errors").open("wb") as errors:
         master, slave = pty.openpty()
         leader = [sys.executable, "-c", AS_LEADER] if signalled else []
         server.enqueue(STALLING)
@@ -161,7 +161,7 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
             [*leader, *command(server)],
             stdin=slave,
             stdout=slave,
-            stderr=slave,
+            stderr=errors,
             env=environment(tmp_path),
             start_new_session=True,
         ) as process:
@@ -188,8 +188,9 @@ def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path)
             (exchange,) = exchanges(tmp_path)
             assert exchange.reply is not None
             assert exchange.reply.text.startswith("Half a sentence")
-        if signalled:
+        if signalled or replying:
             assert code == 128 + signal.SIGHUP
+    assert (tmp_path / "errors").read_text() == ""
 
 
 def test_sigint_between_the_editor_and_the_work_disturbs_nothing(tmp_path: Path) -> None:
