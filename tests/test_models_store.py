@@ -13,7 +13,7 @@ from chat_loop.models.catalogue import CATALOGUE, SMOLLM2, DataWheels, DirectFil
 from chat_loop.models.cpu import lacks_avx2, quota, usable_cores
 from chat_loop.models.gguf import Header, read_header
 from chat_loop.models.store import installed, path_of, remove, resolve
-from chat_loop.models.web import index_url
+from chat_loop.models.web import DEFAULT_INDEX, index_url
 
 
 def put(directory: Path) -> Path:
@@ -166,6 +166,6 @@ def test_one_model_is_recommended() -> None:
 
 
 def test_the_environment_chooses_the_index() -> None:
-    assert index_url({}) == "https://pypi.org/simple"
+    assert index_url({}) == DEFAULT_INDEX
     assert index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
     assert index_url({"PIP_INDEX_URL": "https://p", "UV_INDEX_URL": "https://u"}) == "https://u"

