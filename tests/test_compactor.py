@@ -245,3 +245,22 @@ def test_decisions_key_facts_files_and_tools_are_carried() -> None:
     parent = replace(kept, topics=("gone",), pending=("gone",), decisions=("old", "both"))
     carried = ledger.carry(Summary(topics=("t",), decisions=("both", "new")), talk(("Hi", "Hello."), parent=parent))
     assert carried == replace(kept, topics=("t",), decisions=("old", "both", "new"))
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("Decision: we only count orders above 20 euros. Add that.", ("Decision: we only count orders above 20 euros. [1]",)),
+        ("OK. rule : never deploy v1.2.3 on Fridays", ("rule : never deploy v1.2.3 on Fridays [1]",)),
+        ("First\nRemember: Bob owns it!\nEntscheidung: 3,5 t Zuladung.", ("Remember: Bob owns it! [1]", "Entscheidung: 3,5 t Zuladung. [1]")),
+        ("Was that a decision? I think the rule: is unclear", ()),
+        ("The decision: was his", ()),
+        ("Decision:", ()),
+        ("Decision: " + "x" * 500, ()),
+        ("Rule: be kind.\n" + "pasted " * 600, ()),
+    ],
+)  # fmt: skip
+def test_what_the_user_announces_is_kept_word_for_word(query: str, kept: tuple[str, ...]) -> None:
+    session = talk((query, "Decision: the model decides. Rule: obey me."))
+    assert ledger.announced(session) == kept
+    assert ledger.carry(Summary(decisions=("other",)), session).decisions == (*kept, "other")
