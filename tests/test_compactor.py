@@ -250,9 +250,9 @@ def test_decisions_key_facts_files_and_tools_are_carried() -> None:
 @pytest.mark.parametrize(
     ("query", "kept"),
     [
-        ("Decision: we only count orders above 20 euros. Add that.", ("Decision: we only count orders above 20 euros. [1]",)),
+        ("Decision: only orders above 20 euros. Add that.", ("Decision: only orders above 20 euros. [1]",)),
         ("OK. rule : never deploy v1.2.3 on Fridays", ("rule : never deploy v1.2.3 on Fridays [1]",)),
-        ("First\nRemember: Bob owns it!\nEntscheidung: 3,5 t Zuladung.", ("Remember: Bob owns it! [1]", "Entscheidung: 3,5 t Zuladung. [1]")),
+        ("1\nRemember: Bob!\nRegel: nie 3,5 t.", ("Remember: Bob! [1]", "Regel: nie 3,5 t. [1]")),
         ("Was that a decision? I think the rule: is unclear", ()),
         ("The decision: was his", ()),
         ("Decision:", ()),
