@@ -32,6 +32,8 @@ from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, Sea
 from chat_loop.turn import answer
 from chat_loop.values import Message, Usage
 
+LONGEST_ACKNOWLEDGMENT = 2048
+"""Tokens; a few sentences are asked for, and a small model may not find its end."""
 MAKE_LATER = "It will be made when you resume the session."
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 
@@ -211,7 +213,7 @@ class Conversation:
             self._show(Warned("Saving works again: everything said so far is on disk."))
         self._problem_told = problem is not None
 
-    async def _answer(self, number: int, messages: tuple[Message, ...]) -> Reply:
+    async def _answer(self, number: int, messages: tuple[Message, ...], max_tokens: int | None = None) -> Reply:
         """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
         expected = self.budget.used
 
@@ -221,7 +223,14 @@ class Conversation:
         at = self.sessions.now()
         try:
             return await answer(
-                self.agent, self.live, messages, number=number, at=at, estimate=estimate, show=self._show
+                self.agent,
+                self.live,
+                messages,
+                number=number,
+                at=at,
+                estimate=estimate,
+                show=self._show,
+                max_tokens=max_tokens,
             )
         finally:
             self._tell_problem()
@@ -338,7 +347,9 @@ class Conversation:
         if not self._options.acknowledge:
             return
         try:
-            await self._answer(0, (Message("user", acknowledgment_request(self.live.header, restoration)),))
+            request = Message("user", acknowledgment_request(self.live.header, restoration))
+            ceiling = min(LONGEST_ACKNOWLEDGMENT, agent.provider.window.tokens // 8)
+            await self._answer(0, (request,), ceiling)
         except ProviderError as error:
             self._show(Warned(f"The acknowledgment failed: {error.message}", "The context is restored all the same."))
         except asyncio.CancelledError:

@@ -24,6 +24,7 @@ async def answer(
     at: datetime,
     estimate: Callable[[str], Usage],
     show: Callable[[Event], None],
+    max_tokens: int | None = None,
 ) -> Reply:
     """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the acknowledgment's.
 
@@ -36,7 +37,7 @@ async def answer(
     stop: StopReason = "error"
     usage: Usage | None = None
     try:
-        events = cast(AsyncGenerator[Event], agent.run(messages))
+        events = cast(AsyncGenerator[Event], agent.run(messages, max_tokens))
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):

@@ -274,6 +274,7 @@ def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(told: 
     assert restoration.messages == said(restored)
     assert after.messages == said(restored, "We greeted each other. Ready!", "Who am I?")
     assert {request.system for request in (first, second, restoration, after)} == {"Be kind."}
+    assert [request.max_tokens for request in (first, second, restoration, after)] == [None, None, 2048, None]
     for request in (summary_call, last_summary):
         assert request.system == summary.SYSTEM
         assert len(request.messages) == 1

@@ -15,7 +15,7 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Pin, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, Session, Summary
 from chat_loop.sessions.transcript import render
 from chat_loop.values import Usage
 
@@ -350,3 +350,13 @@ def test_an_agents_name_as_part_of_an_id() -> None:
         "agent",
         "x" * 40,
     ]
+
+
+def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A", parent="p", parent_path="/p.md")
+    live.add(Restoration(at=START, parent_created=START, queries=1, tokens=2, block="word " * 20_000))
+    exchange(live, "what was it?", "that")
+    live.seal(Seal(at=START, reason="exit"))
+    live.close()
+    assert [(row.state, row.name) for row in sessions.rows()] == [("sealed", "what was it?")]

@@ -26,6 +26,7 @@ class Agent:
         """The model reference, `provider:model`."""
         return f"{self.provider.name}:{self.provider.model}"
 
-    def run(self, messages: tuple[Message, ...]) -> AsyncIterator[Event]:
-        """Ask for the next reply. Yields events, the last is Finished. Raises ProviderError."""
-        return ask(self.provider, Request(system=self.system_prompt, messages=messages), self.patience)
+    def run(self, messages: tuple[Message, ...], max_tokens: int | None = None) -> AsyncIterator[Event]:
+        """Ask for the next reply, of at most `max_tokens`. Yields events, Finished last. Raises ProviderError."""
+        request = Request(system=self.system_prompt, messages=messages, max_tokens=max_tokens)
+        return ask(self.provider, request, self.patience)

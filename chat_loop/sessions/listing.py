@@ -13,6 +13,7 @@ from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import ID_PATTERN, Query, Session, SessionRow, State
 
 _HEAD = 8192
+_LONG_HEAD = 1 << 18
 _TAIL = 2048
 _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
@@ -58,6 +59,9 @@ def row(path: Path, updated: datetime) -> SessionRow:
     if seal is None and status.st_size <= _WHOLE:
         head, _, _ = read_part(path)
     parsed = parse(head)
+    if parsed.session is not None and not first_words(parsed.session) and len(head) < min(status.st_size, _LONG_HEAD):
+        head, _, _ = read_part(path, _LONG_HEAD)  # a long restoration stands before the first query
+        parsed = parse(head)
     if parsed.session is None:
         return SessionRow(id=path.stem, path=path, state="damaged", updated=updated)
     session, totals = parsed.session, parsed.session.totals
