@@ -113,16 +113,6 @@ class TokenCounter:
         """Why encodings could not be loaded, one line each; "" when all went well."""
         return "\n".join(self._problems.values())
 
-    def is_exact(self, model: str) -> bool:
-        """True when `count` gives the model's own tokens: an OpenAI model whose encoding is loaded.
-
-        Texts longer than `EXACT_CHARS` are estimates even then, and a prompt has a few tokens around each message.
-        """
-        name = _bare(model)
-        known = name.startswith(("gpt-3.5", "gpt-35", "gpt-4", "gpt-5", "gpt-oss", "chatgpt-"))
-        reasoning = name.partition("-")[0] in ("o1", "o3", "o4")
-        return (known or reasoning) and encoding_for(model) in self._encodings
-
     def count(self, text: str, model: str = "") -> int:
         """Tokens of `text`; text that looks like a special token is counted as the text it is.
 

@@ -85,7 +85,7 @@ class DisplayManager:
                 self._found(event)
             case Restoring():
                 text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
-                self.line(self._symbol("🔄", text))
+                self.line(text, symbol="🔄")
                 self.begin_waiting()
             case SummaryStarted():
                 parts = f" ({event.parts} parts)" if event.parts > 1 else ""
@@ -236,7 +236,7 @@ class DisplayManager:
     def _found(self, event: SessionFound) -> None:
         counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
-        self.line(self._symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"))
+        self.line(f"Found: {one_line(event.agent, 60)} - {when} ({counts})", symbol="✓")
         for sentence in event.damage[:3]:
             self.line(f"  {one_line(sentence)}", "yellow")
         if len(event.damage) > 3:
@@ -263,13 +263,16 @@ class DisplayManager:
         total = event.session_tokens.total + event.restoration_tokens.total
         if event.reason != "exit":
             counts = counts_text(event.queries, total)
-            self.line(self._symbol("💾", f"Saved session: {event.id} ({counts})") if event.saved else "NOT saved.")
+            if event.saved:
+                self.line(f"Saved session: {event.id} ({counts})", symbol="💾")
+            else:
+                self.line("NOT saved.", "bold red")
             return
         self.line("Goodbye!")
         if not event.saved:
-            self.line(self._symbol("✗", f"The conversation is NOT saved: {event.path}"), "bold red")
+            self.line(f"The conversation is NOT saved: {event.path}", "bold red", symbol="✗")
             return
-        self.line(self._symbol("✓", "Conversation saved successfully!"))
+        self.line("Conversation saved successfully!", symbol="✓")
         self.line(f"  Session ID: {event.id}")
         self.line(f"  Queries: {event.queries}")
         self.line(f"  Tokens: {self._total(event.session_tokens)}")
