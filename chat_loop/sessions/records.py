@@ -110,6 +110,13 @@ class Exchange:
 
     query: Query
     reply: Reply | None = None
+    depth: int = 1
+    """Which session of the chain it belongs to, the first being 1."""
+
+    @property
+    def ref(self) -> str:
+        """Its place in the chain as summaries and the archive name it: `2.14`, query 14 of the second session."""
+        return f"{self.depth}.{self.query.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
