@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-StopReason = Literal["end", "length", "refusal", "interrupted", "error"]
-"""Why a reply ended: complete; cut at the token limit; refused; stopped by the user; broken off by a failure."""
+StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
+"""Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the user; broken off."""
 
 Role = Literal["user", "assistant"]
 
@@ -38,6 +38,28 @@ class Usage:
             reasoning=self.reasoning + other.reasoning,
             estimated=self.estimated or other.estimated,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are in tokens.
+
+    `first` and `last` are references; `cost` is in US dollars, None when the price is unknown.
+    """
+
+    first: str
+    last: str
+    before: int
+    after: int
+    why: str = "asked"
+    model: str = ""
+    cost: float | None = None
+    decisions: int = 0
+    pins: int = 0
+    facts: int = 0
+    archived: int = 0
+    """How many exact values are in the archive only."""
+    superseded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

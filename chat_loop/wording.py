@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat_loop.values import StopReason, Usage
+from chat_loop.values import Compaction, StopReason, Usage
 
 STOPS: dict[StopReason, str] = {
     "length": "cut off at the token limit",
@@ -44,3 +44,28 @@ def window_text(tokens: int, guessed: bool) -> str:
 def size_text(size: int) -> str:
     """Bytes as people say them: `491 MB`, `1.12 GB`."""
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 pin`, `6 pins`, `2 queries`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def compaction_text(compaction: Compaction) -> str:
+    """`61K → 9.4K tokens · 14 decisions, 6 pins, 52 facts kept · 37 values in the archive only`."""
+    sizes = f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"
+    kept = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
+    parts = [sizes, ", ".join(counted(number, noun) for noun, number in kept.items() if number)]
+    parts = [parts[0], f"{parts[1]} kept"] if parts[1] else parts[:1]
+    if compaction.archived:
+        parts.append(f"{counted(compaction.archived, 'value')} in the archive only")
+    return " · ".join(parts)
+
+
+def dollars_text(cost: float | None) -> str:
+    """`$0.0123`; `free` for nothing, `price unknown` for None."""
+    if cost is None:
+        return "price unknown"
+    return f"${cost:.4f}" if cost else "free"

@@ -6,8 +6,22 @@ from datetime import datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Seal, Session, Summary
-from chat_loop.values import Usage
+from chat_loop.sessions.records import (
+    Call,
+    Entry,
+    Header,
+    Pin,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+    Summary,
+    Unpin,
+)
+from chat_loop.values import Compaction, Usage
 
 ATOMS = (
     "<!-- chat:end -->",
@@ -81,6 +95,9 @@ summaries = st.builds(
     files=items,
     tools=items,
 )
+words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
+refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
+some_refs = st.one_of(st.just(""), refs)
 headers = st.builds(
     Header,
     id=ids,
@@ -98,11 +115,23 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         number=st.integers(0, 10**6),
         at=times,
         text=texts,
-        stop=st.sampled_from(("end", "length", "refusal", "interrupted", "error")),
+        stop=st.sampled_from(("end", "length", "refusal", "tool", "interrupted", "error")),
         seconds=seconds,
         usage=usages,
     ),
     st.builds(Pin, at=times, text=texts),
+    st.builds(Unpin, at=times, text=texts),
+    st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),
+    st.builds(
+        Result,
+        number=st.integers(1, 10**6),
+        at=times,
+        id=words,
+        text=texts,
+        failed=st.booleans(),
+        seconds=seconds,
+    ),
+    st.builds(Recall, number=st.integers(1, 10**6), at=times, text=texts),
     st.builds(
         Restoration,
         at=times,
@@ -111,7 +140,25 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         tokens=counts,
         block=texts,
         grandparent=st.one_of(st.just(""), ids),
+        depth=st.integers(2, 10**6),
+        since=some_refs,
+        fresh=some_refs,
     ),
+)
+compactions = st.builds(
+    Compaction,
+    first=refs,
+    last=refs,
+    before=counts,
+    after=counts,
+    why=words,
+    model=words,
+    cost=st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False)),
+    decisions=counts,
+    pins=counts,
+    facts=counts,
+    archived=counts,
+    superseded=counts,
 )
 seals = st.builds(
     Seal,
@@ -121,6 +168,8 @@ seals = st.builds(
     summary=st.one_of(st.none(), summaries),
     usage=usages,
     seconds=seconds,
+    covers=st.one_of(st.none(), counts),
+    compaction=st.one_of(st.none(), compactions),
 )
 sessions = st.builds(
     Session, header=headers, entries=st.lists(entries, max_size=6).map(tuple), seal=st.one_of(st.none(), seals)

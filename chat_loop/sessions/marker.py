@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from chat_loop.values import StopReason, Usage
+from chat_loop.values import Compaction, StopReason, Usage
 
 PREFIX = b"<!-- chat:"
 SUMMARY_START = "<!-- SESSION_SUMMARY_START -->"
@@ -46,6 +46,27 @@ class Marker:
     def stop(self) -> StopReason | None:
         found = self.values.get("stop", "")
         return next((stop for stop in get_args(StopReason) if stop == found), None)
+
+    def compaction(self) -> Compaction:
+        texts = self.values
+
+        def count(key: str) -> int:
+            return self.number(key) or 0
+
+        return Compaction(
+            first=texts.get("first", ""),
+            last=texts.get("last", ""),
+            why=texts.get("why", ""),
+            model=texts.get("model", ""),
+            before=count("before"),
+            after=count("after"),
+            cost=self.seconds("cost"),
+            decisions=count("decisions"),
+            pins=count("pins"),
+            facts=count("facts"),
+            archived=count("archived"),
+            superseded=count("superseded"),
+        )
 
     def usage(self) -> Usage | None:
         if "in" not in self.values:

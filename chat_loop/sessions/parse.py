@@ -16,22 +16,28 @@ from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.sessions.records import (
     ID_PATTERN,
+    REF_PATTERN,
+    Call,
     Entry,
     Header,
     Pin,
     Query,
+    Recall,
     Reply,
     Restoration,
+    Result,
     Seal,
     SealReason,
     Session,
     SummarySource,
+    Unpin,
 )
+from chat_loop.values import Compaction
 
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_BODY_KINDS = frozenset({"query", "reply", "acknowledgment", "pin", "restoration"})
+_BODY_KINDS = frozenset({"query", "reply", "acknowledgment", "pin", "unpin", "call", "result", "recall", "restoration"})
 _FIELDS = {"Agent": "agent", "Agent Path": "agent_path", "Model": "model", "Previous Session": "parent_path"}
 
 
@@ -72,6 +78,7 @@ class _Reader:
         self.entries: list[Entry] = []
         self.seal: Seal | None = None
         self.block: str | None = None
+        self.compaction: Compaction | None = None
         self.open: _Open | None = None
         self.damage: list[str] = []
         self.stray = 0
@@ -137,7 +144,7 @@ class _Reader:
             self.torn = self.entries[-1] if self.entries else None
         elif found.kind == "sealed":
             self._sealed(found)
-        elif found.kind in _BODY_KINDS or found.kind in ("session", "summary"):
+        elif found.kind in _BODY_KINDS or found.kind in ("session", "summary", "compaction"):
             self.open = _Open(found, number)
         else:
             self.damage.append(f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped.")
@@ -178,6 +185,8 @@ class _Reader:
                 self._session(opened, lines)
             case "summary":
                 self.block = "\n".join(lines)
+            case "compaction":
+                self.compaction = opened.marker.compaction()
             case kind if kind in _BODY_KINDS:
                 agent = self.header.agent if self.header else ""
                 self._add(_entry(opened.marker, end, lines, agent))
@@ -221,6 +230,8 @@ class _Reader:
             summary=None if self.block is None else block.parse(self.block),
             usage=found.usage(),
             seconds=found.seconds("time"),
+            covers=found.number("covers"),
+            compaction=self.compaction,
         )
 
 
@@ -249,6 +260,19 @@ def _unlabelled(lines: list[str], label: str) -> str:
     return decode("\n".join(lines))
 
 
+def _unfolded(lines: list[str]) -> str:
+    """The text of a fold."""
+    body = lines[transcript.FOLDED :]
+    if body[-2:] == ["", "</details>"]:
+        body = body[:-2]
+    return decode("\n".join(body))
+
+
+def _ref(opened: Marker, key: str) -> str:
+    value = opened.values.get(key, "")
+    return value if REF_PATTERN.fullmatch(value) else ""
+
+
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
     at = opened.time("at") or _EPOCH
     number = opened.number("n") or 0
@@ -256,10 +280,29 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
         return Query(number=number, at=at, text=_unlabelled(lines[1:], transcript.YOU))
     if opened.kind == "pin":
         return Pin(at=at, text=_unlabelled(lines, transcript.PINNED))
+    if opened.kind == "unpin":
+        return Unpin(at=at, text=_unlabelled(lines, transcript.UNPINNED))
+    if opened.kind == "recall":
+        return Recall(number=number, at=at, text=_unfolded(lines))
+    if opened.kind == "call":
+        values = opened.values
+        return Call(
+            number=number,
+            at=at,
+            id=values.get("id", ""),
+            name=values.get("name", ""),
+            arguments=_unfolded(lines),
+        )
+    if opened.kind == "result":
+        return Result(
+            number=number,
+            at=at,
+            id=opened.values.get("id", ""),
+            text=_unfolded(lines),
+            failed=opened.values.get("failed") == "yes",
+            seconds=end.seconds("time") if end else None,
+        )
     if opened.kind == "restoration":
-        body = lines[4 + 2 :]
-        if tuple(body[-2:]) == transcript.DETAILS[2:]:
-            body = body[:-2]
         grandparent = opened.values.get("grandparent", "")
         return Restoration(
             at=at,
@@ -267,7 +310,10 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
             queries=opened.number("queries") or 0,
             tokens=opened.number("tokens") or 0,
             grandparent=grandparent if ID_PATTERN.fullmatch(grandparent) else "",
-            block=decode("\n".join(body)),
+            block=_unfolded(lines[4:]),
+            depth=max(2, opened.number("depth") or 2),
+            since=_ref(opened, "since"),
+            fresh=_ref(opened, "fresh"),
         )
     reply = Reply(number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted")
     if end is None:

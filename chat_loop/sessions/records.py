@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from chat_loop.values import StopReason, Usage
+from chat_loop.values import Compaction, StopReason, Usage
 
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
+"""A place in a chain, `2.14`: query 14 of its second session."""
 
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
@@ -78,8 +81,52 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """A pin, its parent's or its own, that the session no longer carries."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool that the model called while answering query `number`. `arguments` is JSON as the model wrote it."""
+
+    number: int
+    at: datetime
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the call with the same `id` gave back."""
+
+    number: int
+    at: datetime
+    id: str
+    text: str
+    failed: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Passages of the archive that the program attached to query `number`; sent with it, not said by the user."""
+
+    number: int
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restoration:
-    """What the session was given of its parent. `block` is the inner text of the parent's summary block."""
+    """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
+
+    The words from `since` on (a reference, up to the parent's end) are given as they were said, those before it only as
+    the block. Of these words the ones from `fresh` on are in no summary block yet. Empty: none.
+    """
 
     at: datetime
     parent_created: datetime
@@ -87,9 +134,13 @@ class Restoration:
     tokens: int
     block: str
     grandparent: str = ""
+    depth: int = 2
+    """Which session of the chain this one is."""
+    since: str = ""
+    fresh: str = ""
 
 
-Entry = Query | Reply | Pin | Restoration
+Entry = Query | Reply | Pin | Unpin | Call | Result | Recall | Restoration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +153,28 @@ class Seal:
     summary: Summary | None = None
     usage: Usage | None = None
     seconds: float | None = None
+    covers: int | None = None
+    """The last query that the summary block covers; None when that is all of them."""
+    compaction: Compaction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tool call and, when one came, its result."""
+
+    call: Call
+    result: Result | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A query and, when one came, its reply."""
+    """A query and, when one came, its reply: the texts of all its steps joined, its tools apart."""
 
     query: Query
     reply: Reply | None = None
     depth: int = 1
     """Which session of the chain it belongs to, the first being 1."""
+    uses: tuple[Use, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -142,8 +205,33 @@ class Session:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        replies = {entry.number: entry for entry in self.entries if isinstance(entry, Reply)}
-        return tuple(Exchange(entry, replies.get(entry.number)) for entry in self.entries if isinstance(entry, Query))
+        replies: dict[int, Reply] = {}
+        calls: dict[int, list[Call]] = {}
+        results: dict[tuple[int, str], Result] = {}
+        for entry in self.entries:
+            if isinstance(entry, Reply):
+                before = replies.get(entry.number)
+                replies[entry.number] = entry if before is None else _joined(before, entry)
+            elif isinstance(entry, Call):
+                calls.setdefault(entry.number, []).append(entry)
+            elif isinstance(entry, Result):
+                results[entry.number, entry.id] = entry
+        return tuple(
+            Exchange(
+                entry,
+                replies.get(entry.number),
+                self.depth,
+                tuple(Use(call, results.get((call.number, call.id))) for call in calls.get(entry.number, ())),
+            )
+            for entry in self.entries
+            if isinstance(entry, Query)
+        )
+
+    @property
+    def depth(self) -> int:
+        """Which session of its chain it is, as far as it was told; 1 without a parent."""
+        restoration = self.restoration
+        return restoration.depth if restoration is not None else 1
 
     @property
     def restoration(self) -> Restoration | None:
@@ -155,7 +243,8 @@ class Session:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        return tuple(entry.text for entry in self.entries if isinstance(entry, Pin))
+        """What was pinned in this session and not unpinned again."""
+        return pinned_after((), self.entries)
 
     @property
     def totals(self) -> Totals:
@@ -170,6 +259,25 @@ class Session:
                 else:
                     restoration += entry.usage
         return Totals(queries=queries, session=session, restoration=restoration)
+
+
+def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
+    """The pins that stand after `entries`, each once, those of `before` first."""
+    pins = dict.fromkeys(before)
+    for entry in entries:
+        if isinstance(entry, Pin):
+            pins.setdefault(entry.text)
+        elif isinstance(entry, Unpin):
+            pins.pop(entry.text, None)
+    return tuple(pins)
+
+
+def _joined(step: Reply, following: Reply) -> Reply:
+    """Two steps of one reply, between which tools were used, as one."""
+    seconds = None if step.seconds is None or following.seconds is None else step.seconds + following.seconds
+    usage = following.usage if step.usage is None else step.usage + (following.usage or Usage())
+    text = "\n\n".join(filter(None, (step.text, following.text)))
+    return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,3 +295,6 @@ class SessionRow:
     tokens: int | None = None
     name: str = ""
     """The first line of the first query."""
+    depth: int = 1
+    compacted: bool = False
+    """Whether it ended because its context was compacted."""

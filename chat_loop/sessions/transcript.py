@@ -15,12 +15,29 @@ from datetime import datetime
 
 from chat_loop.sessions import block, marker
 from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Seal, Session, Totals
-from chat_loop.wording import STOPS, counts_text, tokens_text
+from chat_loop.sessions.records import (
+    Call,
+    Entry,
+    Header,
+    Pin,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+    Totals,
+    Unpin,
+)
+from chat_loop.values import Compaction
+from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
 YOU = "**You:**"
 PINNED = "**Pinned:**"
-DETAILS = ("<details><summary>Restored context</summary>", "", "", "</details>")
+UNPINNED = "**Unpinned:**"
+FOLDED = 2
+"""How many lines a fold has before its text."""
 
 
 def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
@@ -36,6 +53,11 @@ def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
 def label(agent: str) -> str:
     """The bold label before a reply; the parser compares it, so it is one line whatever the agent is called."""
     return f"**{encode_line(agent)}:**"
+
+
+def _folded(title: str, text: str) -> str:
+    """Text that a reader sees when asking for it."""
+    return f"<details><summary>{title}</summary>\n\n{encode(text)}\n\n</details>"
 
 
 def _opening(kind: str, at: datetime, **values: str) -> str:
@@ -123,25 +145,45 @@ def reply(entry: Reply, agent: str) -> str:
     )
 
 
-def pin(entry: Pin) -> str:
-    return _opening("pin", entry.at) + _labelled(PINNED, encode(entry.text)) + _end()
+def pin(entry: Pin | Unpin) -> str:
+    kind, label_text = ("pin", PINNED) if isinstance(entry, Pin) else ("unpin", UNPINNED)
+    return _opening(kind, entry.at) + _labelled(label_text, encode(entry.text)) + _end()
+
+
+def call(entry: Call) -> str:
+    opening = _opening("call", entry.at, n=str(entry.number), id=entry.id, name=entry.name)
+    return opening + _folded(f"Tool: {entry.name}", entry.arguments) + _end(n=str(entry.number))
+
+
+def result(entry: Result) -> str:
+    values = {"n": str(entry.number), "id": entry.id, "failed": "yes" if entry.failed else ""}
+    title = "It failed" if entry.failed else "Its result"
+    opening = _opening("result", entry.at, **values)
+    return opening + _folded(title, entry.text) + _end(n=str(entry.number), **marker.seconds_values(entry.seconds))
+
+
+def recall(entry: Recall) -> str:
+    opening = _opening("recall", entry.at, n=str(entry.number))
+    return opening + _folded("Found in the archive", entry.text) + _end(n=str(entry.number))
 
 
 def restoration(entry: Restoration, header: Header) -> str:
+    carried = f"; the words from {entry.since} on" if entry.since else ""
     lines = [
         f"## Session Restored ({entry.at:%H:%M:%S})",
-        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)})",
+        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)}{carried})",
         f"**Previous Session:** {encode_line(header.parent_path)}",
         "",
-        *DETAILS[:2],
-        encode(entry.block),
-        *DETAILS[2:],
+        _folded("Restored context", entry.block),
     ]
     values = {
         "queries": str(entry.queries),
         "tokens": str(entry.tokens),
         "of": entry.parent_created.isoformat(),
         "grandparent": entry.grandparent,
+        "depth": str(entry.depth) if entry.depth != 2 else "",
+        "since": entry.since,
+        "fresh": entry.fresh,
     }
     return "\n---\n" + _opening("restoration", entry.at, **values) + "\n".join(lines) + _end()
 
@@ -153,8 +195,14 @@ def entry_text(entry: Entry, header: Header) -> str:
             return query(entry)
         case Reply():
             return reply(entry, header.agent)
-        case Pin():
+        case Pin() | Unpin():
             return pin(entry)
+        case Call():
+            return call(entry)
+        case Result():
+            return result(entry)
+        case Recall():
+            return recall(entry)
         case Restoration():
             return restoration(entry, header)
 
@@ -167,15 +215,33 @@ def tail(seal: Seal, totals: Totals) -> str:
     parts = [{"model": "Summary", "extracted": "Summary extracted without a model", "none": "No summary"}[seal.source]]
     parts += [f"Time: {seal.seconds:.1f}s"] if seal.seconds is not None else []
     parts += [f"Tokens: {tokens_text(seal.usage)}"] if seal.usage else []
+    if seal.compaction is not None:
+        lines += [_audit(seal.compaction)]
     values = {
         "at": seal.at.isoformat(),
         "reason": seal.reason,
         "summary": seal.source,
         "queries": str(totals.queries),
         "tokens": str(totals.combined),
+        "covers": "" if seal.covers is None else str(seal.covers),
     }
     sealed = marker.write("sealed", values | marker.seconds_values(seal.seconds) | marker.usage_values(seal.usage))
     return "\n".join([*lines, f"*{' | '.join(parts)}*", sealed, ""])
+
+
+def _audit(compaction: Compaction) -> str:
+    values = {name: str(getattr(compaction, name)) for name in ("first", "last", "before", "after", "why", "model")} | {
+        name: str(getattr(compaction, name) or "") for name in ("decisions", "pins", "facts", "archived", "superseded")
+    }
+    values["cost"] = "" if compaction.cost is None else repr(compaction.cost)
+    lines = [
+        marker.write("compaction", values),
+        f"*Compacted {compaction.first} to {compaction.last}: {compaction_text(compaction)}*",
+        f"*Model: {compaction.model or 'none'} | Cost: {dollars_text(compaction.cost)}*",
+        marker.write("end"),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def render(session: Session) -> bytes:
