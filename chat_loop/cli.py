@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from chat_loop.agent.agent import Agent
     from chat_loop.config import Config, Paths
+    from chat_loop.providers import Provider
     from chat_loop.sessions.manager import SessionManager
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -129,9 +130,27 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop import headless
 
         question = headless.whole_question(options.question)
-        return headless.ask(_agent(options, config, paths, None), sessions, question, as_json=options.json)
+        agent = _agent(options, config, paths, None)
+        return headless.ask(agent, sessions, question, config, as_json=options.json)
     agent = _agent(options, config, paths, instant)
-    return _interact(options, config, paths, agent, sessions, instant)
+    return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
+
+
+def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
+    """Who writes the summaries, when the config names somebody. Raises UsageError and ConfigError."""
+    from chat_loop.providers import choose
+
+    auto = config.auto_compact
+    if not (auto.summary_provider or auto.summary_model):
+        return None
+    provider = auto.summary_provider or agent.provider.name
+    same = provider == agent.provider.name
+    model = auto.summary_model or (agent.provider.model if same else choose.DEFAULT_MODELS.get(provider, ""))
+    if not model:
+        from chat_loop.errors import ConfigError
+
+        raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
+    return choose.create(f"{provider}:{model}", config, choose.real_world(paths.models))
 
 
 def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:
@@ -156,6 +175,7 @@ def _interact(
     config: Config,
     paths: Paths,
     agent: Agent,
+    summariser: Provider | None,
     sessions: SessionManager,
     instant: start.InstantPrompt | None,
 ) -> int:
@@ -171,6 +191,7 @@ def _interact(
     setting = Setting(
         config=config,
         agent=agent,
+        summariser=summariser,
         sessions=sessions,
         history=paths.history,
         facts=(("Sessions", str(sessions.directory)), ("Config", options.config or str(paths.config))),

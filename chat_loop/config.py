@@ -21,6 +21,7 @@ SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 class AgentConfig:
     name: str = "Assistant"
     system_prompt: str = SYSTEM_PROMPT
+    summary_instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,27 @@ class RestorationConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextConfig:
+    max_history_messages: int = 0
+    max_history_tokens: int = 0
+    attach_from_archive: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoCompactConfig:
+    enabled: bool = True
+    trigger_threshold: float = 0.8
+    compact_ratio: float = 0.4
+    preserve_recent: int = 10
+    use_ai_summary: bool = True
+    summary_provider: str = ""
+    summary_model: str = ""
+    summary_max_tokens: int = 2048
+    show_summary_markers: bool = False
+    compact_on_resume: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnthropicConfig:
     base_url: str = ""
     max_tokens: int = 8192
@@ -54,6 +76,7 @@ class OpenAIConfig:
 class CompatibleConfig:
     base_url: str = ""
     api_key_env: str = "COMPATIBLE_API_KEY"
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +96,8 @@ class ProvidersConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     window: int = 0
+    input_price: float | None = None
+    output_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +109,8 @@ class Config:
     sessions: SessionsConfig = SessionsConfig()
     summary: SummaryConfig = SummaryConfig()
     restoration: RestorationConfig = RestorationConfig()
+    context: ContextConfig = ContextConfig()
+    auto_compact: AutoCompactConfig = AutoCompactConfig()
     providers: ProvidersConfig = ProvidersConfig()
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
 
@@ -162,13 +189,32 @@ def parse(data: bytes, name: str) -> Config:
         return Config()
     _check_keys(value, Config, name, "")
     try:
-        return msgspec.convert(value, Config)
+        return _checked(msgspec.convert(value, Config), name)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$.")
         key = where.rstrip("`") or "the top level"
         raise ConfigError(
             f"{name}: {key}: {what[:1].lower()}{what[1:]}.", "config.example.yaml shows every key."
         ) from None
+
+
+def _checked(config: Config, name: str) -> Config:
+    """Refuse numbers that mean nothing. Raises ConfigError."""
+    auto, context = config.auto_compact, config.context
+    for key, share in (("trigger_threshold", auto.trigger_threshold), ("compact_ratio", auto.compact_ratio)):
+        if not 0 < share <= 1:
+            raise ConfigError(f"{name}: auto_compact.{key} is a share above 0 and at most 1, not {share:g}.")
+    counts = {
+        "auto_compact.preserve_recent": auto.preserve_recent,
+        "auto_compact.summary_max_tokens": auto.summary_max_tokens - 100,
+        "context.max_history_messages": context.max_history_messages,
+        "context.max_history_tokens": context.max_history_tokens,
+    }
+    for key, number in counts.items():
+        if number < 0:
+            least = "at least 100" if key.endswith("max_tokens") and "summary" in key else "not negative"
+            raise ConfigError(f"{name}: {key} must be {least}.")
+    return config
 
 
 def _check_keys(value: object, kind: Any, name: str, where: str) -> None:

@@ -7,44 +7,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context import ledger, summary
-from chat_loop.context.budget import Budget, budget
-from chat_loop.context.compactor import Outcome, summarise
-from chat_loop.context.messages import messages_of
-from chat_loop.context.restore import acknowledgment_request
-from chat_loop.errors import ProviderError, SaveError, SessionError, SessionLocked, UsageError
-from chat_loop.events import (
-    Event,
-    Restoring,
-    SessionBegun,
-    SessionFound,
-    SessionSealed,
-    SummaryEnded,
-    Warned,
-)
-from chat_loop.sessions import block
-from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.chain.compacting import Compacting
+from chat_loop.chain.head import Head, uncancel
+from chat_loop.chain.options import Options
+from chat_loop.chain.resuming import Offer, Resuming, parent_of, resumable
+from chat_loop.chain.words import thread_of
+from chat_loop.context.archived import only_archived
+from chat_loop.context.budget import Budget
+from chat_loop.context.draft import Draft
+from chat_loop.context.fit import check
+from chat_loop.context.plan import trigger, truncated
+from chat_loop.context.restore import with_task
+from chat_loop.context.thread import Thread
+from chat_loop.errors import ProviderError, SaveError, SessionError
+from chat_loop.events import Event, Recalled, SessionFound, SummaryEnded, Warned
+from chat_loop.redact import redacted
+from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, SealReason, Session, Summary
-from chat_loop.turn import answer
+from chat_loop.sessions.records import Pin, Query, Recall, Reply, Restoration, Seal, SealReason, Session, Unpin
 from chat_loop.values import Message, Usage
 
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
+ARCHIVE_SECONDS = 30.0
 MAKE_LATER = "It will be made when you resume the session."
-NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What the config decides about a conversation. `summary_timeout` is in seconds, per call."""
-
-    acknowledge: bool = True
-    summary_on_exit: bool = True
-    summary_timeout: float = 120.0
 
 
 class Conversation:
@@ -61,20 +50,35 @@ class Conversation:
     ) -> None:
         self.agent = agent
         self.sessions = sessions
-        self._count = count
+        self.options = options
         self._show = show
-        self._options = options
-        self._problem_told = False
-        self.live = self._fresh()
+        self._head = Head(agent, sessions, count, show)
+        self._compacting = Compacting(self._head, options)
+        self._resuming = Resuming(self._head, self._compacting, options)
+        self._shortened_told = 0
+
+    @property
+    def live(self) -> LiveSession:
+        return self._head.live
 
     @property
     def session(self) -> Session:
-        return self.live.session
+        return self._head.session
+
+    @property
+    def thread(self) -> Thread:
+        """What of the chain stands in the context."""
+        return self._head.thread
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model would be sent now."""
+        return self._head.messages()
 
     @property
     def budget(self) -> Budget:
         """How full the window is, as of now."""
-        return budget(self.session, self.agent.system_prompt, self.agent.provider.window, self._count)
+        return self._head.budget
 
     @property
     def otherwise(self) -> str:
@@ -82,21 +86,51 @@ class Conversation:
         return "Starting fresh." if self.live.empty else "This session goes on."
 
     @property
+    def trigger(self) -> int:
+        """The tokens from which on the context is compacted."""
+        return trigger(self._head.window, self.options.limits)
+
+    @property
+    def next_usage(self) -> Usage:
+        """What the next request would be charged for before its reply."""
+        return Usage(input=self.budget.used, estimated=True)
+
+    def only_in_archive(self) -> tuple[str, ...]:
+        """The sentences with exact values that the last compaction left in the archive only.
+
+        Raises UsageError when nothing was compacted, SessionError when the parent's file cannot be read.
+        """
+        parent = parent_of(self._head)
+        before, _ = thread_of(self.sessions, self.sessions.load(self.sessions.directory / f"{parent}.md").session)
+        return only_archived(before, self.thread)
+
+    @property
     def pins(self) -> tuple[str, ...]:
-        return ledger.pins(self.session)
+        return self.thread.pins
 
     async def ask(self, text: str) -> Reply:
         """Save the query, ask, save the reply as it arrives. Raises ProviderError after saving what came.
 
-        When cancelled, the partial reply is saved as interrupted and CancelledError goes on.
+        When the context is too full it is compacted first, without a model call. Raises ContextFull, with the query
+        saved, when the request cannot fit. When cancelled, the partial reply is saved as interrupted and CancelledError
+        goes on.
         """
+        await self._compacting.make_room(text)
+        await self._compacting.give_way()
         number = self.live.next_number
-        self._add(Query(number=number, at=self.sessions.now(), text=text))
-        return await self._answer(number, messages_of(self.session))
+        self._head.add(Query(number=number, at=self.sessions.now(), text=text))
+        self._recall(number, text)
+        reply = await self._head.answer(number, self._request())
+        self._compacting.watch()
+        return reply
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
-        self._add(Pin(at=self.sessions.now(), text=text))
+        self._head.add(Pin(at=self.sessions.now(), text=text))
+
+    def unpin(self, text: str) -> None:
+        """Carry a pin no further."""
+        self._head.add(Unpin(at=self.sessions.now(), text=text))
 
     async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
@@ -104,38 +138,27 @@ class Conversation:
         Returns False, with everything as it was, when no summary could be made. Raises UsageError when there is nothing
         to compact. When cancelled before the session is sealed, nothing has changed.
         """
-        if not self.session.exchanges:
-            raise UsageError("There is nothing to compact yet.", "Say something first.")
-        outcome = await self._summarise(self.session, focus, NOT_COMPACTED)
-        if outcome.source != "model":
+        draft = await self.draft(focus)
+        return draft is not None and await self.take(draft)
+
+    async def draft(self, focus: str = "") -> Draft | None:
+        """What `compact` would do, with nothing done yet; None when no summary could be made, which is told."""
+        return await self._compacting.draft(focus)
+
+    async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
+        """Carry out a draft of this session. False, with everything as it was, when the disk refuses."""
+        if not self._compacting.take(draft):
             return False
-        parent = self.session
-        seal = Seal(
-            at=self.sessions.now(),
-            reason="compact",
-            source="model",
-            summary=outcome.summary,
-            usage=outcome.usage,
-            seconds=outcome.seconds,
-        )
-        try:
-            self.live.seal(seal)
-        except SaveError as error:
-            self._problem_told = True
-            self._show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
-            return False
-        self._ended(seal)
-        await self._begin_child(parent, str(self.live.path), outcome.summary, "compact")
+        if acknowledge:
+            await self._acknowledge()
         return True
 
-    async def resume(self, loaded: Loaded) -> None:
-        """End this session and go on in a child of `loaded`; its summary is made now when it has none.
-
-        Raises SessionError when there is nothing in it to resume; then this session goes on.
-        """
+    async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
+        """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
+        whole. Raises SessionError when there is nothing in it to resume."""
         session = loaded.session
         totals = session.totals
-        if not session.exchanges and session.restoration is None and not session.pins:
+        if not resumable(session):
             raise SessionError(f"Session {session.header.id} has no exchanges: it can't be resumed.", self.otherwise)
         self._show(
             SessionFound(
@@ -147,9 +170,27 @@ class Conversation:
                 damage=loaded.damage,
             )
         )
-        known = await self._summary_of(loaded)
-        self.leave("resume")  # refused while its words are not on disk
-        await self._begin_child(session, str(loaded.path), known, "resume")
+        return await (self._resuming.whole(loaded) if whole else self._resuming.summarised(loaded, last))
+
+    async def offer_undone(self) -> Offer:
+        """How the conversation would go on as if its last compaction had not been.
+
+        Raises UsageError when there was none, SessionError when the parent's file cannot be read.
+        """
+        parent = parent_of(self._head)
+        return await self._resuming.undone(self.sessions.load(self.sessions.directory / f"{parent}.md"))
+
+    async def resume(self, loaded: Loaded) -> None:
+        """End this session and go on in a child of `loaded`, from its summary. Raises as `offer` and `accept` do."""
+        await self.accept(await self.offer(loaded))
+
+    async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
+        """End this session and go on as offered. Raises SaveError while its words are nowhere but here."""
+        self.leave("resume")
+        self._head.begin_child(offer.beginning, "resume")
+        self._compacting.restored_from(offer.beginning.path if offer.has_own_block else None)
+        if acknowledge:
+            await self._acknowledge()
 
     def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one.
@@ -159,205 +200,111 @@ class Conversation:
         seal = self._without_model(reason)
         if reason != "exit" and not self.live.empty:
             try:
-                self.live.seal(seal)
+                self._head.sealed(seal)
             except SaveError as error:
-                self._problem_told = True
                 raise SaveError(error.message, f"This session is not left. {error.hint}") from error
-            self._ended(seal)
         else:
-            self._seal(seal)
-        self.live = self._fresh()
+            self._head.seal_anyway(seal)
+        self._head.renew()
+        self._compacting.restored_from(None)
 
     async def end(self) -> None:
         """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""
         if self.live.empty:
+            await self._compacting.stop()
             return
         seal = self._without_model("exit")
-        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in self.session.exchanges)
-        if self._options.summary_on_exit and answered:
+        thread = self.thread
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
+        if self.options.summary_on_exit and answered and self.options.use_ai_summary:
             try:
-                outcome = await self._summarise(self.session, "", MAKE_LATER)
+                outcome, _ = await self._compacting.narrate(thread, thread.fresh, otherwise=MAKE_LATER)
             except asyncio.CancelledError:
-                _uncancel()
+                uncancel()
                 self._show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))
             else:
-                if outcome.source == "model":
-                    seal = replace(seal, source="model", summary=outcome.summary)
+                if outcome.narrative is not None:
+                    made = self._compacting.summary_of_all(thread, outcome)
+                    seal = replace(seal, source="model", summary=made)
                 seal = replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=self.sessions.now())
-        self._seal(seal)
+        await self._compacting.stop()
+        self._head.seal_anyway(seal)
 
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
         self.live.close()
+        self._head.archive.close()
 
-    def _fresh(self) -> LiveSession:
-        return self.sessions.begin(agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model)
+    async def settled(self) -> None:
+        """Wait until nothing is being prepared in the background, and the archive can be searched."""
+        await self._compacting.settled()
+        if self.session.restoration is not None:
+            await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
 
-    def _add(self, entry: Query | Pin | Restoration) -> None:
-        first = self.live.empty
-        self.live.add(entry)
-        header = self.live.header
-        if first:
-            self._show(SessionBegun(id=header.id, path=str(self.live.path), model=header.model, parent=header.parent))
-            if self.live.problem is None:
-                self.sessions.point_to(header.id)
-        self._tell_problem()
+    def _recall(self, number: int, text: str) -> None:
+        """Attach what the archive has on a query, for a model that cannot search it itself."""
+        head = self._head
+        if not self.options.attach_from_archive or head.agent.calls_tools or self.session.restoration is None:
+            return
+        found, refs = head.archive.recall(text, head.known())
+        if found:
+            head.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
+            self._show(Recalled(refs))
 
-    def _tell_problem(self) -> None:
-        """Say once that saving fails, and once that it works again."""
-        problem = self.live.problem
-        if problem is not None and not self._problem_told:
-            error = save_error(self.live.path, problem)
-            self._show(Warned(error.message, error.hint))
-        elif problem is None and self._problem_told:
-            self._show(Warned("Saving works again: everything said so far is on disk."))
-        self._problem_told = problem is not None
-
-    async def _answer(self, number: int, messages: tuple[Message, ...], max_tokens: int | None = None) -> Reply:
-        """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
-        expected = self.budget.used
-
-        def estimate(text: str) -> Usage:
-            return Usage(input=expected, output=self._count(text), estimated=True)
-
-        at = self.sessions.now()
-        try:
-            return await answer(
-                self.agent,
-                self.live,
-                messages,
-                number=number,
-                at=at,
-                estimate=estimate,
-                show=self._show,
-                max_tokens=max_tokens,
+    def _request(self) -> tuple[Message, ...]:
+        """The messages of the next request. Raises ContextFull when they do not fit."""
+        head, limits = self._head, self.options.limits
+        thread = self.thread
+        if not limits.enabled and (limits.max_messages or limits.max_tokens):
+            thread = self._truncated(thread)
+        messages, shortened = head.fitted(thread)
+        if shortened > self._shortened_told:
+            self._show(
+                Warned(
+                    f"A message is longer than half of the window ({head.window:,} tokens): the model gets its "
+                    "beginning and its end.",
+                    "It is saved whole.",
+                )
             )
-        finally:
-            self._tell_problem()
+        self._shortened_told = shortened
+        check(head.budget.used, messages, self.agent.system_prompt, head.window, head.count)
+        return messages
 
-    async def _summarise(self, session: Session, focus: str, otherwise: str = "") -> Outcome:
-        """Ask for a summary. `otherwise` is what happens without the model's; empty: the extracted one is taken."""
-        outcome = await summarise(
-            self.agent.provider,
-            session,
-            count=self._count,
-            show=self._show,
-            limit=self._options.summary_timeout,
-            focus=focus,
-            patience=self.agent.patience,
+    def _truncated(self, thread: Thread) -> Thread:
+        """The newest of a thread, within the limits that hold when nothing is compacted."""
+        head, limits = self._head, self.options.limits
+        kept = truncated(thread.exchanges, window=head.window, limits=limits, count=head.count)
+        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
+        entries = tuple(
+            entry
+            for entry in thread.session.entries
+            if isinstance(entry, Restoration | Pin | Unpin) or entry.number in own or not entry.number
         )
-        source, problem = outcome.source, outcome.problem
-        if source != "model" and otherwise:
-            source, problem = "none", f"Summary failed: {problem} {otherwise}"
-        self._show(SummaryEnded(source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem))
-        return outcome
-
-    async def _summary_of(self, loaded: Loaded) -> Summary:
-        """The summary block of a session that is about to be resumed, made now when it has none."""
-        session = loaded.session
-        sealed = session.seal.summary if session.seal else None
-        if sealed is not None and (sealed.topics or sealed.decisions or sealed.pending or sealed.pinned):
-            return sealed
-        parent = ledger.inherited(session)
-        if not session.exchanges:
-            return ledger.carry(parent or Summary(), session)
-        if sealed is not None:
-            self._show(Warned("The session's summary has an invalid format; it is made anew."))
-        try:
-            outcome = await self._summarise(session, "")
-        except asyncio.CancelledError:
-            _uncancel()
-            self._show(SummaryEnded(source="extracted", problem="Summary skipped."))
-            return ledger.carry(summary.extracted(session, parent), session)
-        if loaded.sealable:
-            self._keep_summary(loaded, outcome)
-        return outcome.summary
-
-    def _keep_summary(self, loaded: Loaded, outcome: Outcome) -> None:
-        """Write a summary that was made late into the session it belongs to, when that can be done."""
-        seal = Seal(
-            at=self.sessions.now(),
-            reason="resume",
-            source=outcome.source,
-            summary=outcome.summary,
-            usage=outcome.usage,
-            seconds=outcome.seconds,
-        )
-        try:
-            self.sessions.seal_later(loaded, seal)
-        except SessionLocked as error:
-            self._show(Warned(error.message, "Going on from what is saved so far, in a session of its own."))
-        except SaveError as error:
-            self._show(Warned(f"The summary could not be kept in {loaded.path.name}: {error.message}"))
+        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
+        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
 
     def _without_model(self, reason: SealReason) -> Seal:
         """A seal that costs nothing: a child in which nothing was said passes its parent's block on."""
         seal = Seal(at=self.sessions.now(), reason=reason)
-        parent = ledger.inherited(self.session)
-        if self.session.exchanges or (parent is None and not self.session.pins):
+        thread = self.thread
+        if thread.fresh and self.options.use_ai_summary:
             return seal
-        return replace(seal, source="extracted", summary=ledger.carry(parent or Summary(), self.session))
+        if not thread.fresh and thread.inherited is None and not thread.pins:
+            return seal
+        made = self._compacting.summary_of_all(thread, None)
+        return replace(seal, source="extracted", summary=made)
 
-    def _seal(self, seal: Seal) -> None:
-        live = self.live
-        if live.empty:
-            live.close()
+    async def _acknowledge(self) -> None:
+        """Let the agent confirm what it was given."""
+        restoration = self.session.restoration
+        if not self.options.acknowledge or restoration is None or not restoration.block:
             return
+        head = self._head
         try:
-            live.seal(seal)
-        except SaveError as error:
-            self._show(Warned(error.message, error.hint))
-        self._ended(seal)
-
-    def _ended(self, seal: Seal) -> None:
-        """The live session was sealed, as far as the disk allowed."""
-        live, totals = self.live, self.session.totals
-        saved = live.saved
-        live.close()
-        self._problem_told = False
-        self._show(
-            SessionSealed(
-                id=live.header.id,
-                path=str(live.path),
-                reason=seal.reason,
-                queries=totals.queries,
-                session_tokens=totals.session,
-                restoration_tokens=totals.restoration,
-                saved=saved,
-                summary=seal.source,
-            )
-        )
-
-    async def _begin_child(self, parent: Session, path: str, known: Summary, reason: SealReason) -> None:
-        """Begin a session that is given its parent's summary block, and let the agent confirm it."""
-        agent, totals = self.agent, parent.totals
-        self._show(Restoring(parent.header.id, reason))
-        self.live = self.sessions.begin(
-            agent=agent.name, agent_path=agent.path, model=agent.model, parent=parent.header.id, parent_path=path
-        )
-        restoration = Restoration(
-            at=self.sessions.now(),
-            parent_created=parent.header.created,
-            queries=totals.queries,
-            tokens=totals.combined,
-            block=block.render(known),
-            grandparent=parent.header.parent,
-        )
-        self._add(restoration)
-        if not self._options.acknowledge:
-            return
-        try:
-            request = Message("user", acknowledgment_request(self.live.header, restoration))
-            ceiling = min(LONGEST_ACKNOWLEDGMENT, agent.provider.window.tokens // 8)
-            await self._answer(0, (request,), ceiling)
+            request = Message("user", with_task(head.fitted(Thread(self.session))[0][0].text))
+            ceiling = min(LONGEST_ACKNOWLEDGMENT, head.window // 8)
+            await head.answer(0, (request,), ceiling)
         except ProviderError as error:
             self._show(Warned(f"The acknowledgment failed: {error.message}", "The context is restored all the same."))
         except asyncio.CancelledError:
-            _uncancel()
-
-
-def _uncancel() -> None:
-    """A cancelled step was skipped; the task itself goes on."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
+            uncancel()

@@ -7,6 +7,7 @@ ChatLoopError               message, hint
 │   ├── SessionNotFound
 │   ├── SessionLocked       open in another process
 │   └── SaveError           the disk refused: full, read-only, no permission
+├── ContextFull             a request that the model's window cannot take; it was not sent
 ├── ModelError              an embedded model that cannot be installed or loaded
 └── ProviderError           a model call: retryable, retry_after
     ├── NoProvider          nothing to talk to: no key, no server, no embedded model
@@ -31,6 +32,10 @@ class ChatLoopError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class ContextFull(ChatLoopError):
+    """The next request does not fit the model's window, and was not sent."""
 
 
 class UsageError(ChatLoopError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from chat_loop.values import StopReason, Usage
+from chat_loop.values import Compaction, StopReason, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,30 @@ class Retrying:
     """The most attempts there will be."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own from the agent on."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReturned:
+    """A call has its result. `text` is what the model is given of it."""
+
+    id: str
+    name: str
+    text: str
+    failed: bool
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The last event of a complete stream. `stop` is end, length or refusal; `usage` is None when none was told."""
+    """The last event of one model call. `stop` is end, length, refusal, or tool when the model waits for its calls.
+
+    `usage` is None when none was told.
+    """
 
     stop: StopReason
     usage: Usage | None = None
@@ -111,6 +132,24 @@ class SummaryEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The context was compacted: the session ended, its child goes on. `block` is the summary block's inner text."""
+
+    compaction: Compaction
+    reason: str
+    source: str
+    """Who wrote the narrative: model or extracted."""
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Passages of the archive were attached to the newest query. `refs` are the references they come from."""
+
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSealed:
     """A session ended. `saved` is False when the disk refused."""
 
@@ -137,6 +176,8 @@ Event = (
     TextDelta
     | ThinkingDelta
     | Retrying
+    | ToolCalled
+    | ToolReturned
     | Finished
     | ReplyEnded
     | SessionBegun
@@ -145,6 +186,8 @@ Event = (
     | SummaryStarted
     | SummaryProgress
     | SummaryEnded
+    | Compacted
+    | Recalled
     | SessionSealed
     | Warned
 )

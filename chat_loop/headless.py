@@ -9,7 +9,9 @@ import sys
 from typing import Protocol
 
 from chat_loop.agent.agent import Agent
-from chat_loop.conversation import Conversation, Options
+from chat_loop.chain.options import options_of
+from chat_loop.config import Config
+from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, TextOutput
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
@@ -31,14 +33,14 @@ def whole_question(question: str) -> str:
     return question
 
 
-def ask(agent: Agent, sessions: SessionManager, question: str, *, as_json: bool) -> int:
+def ask(agent: Agent, sessions: SessionManager, question: str, config: Config, *, as_json: bool) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
-    return asyncio.run(_ask(agent, sessions, question, JsonOutput() if as_json else TextOutput()))
+    return asyncio.run(_ask(agent, sessions, question, config, JsonOutput() if as_json else TextOutput()))
 
 
-async def _ask(agent: Agent, sessions: SessionManager, question: str, output: _Output) -> int:
-    counter = TokenCounter()
-    conversation = Conversation(agent, sessions, count=counter.count, show=output.show, options=Options())
+async def _ask(agent: Agent, sessions: SessionManager, question: str, config: Config, output: _Output) -> int:
+    options = options_of(config, agent.provider, None)
+    conversation = Conversation(agent, sessions, count=TokenCounter().count, show=output.show, options=options)
     task = asyncio.ensure_future(conversation.ask(question))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)

@@ -13,22 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chat_loop.agent.agent import Agent
+from chat_loop.chain.options import options_of
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config
-from chat_loop.conversation import Conversation, Options
+from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError
+from chat_loop.editor import edited
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
+from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import compact_number, window_text
-
-LOCAL_SUMMARY_SECONDS = 600.0
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
@@ -43,21 +44,12 @@ class Setting:
 
     config: Config
     agent: Agent
+    summariser: Provider | None
     sessions: SessionManager
     history: Path
     facts: tuple[tuple[str, str], ...]
     resume_command: str
     resume: str
-
-
-def conversation_options(config: Config, agent: Agent) -> Options:
-    """The conversation's part of the config; an embedded model gets the time it needs."""
-    slow = LOCAL_SUMMARY_SECONDS if agent.provider.name == "local" else 0.0
-    return Options(
-        acknowledge=config.restoration.acknowledge,
-        summary_on_exit=config.summary.on_exit,
-        summary_timeout=max(config.summary.timeout, slow),
-    )
 
 
 class Interactive:
@@ -70,13 +62,18 @@ class Interactive:
         self._counter = TokenCounter()
         self._loading = False
         self._used = threading.Event()
-        self._display = DisplayManager(agent=agent.name, resume_command=setting.resume_command)
+        self._display = DisplayManager(
+            agent=agent.name,
+            resume_command=setting.resume_command,
+            show_blocks=setting.config.auto_compact.show_summary_markers,
+        )
+        self._count = lambda text: self._counter.count(text, agent.provider.model)
         self._conversation = Conversation(
             agent,
             setting.sessions,
-            count=lambda text: self._counter.count(text, agent.provider.model),
+            count=self._count,
             show=self._show,
-            options=conversation_options(setting.config, agent),
+            options=options_of(setting.config, agent.provider, setting.summariser),
         )
 
     async def run(self) -> int:
@@ -100,7 +97,9 @@ class Interactive:
             conversation=self._conversation,
             sessions=self._setting.sessions,
             display=self._display,
-            confirm=reader.confirm,
+            ask=reader.ask,
+            edit=lambda text: _edited(reader, text),
+            count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
         )
@@ -178,6 +177,13 @@ class Interactive:
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
+
+
+def _edited(reader: Reader, text: str) -> str:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("There is no terminal to open an editor in.")
+    with reader.lent():
+        return edited(text)
 
 
 def _load_saving() -> None:

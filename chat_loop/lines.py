@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import threading
@@ -23,8 +24,11 @@ class Reader(Protocol):
     async def read(self) -> str:
         """Return the next entry, possibly of several lines. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
 
-    async def confirm(self, question: str) -> bool:
-        """Ask yes or no; anything but yes is no."""
+    async def ask(self, question: str) -> str:
+        """Ask for one word; return it in small letters, empty when there is no answer."""
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """The terminal as another program expects to find it, for as long as the context lasts."""
 
     def close(self) -> None:
         """Give the terminal back, where there is one."""
@@ -53,13 +57,16 @@ class LineReader:
             raise EOFError
         return clean(line.decode("utf-8", "replace")).removesuffix("\n")
 
-    async def confirm(self, question: str) -> bool:
-        return (await self._line(question)).strip().lower() in (b"y", b"yes")
+    async def ask(self, question: str) -> str:
+        return (await self._line(question)).decode("utf-8", "replace").strip().lower()
 
     @property
     def has_editor(self) -> bool:
         """There is none."""
         return False
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def close(self) -> None:
         """There is nothing to give back."""

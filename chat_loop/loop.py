@@ -8,7 +8,7 @@ import signal
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from chat_loop.commands import context, session, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands import context, pins, session, view  # noqa: F401 - importing them registers their commands
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.errors import ChatLoopError
@@ -23,7 +23,7 @@ class ChatLoop:
     def __init__(self, chat: Chat, reader: Reader) -> None:
         self._chat = chat
         self._reader = reader
-        self._warned = False
+        self._warned = 0.0
         self._work: asyncio.Future[object] | None = None
         self._cancelled = False
         self._left = False
@@ -71,13 +71,15 @@ class ChatLoop:
             return
         self._chat.display.begin_waiting()
         await self._cancellable(self._chat.conversation.ask(text), stopped="")
+        if self._chat.conversation.options.limits.enabled:
+            return  # it makes room by itself
         budget = self._chat.conversation.budget
-        if budget.warn and not self._warned:
+        if budget.warning > self._warned:
             self._chat.display.warn(
                 f"The context is {budget.share:.0%} full ({budget.used:,} of {budget.window.tokens:,} tokens).",
                 "compact makes room.",
             )
-        self._warned = budget.warn
+        self._warned = budget.warning
 
     async def _read(self) -> str:
         while True:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -82,13 +83,24 @@ class PromptReader:
         self._folded.clear()
         return clean(text)
 
-    async def confirm(self, question: str) -> bool:
-        """Ask yes or no; anything but yes is no."""
+    async def ask(self, question: str) -> str:
+        """Ask for one word; return it in small letters, empty when there is no answer."""
         try:
             answer = await PromptSession[str]().prompt_async(question, handle_sigint=False)
         except (EOFError, KeyboardInterrupt):
-            return False
-        return answer.strip().lower() in ("y", "yes")
+            return ""
+        return clean(answer).strip().lower()
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """The terminal as another program expects to find it."""
+        if self._terminal is not None:
+            self._terminal.restore()
+        try:
+            yield
+        finally:
+            if self._terminal is not None:
+                self._terminal.silence(signals=True)
 
     def close(self) -> None:
         """Give the terminal back."""

@@ -44,6 +44,8 @@ def _row(number: int, row: SessionRow) -> dict[str, object]:
         "queries": row.queries,
         "tokens": row.tokens,
         "parent": row.parent or None,
+        "depth": row.depth,
+        "compacted": row.compacted,
         "state": row.state,
         "path": str(row.path),
     }

@@ -1,18 +1,19 @@
-"""One turn: a reply streams from the agent into the file, and is saved however it ends."""
+"""One turn: a reply streams from the agent into the file, step by step, and is saved however it ends."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 from chat_loop.agent.agent import Agent
-from chat_loop.events import Event, Finished, ReplyEnded, TextDelta
-from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.records import Reply
-from chat_loop.values import Message, StopReason, Usage
+from chat_loop.context.messages import INTERRUPTED
+from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
+from chat_loop.sessions.live import LiveSession, ReplyWriter
+from chat_loop.sessions.records import Call, Query, Reply, Result, Session
+from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
 async def answer(
@@ -28,31 +29,115 @@ async def answer(
 ) -> Reply:
     """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the acknowledgment's.
 
-    `estimate(text)` is the usage of a reply whose server told none. Raises ProviderError and CancelledError after
+    When tools are called, each step is a record of its own, its calls are written before they run and their results
+    when they come; the reply that is returned is all steps joined. An acknowledgment gets no tools.
+    `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and CancelledError after
     saving what came.
     """
-    clock = agent.patience.clock
-    started = clock()
-    writer = live.begin_reply(number, at)
+    records = _Records(live, number, at, agent.patience.clock, estimate)
     stop: StopReason = "error"
-    usage: Usage | None = None
     try:
-        events = cast(AsyncGenerator[Event], agent.run(messages, max_tokens))
-        async with aclosing(events):
+        run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=records.next_call)
+        async with aclosing(cast(AsyncGenerator[Event], run)) as events:
             async for event in events:
-                if isinstance(event, TextDelta):
-                    writer.feed(event.text)
-                elif isinstance(event, Finished):
-                    stop, usage = event.stop, event.usage
+                records.take(event)
                 show(event)
     except asyncio.CancelledError:
         stop = "interrupted"
         raise
     finally:
-        text, seconds = writer.text, round(clock() - started, 2)
-        if usage is None and (text or stop not in ("error", "interrupted")):
-            usage = estimate(text)
-        reply = Reply(number=number, at=at, text=text, stop=stop, seconds=seconds, usage=usage)
-        writer.finish(reply)
-        show(ReplyEnded(number=number, stop=stop, usage=usage, seconds=seconds))
+        reply = records.close(stop)
+        show(ReplyEnded(number=number, stop=reply.stop, usage=reply.usage, seconds=reply.seconds or 0.0))
     return reply
+
+
+class _Records:
+    """The records of one turn, written as its events come."""
+
+    def __init__(
+        self,
+        live: LiveSession,
+        number: int,
+        at: datetime,
+        clock: Callable[[], float],
+        estimate: Callable[[str], Usage],
+    ) -> None:
+        self._live = live
+        self._number = number
+        self._at = at
+        self._clock = clock
+        self._estimate = estimate
+        self._started = self._step_started = clock()
+        self._step_at = at
+        self._writer: ReplyWriter | None = live.begin_reply(number, at)
+        """The step that streams; None while tools run, and at the end."""
+        self._calls: list[ToolCall] = []
+        """Those of the step that streams."""
+        self._waiting: list[str] = []
+        """The ids of the calls that run."""
+        self._steps: list[Reply] = []
+        self._complete = False
+
+    @property
+    def next_call(self) -> int:
+        """The number of the session's next call."""
+        return 1 + sum(isinstance(entry, Call) for entry in self._live.session.entries)
+
+    def take(self, event: Event) -> None:
+        """Write what an event of the agent means for the file."""
+        match event:
+            case TextDelta(text):
+                self._begun().feed(text)
+            case ToolCalled(call):
+                self._calls.append(call)
+            case Finished(stop=stop, usage=usage):
+                self._complete = not self._calls
+                self._end_step(stop, usage)
+            case ToolReturned():
+                self._result(event.id, event.text, failed=event.failed, seconds=event.seconds)
+
+    def close(self, stop: StopReason) -> Reply:
+        """End what is open: with `stop`, unless the reply is complete. Returns all steps as one reply."""
+        if not self._complete:
+            self._interrupt_calls()
+            self._end_step(stop, None)
+            self._interrupt_calls()
+        asked = Query(number=self._number, at=self._at, text="")
+        [exchange] = Session(header=self._live.header, entries=(asked, *self._steps)).exchanges
+        assert exchange.reply is not None
+        return exchange.reply
+
+    def _now(self) -> datetime:
+        """The time of day, in whole seconds as everywhere in a transcript."""
+        return self._at + timedelta(seconds=int(self._clock() - self._started))
+
+    def _begun(self) -> ReplyWriter:
+        if self._writer is None:
+            self._step_at = self._now()
+            self._writer = self._live.begin_reply(self._number, self._step_at)
+        return self._writer
+
+    def _end_step(self, stop: StopReason, usage: Usage | None) -> None:
+        writer, ended = self._begun(), self._clock()
+        text = writer.text
+        if usage is None and (text or self._calls or stop not in ("error", "interrupted")):
+            usage = self._estimate("\n".join([text, *(f"{call.name} {call.arguments}" for call in self._calls)]))
+        seconds = round(ended - self._step_started, 2)
+        reply = Reply(number=self._number, at=self._step_at, text=text, stop=stop, seconds=seconds, usage=usage)
+        writer.finish(reply)
+        self._steps.append(reply)
+        self._writer, self._step_started = None, ended
+        for call in self._calls:
+            at = self._now()
+            self._live.add(Call(number=self._number, at=at, id=call.id, name=call.name, arguments=call.arguments))
+            self._waiting.append(call.id)
+        self._calls = []
+
+    def _result(self, identity: str, text: str, *, failed: bool, seconds: float | None = None) -> None:
+        self._waiting.remove(identity)
+        at = self._now()
+        self._live.add(Result(number=self._number, at=at, id=identity, text=text, failed=failed, seconds=seconds))
+
+    def _interrupt_calls(self) -> None:
+        for identity in list(self._waiting):
+            self._result(identity, INTERRUPTED, failed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,11 +64,51 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it. `parameters` is the JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have been."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the call with the same `id` gave back; when it failed, a sentence for the model."""
+
+    id: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange."""
+    """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange.
+
+    The calls of an assistant's message come after its text. The user's message that follows answers each of them with
+    one result, before its own text.
+    """
 
     role: Role
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """Everything in it that takes tokens, for estimates."""
+        results = (result.text for result in self.results)
+        calls = (f"{call.name} {call.arguments}" for call in self.calls)
+        return "\n".join(filter(None, (*results, self.text, *calls)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +123,8 @@ class Request:
     """None leaves it to the provider's default."""
     grammar: str | None = None
     """GBNF that binds the reply's form; a provider that cannot bind ignores it."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call. Left empty for a provider that cannot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,12 @@ def compaction_text(compaction: Compaction) -> str:
     return " · ".join(parts)
 
 
-def dollars_text(cost: float | None) -> str:
-    """`$0.0123`; `free` for nothing, `price unknown` for None."""
+def dollars_text(cost: float | None, estimated: bool = False) -> str:
+    """`$0.0123`, `$12.35`, `less than $0.0001`, `free` or `price unknown`; `~` marks what rests on estimates."""
     if cost is None:
         return "price unknown"
-    return f"${cost:.4f}" if cost else "free"
+    if cost == 0:
+        return "free"
+    if cost < 0.0001:
+        return "less than $0.0001"
+    return f"{'~' if estimated else ''}${cost:,.{4 if cost < 0.99995 else 2}f}"

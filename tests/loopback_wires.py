@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chat_loop.values import Usage
+from chat_loop.values import ToolCall, Usage
 
 Wire = Literal["anthropic", "openai"]
 Point = Literal["cut", "stall"]
@@ -30,12 +30,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the server does with one request. `..._after` counts pieces of thinking and text; 0 is before everything."""
+    """What the server does with one request.
+
+    `..._after` counts the pieces of thinking, text, `raw` and calls, of which each has two; 0 is before everything.
+    """
 
     chunks: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
+    raw: tuple[str, ...] = ()
+    """Data of events that are sent as they stand."""
+    calls: tuple[ToolCall, ...] = ()
     stop: str | None = "end"
-    """end, length or refusal in the words of the wire, anything else as it stands; None is never said."""
+    """end, length, refusal or tool in the words of the wire, anything else as it stands; None is never said.
+
+    With calls, end is tool.
+    """
     usage: Usage | None = field(default_factory=Usage)
     """None tells none."""
     cache_written: int = 0
@@ -90,18 +99,34 @@ class Received:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The messages without the system prompt."""
-        return tuple(message["content"] for message in self.body["messages"] if message["role"] != "system")
+        """The messages without the system prompt; of those with calls or results, their text."""
+        return tuple(_text(message["content"]) for message in self.body["messages"] if message["role"] != "system")
 
     @property
     def query(self) -> str:
         return self.texts[-1]
 
 
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    if isinstance(content, list):
+        return "".join(block["text"] for block in content if block["type"] == "text")
+    return content or ""
+
+
 STOPS: dict[Wire, dict[str, str]] = {
-    "anthropic": {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"},
-    "openai": {"end": "stop", "length": "length", "refusal": "content_filter"},
+    "anthropic": {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool": "tool_use"},
+    "openai": {"end": "stop", "length": "length", "refusal": "content_filter", "tool": "tool_calls"},
 }
+
+
+def stop_of(reply: Reply, wire: Wire) -> str | None:
+    """Why the reply ended, in the words of the wire."""
+    stop = "tool" if reply.calls and reply.stop == "end" else reply.stop
+    return None if stop is None else STOPS[wire].get(stop, stop)
+
+
+def halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
 
 
 def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
@@ -111,7 +136,7 @@ def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
     if 0 in (reply.cut_after, reply.error_after):
         return
     yield from wire.head()
-    pieces = [*wire.thinking(), *wire.text()]
+    pieces = [*wire.thinking(), *wire.text(), *(event(None, data) for data in reply.raw), *wire.calls()]
     for number, piece in enumerate(pieces, start=1):
         yield piece
         yield from _points(reply, wire, number)
@@ -174,18 +199,37 @@ class Anthropic:
 
     def _block(self, index: int, kind: str, pieces: tuple[str, ...]) -> Iterator[bytes]:
         for number, piece in enumerate(pieces):
-            start = {"type": "content_block_start", "index": index, "content_block": {"type": kind, kind: ""}}
-            delta = {"type": "content_block_delta", "index": index, "delta": {"type": f"{kind}_delta", kind: piece}}
-            stop = {"type": "content_block_stop", "index": index}
             yield (
-                (event("content_block_start", start) if number == 0 else b"")
-                + event("content_block_delta", delta)
-                + (event("content_block_stop", stop) if number == len(pieces) - 1 else b"")
+                (self._start(index, {"type": kind, kind: ""}) if number == 0 else b"")
+                + self._delta(index, {"type": f"{kind}_delta", kind: piece})
+                + (self._stop(index) if number == len(pieces) - 1 else b"")
             )
 
+    def calls(self) -> Iterator[bytes]:
+        first = bool(self.reply.thinking) + bool(self.reply.chunks)
+        for index, call in enumerate(self.reply.calls, start=first):
+            none, one, two = (
+                self._delta(index, {"type": "input_json_delta", "partial_json": piece})
+                for piece in ("", *halves(call.arguments))
+            )
+            yield self._start(index, {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}) + none + one
+            yield two + self._stop(index)
+
+    @staticmethod
+    def _start(index: int, block: Mapping[str, object]) -> bytes:
+        return event("content_block_start", {"type": "content_block_start", "index": index, "content_block": block})
+
+    @staticmethod
+    def _delta(index: int, delta: Mapping[str, object]) -> bytes:
+        return event("content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta})
+
+    @staticmethod
+    def _stop(index: int) -> bytes:
+        return event("content_block_stop", {"type": "content_block_stop", "index": index})
+
     def tail(self) -> Iterator[bytes]:
-        if self.reply.stop is not None:
-            stop = STOPS["anthropic"].get(self.reply.stop, self.reply.stop)
+        stop = stop_of(self.reply, "anthropic")
+        if stop is not None:
             delta: dict[str, object] = {
                 "type": "message_delta",
                 "delta": {"stop_reason": stop, "stop_sequence": None},
@@ -227,9 +271,19 @@ class OpenAI:
     def text(self) -> Iterator[bytes]:
         return (self._delta({"content": piece}) for piece in self.reply.chunks)
 
+    def calls(self) -> Iterator[bytes]:
+        """The first pieces of all calls, then their second ones: calls that run together may come mixed."""
+        for index, call in enumerate(self.reply.calls):
+            function = {"name": call.name, "arguments": halves(call.arguments)[0]}
+            piece = {"index": index, "id": call.id, "type": "function", "function": function}
+            yield self._delta({"content": None, "tool_calls": [piece]})
+        for index, call in enumerate(self.reply.calls):
+            yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": halves(call.arguments)[1]}}]})
+
     def tail(self) -> Iterator[bytes]:
-        if self.reply.stop is not None:
-            yield self._delta({}, STOPS["openai"].get(self.reply.stop, self.reply.stop))
+        stop = stop_of(self.reply, "openai")
+        if stop is not None:
+            yield self._delta({}, stop)
         if (usage := self.reply.usage) and self.tells_usage:
             counts = {
                 "prompt_tokens": usage.input,

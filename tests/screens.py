@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.display.manager import DisplayManager
 from chat_loop.loop import ChatLoop
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
-from tests.talking import Clock, Step, Talk
+from tests.talking import Clock, Step, Talk, words
 
 Line = str | type[KeyboardInterrupt]
 
@@ -21,7 +23,7 @@ Line = str | type[KeyboardInterrupt]
 class Script:
     """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
 
-    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[bool]) -> None:
+    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str]) -> None:
         self._lines = list(lines)
         self._answers = list(answers)
         self._out = out
@@ -35,10 +37,13 @@ class Script:
         self._out.write(f"You: {line}\n")
         return line
 
-    async def confirm(self, question: str) -> bool:
+    async def ask(self, question: str) -> str:
         answer = self._answers.pop(0)
-        self._out.write(f"{question}{'y' if answer else 'n'}\n")
+        self._out.write(f"{question}{answer}\n")
         return answer
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     @property
     def has_editor(self) -> bool:
@@ -66,26 +71,31 @@ class Screen:
         directory: Path,
         lines: Sequence[Line],
         *steps: Step,
-        answers: Sequence[bool] = (),
+        answers: Sequence[str] = (),
+        edit: Callable[[str], str] = str,
         out: io.StringIO | None = None,
         files: Files | None = None,
         hours: int = 0,
         agent: str = "Sally",
         window: Window | None = None,
         first: str = "",
+        options: Options | None = None,
+        show_blocks: bool = False,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
         clock.seconds = hours * 3600.0
-        self.talk = Talk(directory, *steps, clock=clock, files=files, agent=agent, window=window)
-        display = DisplayManager(out, agent=agent, resume_command="chat-loop")
+        self.talk = Talk(directory, *steps, clock=clock, files=files, agent=agent, window=window, options=options)
+        display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
         reader = Script(lines, out, answers)
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,
             sessions=self.talk.sessions,
             display=display,
-            confirm=reader.confirm,
+            ask=reader.ask,
+            edit=edit,
+            count=words,
             clear_screen=self._clear,
         )
         self.talk.screen = display.show

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.conversation import Conversation, Options
+from chat_loop.chain.options import Options
+from chat_loop.conversation import Conversation
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.sessions.files import Files
@@ -72,6 +73,7 @@ class Model:
 
     name = "scripted"
     model = "test"
+    calls_tools = False
 
     def __init__(self, *steps: Step, clock: Clock | None = None, window: Window | None = None) -> None:
         self.steps = list(steps)

@@ -9,15 +9,16 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "wording"),
+    ("values", "events", "errors", "wording", "redact"),
     ("tokens", "config"),
     ("sessions", "models", "start"),
     ("providers",),
     ("agent",),
     ("context",),
     ("turn",),
+    ("chain",),
     ("conversation",),
-    ("display", "lines", "prompt"),
+    ("display", "lines", "prompt", "editor"),
     ("commands",),
     ("loop",),
     ("headless", "interactive", "subcommands"),
@@ -31,12 +32,14 @@ DOORS = {
     "httpx2": {"providers/wire.py", "providers/anthropic.py", "providers/openai.py", "providers/refusals.py"},
     "xllamacpp": {"providers/local_engine.py"},
     "tiktoken": {"tokens.py"},
+    "genai_prices": {"providers/prices.py"},
     "yaml": {"config.py"},
-    "rich": {"display/manager.py", "display/views.py"},
+    "rich": {"display/manager.py", "display/views.py", "display/panels.py"},
     "prompt_toolkit": {"prompt.py"},
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
+    "sqlite3": {"sessions/search.py"},
 }
 
 ALARM = 300
@@ -143,7 +146,10 @@ def test_the_prompt_loads_no_sdk() -> None:
 import sys
 import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
-heavy = {'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock'}
+heavy = {
+    'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock', 'genai_prices',
+    'sqlite3',
+}
 print(sorted(heavy & set(sys.modules)))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from chat_loop.chain.options import Options
+from chat_loop.context.plan import Limits
 from chat_loop.errors import AuthenticationFailed, Overloaded
 from chat_loop.values import Window
 from tests.screens import Screen, Terminal
@@ -36,11 +39,11 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 You: compact
 📝 Generating session summary... ✓
 💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
+📦 Compacted 110 → 176 tokens · 1 decision kept.
 🔄 Starting new session with summary...
 Sally: Ready to continue!
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 
-Context: 110 → 110 tokens.
 You: Who am I?
 Sally: Bob.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -68,6 +71,7 @@ def test_resume_by_number(tmp_path: Path) -> None:
 You: resume 1
 📋 Loading session...
 ✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)
+  176 tokens: the summary
 🔄 Restoring context...
 Sally: Ready.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -86,19 +90,26 @@ def test_help(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: help
-  /clear            Save the session and begin a fresh one with an empty context and an empty screen.
-  /compact [FOCUS]  Summarise the session, save it, and go on in a new one that starts from the summary.
-  /exit             Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
-  /help [COMMAND]   Show the commands, or one of them.
-  /info             Show the session, its file, the model, the context and the accounting.
-  /pin TEXT         Keep a text word for word through every compaction and resume; without a text, list the pins.
-  /resume N|ID      Go on with a saved session: by its number in the list, or its id (the beginning is enough).
-  /sessions [all]   List the saved sessions, newest first; the numbers are those that resume takes.
+  /clear                          Save the session and begin a fresh one with an empty context and an empty screen.
+  /compact [FOCUS]                Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
+  /context                        Show what fills the model's window, part by part, and when it is compacted.
+  /exit                           Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
+  /help [COMMAND]                 Show the commands, or one of them.
+  /history [--full]               Show what was said along the chain: its summaries, then the messages that stand in the context.
+  /info                           Show the session, its file, the model, the context and the accounting.
+  /pin TEXT                       Keep a text word for word through every compaction and resume.
+  /pins                           List the pins; the numbers are those that unpin takes.
+  /resume N|ID [--last K|--full]  Go on with a saved session: its summary, and its last K exchanges or all its words.
+  /sessions [all]                 List the saved sessions, newest first; the numbers are those that resume takes.
+  /stats                          Show tokens and cost of the session and its chain, and what each compaction kept.
+  /summarize [FOCUS]              Compact, and show what became of it: messages, tokens, topics, decisions, files, commands.
+  /uncompact                      Take the last compaction back: go on with the words of the session before it instead of its summary.
+  /unpin N                        Carry a pin no further: by its number in the list of pins, or its text.
 Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
 A leading space makes any line text.
 You: /help /pin
 /pin TEXT
-  Keep a text word for word through every compaction and resume; without a text, list the pins.
+  Keep a text word for word through every compaction and resume.
 You: /help nothing
 ✗ There is no command /nothing.
   help lists them.
@@ -142,9 +153,9 @@ Pinned; 1 in all.
 You: #pin [bold]three
 Pinned; 2 in all.
 You: /pin
-- one
+1  one
   ␛[31mtwo
-- [bold]three
+2  [bold]three
 Goodbye!
 ✓ Conversation saved successfully!
   Session ID: sally_20261121_223015
@@ -188,10 +199,11 @@ Pins:           1
     )
 
 
-@pytest.mark.parametrize("answer", [True, False])
-def test_a_session_of_another_agent_is_asked_about(tmp_path: Path, answer: bool) -> None:
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_session_of_another_agent_is_asked_about(tmp_path: Path, answer: str) -> None:
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY, agent="Harry")
-    steps = ("Ready.",) if answer else ()
+    yes = answer == "y"
+    steps = ("Ready.",) if yes else ()
     screen = Screen(tmp_path, ["resume 1"], *steps, hours=1, answers=[answer])
     shown = """\
 You: resume 1
@@ -199,8 +211,8 @@ You: resume 1
 ⚠️  Session created with Harry, using Sally.
 Different agent detected. Continue? (y/n) """
     found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens)\n"
-    assert screen.text.startswith(shown + (found if answer else "n\nNot resumed. Starting fresh.\nGoodbye!\n"))
-    assert len(screen.talk.sent) == answer
+    assert screen.text.startswith(shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n"))
+    assert len(screen.talk.sent) == yes
 
 
 def test_a_failure_is_shown_with_its_hint_and_the_chat_goes_on(tmp_path: Path) -> None:
@@ -304,7 +316,8 @@ def test_ctrl_c_stops_a_compaction_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_full_context_is_warned_of_once(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["1", "2"], "a", "b", SUMMARY, window=Window(120))
+    off = replace(Options(), limits=replace(Limits(), enabled=False, max_messages=3))
+    screen = Screen(tmp_path, ["1", "2"], "a", "b", SUMMARY, window=Window(120), options=off)
     warning = "⚠️  The context is 92% full (110 of 120 tokens). compact makes room.\n"
     assert screen.text.count(warning) == 1
     assert screen.text.index(warning) < screen.text.index("You: 2")

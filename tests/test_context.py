@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,27 @@ from hypothesis import strategies as st
 from chat_loop.context.budget import Budget, budget
 from chat_loop.context.messages import alternating, messages_of
 from chat_loop.context.restore import acknowledgment_request, restoration_text
+from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Entry, Header, Pin, Query, Reply, Restoration, Session, Summary
+from chat_loop.sessions.records import (
+    Call,
+    Entry,
+    Exchange,
+    Header,
+    Pin,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Session,
+    Summary,
+    Use,
+)
 from chat_loop.sessions.transcript import render
-from chat_loop.values import Message, Usage, Window
+from chat_loop.values import Message, Role, StopReason, ToolCall, ToolResult, Usage, Window
+from tests.strategies import entries as any_entries
 from tests.strategies import sessions, texts
 from tests.talking import START, said, words
 
@@ -35,12 +52,24 @@ def query(number: int, text: str) -> Query:
     return Query(number=number, at=START, text=text)
 
 
-def reply(number: int, text: str, usage: Usage | None = None) -> Reply:
-    return Reply(number=number, at=START, text=text, usage=usage)
+def reply(number: int, text: str, usage: Usage | None = None, stop: StopReason = "end") -> Reply:
+    return Reply(number=number, at=START, text=text, usage=usage, stop=stop)
+
+
+def call(number: int, identity: str, arguments: str = "{}") -> Call:
+    return Call(number=number, at=START, id=identity, name="search", arguments=arguments)
+
+
+def result(number: int, identity: str, text: str, failed: bool = False) -> Result:
+    return Result(number=number, at=START, id=identity, text=text, failed=failed)
 
 
 def session(*entries: Entry) -> Session:
     return Session(header=HEADER, entries=entries)
+
+
+def sent(*entries: Entry, tools: bool = True) -> tuple[Message, ...]:
+    return messages_of(Thread(session(*entries)), tools=tools)
 
 
 def test_the_restoration_whole() -> None:
@@ -67,8 +96,9 @@ Previous session file: /home/bob/a.md
 *none*
 <!-- SESSION_SUMMARY_END -->
 
-The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the answer \
-to a later question, say that it does not."""
+The summary is for orientation. What it lists under Pinned, Decisions Made and Key Facts is exact; [2.14] is query 14 \
+of the chain's second session. If it does not contain the answer to a later question, search the archive when you \
+have a tool for that; otherwise say that it does not."""
     )
     first = restoration_text(HEADER, replace(RESTORATION, grandparent=""))
     assert "This session was resumed from" not in first
@@ -86,7 +116,16 @@ Keep your response concise."""
 
 
 EXCHANGES = st.lists(st.tuples(texts, st.one_of(st.none(), texts)), max_size=5)
-TURNS = st.lists(st.builds(Message, st.sampled_from(("user", "assistant")), texts))
+TURNS = st.lists(st.builds(Message, st.sampled_from(get_args(Role)), texts))
+IDS = st.sampled_from(("c1", "c2", "c3"))
+STEPS = st.lists(
+    st.one_of(
+        st.builds(call, st.integers(1, 2), IDS, texts),
+        st.builds(result, st.integers(1, 2), IDS, texts, st.booleans()),
+        st.builds(reply, st.integers(0, 2), texts, stop=st.sampled_from(get_args(StopReason))),
+        any_entries,
+    )
+)
 
 
 @given(st.booleans(), st.one_of(st.none(), texts), EXCHANGES, texts)
@@ -98,7 +137,7 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
     for number, (asked, answered) in enumerate(exchanges, 1):
         entries += [query(number, asked), Pin(at=START, text=asked)]
         entries += [reply(number, answered)] if answered is not None else []
-    messages = messages_of(session(*entries, query(len(exchanges) + 1, text)))
+    messages = sent(*entries, query(len(exchanges) + 1, text))
     assert [message.role for message in messages] == [("user", "assistant")[at % 2] for at in range(len(messages))]
     assert messages[-1].role == "user"
     assert messages[-1].text.endswith(text)
@@ -106,28 +145,134 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
 
 @given(TURNS)
 def test_joining_neighbours_loses_no_word(turns: list[Message]) -> None:
-    messages = alternating((turn.role, turn.text) for turn in turns)
+    messages = alternating(turns)
     assert all(one.role != two.role for one, two in pairwise(messages))
-    assert "\n\n".join(message.text for message in messages) == "\n\n".join(turn.text for turn in turns)
+    assert "\n\n".join(filter(None, (message.text for message in messages))) == "\n\n".join(
+        filter(None, (turn.text for turn in turns))
+    )
 
 
-@given(sessions)
-def test_messages_are_the_same_after_writing_and_reading_the_session(value: Session) -> None:
+@given(sessions, st.booleans())
+def test_messages_are_the_same_after_writing_and_reading_the_session(value: Session, tools: bool) -> None:
     read = parse(render(value)).session
     assert read is not None
-    assert messages_of(read) == messages_of(value)
+    assert messages_of(Thread(read), tools=tools) == messages_of(Thread(value), tools=tools)
+
+
+@given(STEPS)
+def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]) -> None:
+    messages = sent(*entries)
+    assert all(one.role != two.role for one, two in pairwise(messages))
+    for before, message in pairwise((Message("user", ""), *messages, Message("assistant", ""))):
+        assert [result.id for result in message.results] == [call.id for call in before.calls]
+        assert not message.calls or message.role == "assistant"
+        assert not message.results or message.role == "user"
+    assert [call for message in messages for call in message.calls] == [
+        ToolCall(entry.id, entry.name, entry.arguments) for entry in entries if isinstance(entry, Call)
+    ]
+
+
+@given(STEPS)
+def test_without_tools_calls_and_results_are_words(entries: list[Entry]) -> None:
+    messages = sent(*entries, tools=False)
+    assert all(one.role != two.role for one, two in pairwise(messages))
+    assert all(not message.calls and not message.results for message in messages)
+    asked = "".join(message.text for message in messages if message.role == "user")
+    with_tools = sent(*entries)
+    for message in with_tools:
+        assert all(call.arguments in asked for call in message.calls)
+        assert all(result.text in asked for result in message.results)
+    answers = [message.text for message in messages if message.role == "assistant"]
+    assert answers == [message.text for message in with_tools if message.role == "assistant" and message.text]
 
 
 def test_what_of_a_session_is_sent() -> None:
     restored = restoration_text(HEADER, RESTORATION)
     asked = acknowledgment_request(HEADER, RESTORATION)
     one, two = query(1, "one"), query(2, "two")
-    assert messages_of(session(one, reply(1, "1"), two)) == said("one", "1", "two")
-    assert messages_of(session(one, reply(1, " \n"), two)) == said("one\n\ntwo")
-    assert messages_of(session(one, two)) == said("one\n\ntwo")
-    assert messages_of(session(RESTORATION, one)) == said(f"{restored}\n\none")
-    assert messages_of(session(RESTORATION, reply(0, ""), one)) == said(f"{restored}\n\none")
-    assert messages_of(session(RESTORATION, reply(0, "Ready."), one)) == said(asked, "Ready.", "one")
+    assert sent(one, reply(1, "1"), two) == said("one", "1", "two")
+    assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")
+    assert sent(one, two) == said("one\n\ntwo")
+    assert sent(one, Recall(number=1, at=START, text="[2.14] …"), reply(1, "1")) == said("one\n\n[2.14] …", "1")
+    assert sent(RESTORATION, one) == said(f"{restored}\n\none")
+    assert sent(RESTORATION, reply(0, ""), one) == said(f"{restored}\n\none")
+    assert sent(RESTORATION, reply(0, "Ready."), one) == said(asked, "Ready.", "one")
+
+
+STEP_BY_STEP = (
+    query(1, "What of boats?"),
+    reply(1, "I look.", stop="tool"),
+    call(1, "c1", '{"query": "boats"}'),
+    call(1, "c2"),
+    result(1, "c2", "There is no query.", failed=True),
+    result(1, "c1", "Found."),
+    reply(1, "", stop="tool"),
+    call(1, "c3"),
+    result(1, "c3", "Nothing."),
+    reply(1, "There were boats."),
+    query(2, "Thanks."),
+)
+
+
+def test_the_steps_of_a_reply_are_sent_as_they_were() -> None:
+    assert sent(*STEP_BY_STEP) == (
+        Message("user", "What of boats?"),
+        Message(
+            "assistant",
+            "I look.",
+            calls=(ToolCall("c1", "search", '{"query": "boats"}'), ToolCall("c2", "search", "{}")),
+        ),
+        Message("user", "", results=(ToolResult("c1", "Found."), ToolResult("c2", "There is no query.", True))),
+        Message("assistant", "", calls=(ToolCall("c3", "search", "{}"),)),
+        Message("user", "", results=(ToolResult("c3", "Nothing."),)),
+        Message("assistant", "There were boats."),
+        Message("user", "Thanks."),
+    )
+
+
+def test_the_steps_of_a_reply_in_words() -> None:
+    assert sent(*STEP_BY_STEP, tools=False) == said(
+        "What of boats?",
+        "I look.",
+        '[search {"query": "boats"} gave: Found.]\n\n[search {} failed: There is no query.]\n\n'
+        "[search {} gave: Nothing.]",
+        "There were boats.",
+        "Thanks.",
+    )
+
+
+NONE = ToolResult("c1", "interrupted", failed=True)
+
+
+@pytest.mark.parametrize(
+    ("rest", "answer"),
+    [
+        ((), Message("user", "", results=(NONE,))),
+        ((query(2, "Go on."),), Message("user", "Go on.", results=(NONE,))),
+        ((Recall(number=1, at=START, text="[2.14] …"),), Message("user", "[2.14] …", results=(NONE,))),
+        ((Pin(at=START, text="x"), reply(1, "", stop="error")), Message("user", "", results=(NONE,))),
+        ((result(1, "c9", "Lost."), query(2, "Go on.")), Message("user", "Go on.", results=(NONE,))),
+        (
+            (result(1, "c1", "Found."), reply(1, "", stop="interrupted"), query(2, "Go on.")),
+            Message("user", "Go on.", results=(ToolResult("c1", "Found."),)),
+        ),
+    ],
+)
+def test_a_turn_that_was_torn_while_tools_ran(rest: tuple[Entry, ...], answer: Message) -> None:
+    messages = sent(query(1, "Hi"), reply(1, "I look.", stop="tool"), call(1, "c1"), *rest)
+    assert messages == (
+        Message("user", "Hi"),
+        Message("assistant", "I look.", calls=(ToolCall("c1", "search", "{}"),)),
+        answer,
+    )
+
+
+def test_carried_exchanges_are_words_only() -> None:
+    used = Exchange(query(7, "Old?"), reply(7, "Old."), 1, (Use(call(7, "c1"), result(7, "c1", "Long.")),))
+    silent = Exchange(query(8, "And?"), reply(8, ""), 1)
+    thread = Thread(session(RESTORATION, query(1, "New?")), (used, silent))
+    restored = restoration_text(HEADER, RESTORATION)
+    assert messages_of(thread) == said(f"{restored}\n\nOld?", "Old.", "And?\n\nNew?")
 
 
 @pytest.mark.parametrize(
@@ -149,10 +294,12 @@ def test_what_of_a_session_is_sent() -> None:
 )
 def test_how_full_the_window_is(entries: tuple[Entry, ...], used: int, estimated: bool) -> None:
     window = Window(1000)
-    assert budget(session(*entries), "Be kind.", window, words) == Budget(used, window, estimated)
+    found = budget(session(*entries), lambda: sent(*entries), "Be kind.", window, words)
+    assert found == Budget(used, window, estimated)
 
 
 def test_a_full_window_is_warned_of_from_four_fifths() -> None:
-    assert [Budget(used, Window(100), False).warn for used in (0, 79, 80, 300)] == [False, False, True, True]
-    assert Budget(5, Window(0), False).warn
+    shares = [Budget(used, Window(100), False).warning for used in (0, 79, 80, 94, 95, 300)]
+    assert shares == [0.0, 0.0, 0.8, 0.9, 0.95, 0.95]
+    assert Budget(5, Window(0), False).warning
     assert Budget(25, Window(100), False).share == 0.25

@@ -9,6 +9,7 @@ import pytest
 
 from chat_loop.context import summary
 from chat_loop.events import (
+    Compacted,
     Finished,
     ReplyEnded,
     Restoring,
@@ -21,7 +22,7 @@ from chat_loop.events import (
 )
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.transcript import render
-from chat_loop.values import Usage
+from chat_loop.values import Compaction, Usage
 from tests.talking import SUMMARY, Says, Talk, names, said
 
 CALL = Usage(input=100, output=10)
@@ -93,6 +94,11 @@ Bob is 41 years old
 - \<!-- chat:end -->
   Bob is 41 years old
 <!-- SESSION_SUMMARY_END -->
+
+<!-- chat:compaction first=1.1 last=1.2 before=110 after=186 why=asked model=scripted:test decisions=1 pins=1 -->
+*Compacted 1.1 to 1.2: 110 → 186 tokens · 1 decision, 1 pin kept*
+*Model: scripted:test | Cost: price unknown*
+<!-- chat:end -->
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 <!-- chat:sealed at=2026-11-21T22:30:31+01:00 reason=compact summary=model queries=2 tokens=220 time=2.0 in=100 out=10 -->
@@ -208,7 +214,7 @@ Previous session file: {folder}/sally_20261121_223015.md
   Bob is 41 years old
 <!-- SESSION_SUMMARY_END -->
 
-The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the answer to a later question, say that it does not.
+The summary is for orientation. What it lists under Pinned, Decisions Made and Key Facts is exact; [2.14] is query 14 of the chain's second session. If it does not contain the answer to a later question, search the archive when you have a tool for that; otherwise say that it does not.
 
 Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
 1. Main topics discussed
@@ -278,7 +284,7 @@ def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(told: 
     for request in (summary_call, last_summary):
         assert request.system == summary.SYSTEM
         assert len(request.messages) == 1
-        assert request.max_tokens == 4096
+        assert request.max_tokens == 2048
 
 
 def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> None:
@@ -305,6 +311,14 @@ def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> No
             restoration_tokens=Usage(),
             saved=True,
             summary="model",
+        ),
+        Compacted(
+            compaction=Compaction(
+                first="1.1", last="1.2", before=110, after=186, model="scripted:test", decisions=1, pins=1
+            ),
+            reason="Asked for",
+            source="model",
+            block=RESTORATION.partition("START -->\n")[2].partition("\n<!-- SESSION")[0],
         ),
         Restoring(PARENT, "compact"),
         SessionBegun(id=CHILD, path=child_path, model="scripted:test", parent=PARENT),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation import Options
+from chat_loop.chain.options import Options
+from chat_loop.context.compactor import Wanted
 from chat_loop.errors import Overloaded, ProviderError, RateLimited, RequestRejected, SaveError, StreamBroken
 from chat_loop.events import (
     Finished,
@@ -212,7 +213,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
 
 def test_a_summary_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     silence = Says(("**Back",), then="silence")
-    talk = Talk(tmp_path, "Hello.", silence, silence, options=Options(summary_timeout=0.01))
+    talk = Talk(tmp_path, "Hello.", silence, silence, options=Options(wanted=Wanted(limit=0.01)))
 
     async def run() -> None:
         await talk.conversation.ask("Hi")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation import Options
+from chat_loop.chain.options import Options
 from chat_loop.errors import Overloaded, SessionError, SessionNotFound
 from chat_loop.events import (
     Event,
@@ -149,7 +149,9 @@ def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_
     asyncio.run(talk.resume(before))
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
     assert ended == [SummaryEnded(source="extracted", seconds=4.0, problem="It is down.")]
-    assert summary_of(talk, before) == Summary(topics=("My boat is 9.4 m long. [1]", "Thanks [2]"))
+    assert summary_of(talk, before) == Summary(
+        topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"), key_facts=("My boat is 9.4 m long. [1.1]",)
+    )
 
 
 def test_a_summary_skipped_with_ctrl_c_is_extracted_and_not_kept(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_a_summary_skipped_with_ctrl_c_is_extracted_and_not_kept(tmp_path: Path)
     talk = later(tmp_path, Says(("**Back",), then="silence"), "Ready.")
     asyncio.run(talk.interrupt(talk.resume(before)))
     assert SummaryEnded(source="extracted", problem="Summary skipped.") in talk.events
-    assert "- Hi, I am Bob [1]\n" in talk.sent[1][0].text
+    assert "- Hi, I am Bob [1.1]\n" in talk.sent[1][0].text
     assert summary_of(talk, before) is None
     assert talk.model.cancelled == 1
 
@@ -173,7 +175,7 @@ def test_a_session_torn_by_a_crash_is_fenced_and_goes_on_from_what_is_left(tmp_p
     assert isinstance(event, SessionFound)
     assert event.queries == 2
     assert event.damage == ("Line 30: the reply record has no end.",)
-    assert "[2] User: And now?\n[2] Assistant (interrupted): An\n====" in talk.sent[0][0].text
+    assert "[1.2] User: And now?\n[1.2] Assistant (interrupted): An\n====" in talk.sent[0][0].text
     kept = data[data.index(b"\n---\n") : data.rindex(b"swer 2.")]
     assert kept + b"\n<!-- chat:torn -->\n" in path.read_bytes()
     assert summary_of(talk, before) == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.events import Event
+from chat_loop.agent.tools import LONGEST_RESULT, Tool, Toolbox, refuse
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.providers import Provider
-from chat_loop.values import Message, Request
+from chat_loop.providers.calls import tool_name
+from chat_loop.values import Message, Request, ToolCall, ToolResult
+
+MOST_STEPS = 12
+"""Steps of one reply that may call tools. The calls of the last one are not run; one more, without tools, answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +27,7 @@ class Agent:
     system_prompt: str
     provider: Provider
     path: str = ""
+    tools: tuple[Tool, ...] = ()
     patience: Patience = field(default_factory=Patience)
 
     @property
@@ -26,7 +35,72 @@ class Agent:
         """The model reference, `provider:model`."""
         return f"{self.provider.name}:{self.provider.model}"
 
-    def run(self, messages: tuple[Message, ...], max_tokens: int | None = None) -> AsyncIterator[Event]:
-        """Ask for the next reply, of at most `max_tokens`. Yields events, Finished last. Raises ProviderError."""
-        request = Request(system=self.system_prompt, messages=messages, max_tokens=max_tokens)
-        return ask(self.provider, request, self.patience)
+    @property
+    def calls_tools(self) -> bool:
+        """Whether there are tools, and a model that can be offered them."""
+        return bool(self.tools) and self.provider.calls_tools
+
+    async def run(
+        self,
+        messages: tuple[Message, ...],
+        max_tokens: int | None = None,
+        *,
+        offer_tools: bool = True,
+        first_call: int = 1,
+    ) -> AsyncIterator[Event]:
+        """Ask for the next reply; run the tools that the model calls, and ask again with the results until it answers.
+
+        Yields the events of each step: its text and calls, Finished, and a ToolReturned for each call. `max_tokens` is
+        for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises ProviderError.
+        """
+        box = self._toolbox(offer=offer_tools)
+        for step in count(1):
+            tools = tuple(tool.spec for tool in box.tools.values()) if step <= MOST_STEPS else ()
+            request = Request(system=self.system_prompt, messages=messages, max_tokens=max_tokens, tools=tools)
+            text: list[str] = []
+            calls: list[ToolCall] = []
+            async with aclosing(self._ask(request, first_call)) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        text.append(event.text)
+                    elif isinstance(event, ToolCalled):
+                        calls.append(event.call)
+                    yield event
+            if not calls:
+                return
+            first_call += len(calls)
+            results: dict[str, ToolResult] = {}
+            async with aclosing(box.use(calls) if step < MOST_STEPS else refuse(calls)) as returned:
+                async for result in returned:
+                    results[result.id] = ToolResult(result.id, result.text, result.failed)
+                    yield result
+            said = "".join(text)
+            messages = (
+                *messages,
+                Message("assistant", said if said.strip() else "", calls=tuple(calls)),
+                Message("user", "", results=tuple(results[call.id] for call in calls)),
+            )
+
+    async def _ask(self, request: Request, first_call: int) -> AsyncGenerator[Event]:
+        """One step. Its calls get the program's ids, and names that can be sent and recorded."""
+        number = first_call
+        async with aclosing(cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))) as events:
+            async for event in events:
+                match event:
+                    case ToolCalled(call):
+                        if request.tools:
+                            yield ToolCalled(ToolCall(f"c{number}", tool_name(call.name), call.arguments))
+                            number += 1
+                    case Finished(stop="tool") if number == first_call:
+                        yield replace(event, stop="end")
+                    case _:
+                        yield event
+
+    def _toolbox(self, *, offer: bool) -> Toolbox:
+        offered = self.tools if offer and self.calls_tools else ()
+        return Toolbox(
+            tools={tool.spec.name: tool for tool in offered},
+            seconds=self.patience.tool,
+            characters=min(LONGEST_RESULT, self.provider.window.tokens),  # a quarter of a small window
+            clock=self.patience.clock,
+        )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from chat_loop.errors import ProviderError, TimedOut
-from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta
+from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
@@ -33,6 +33,8 @@ class Patience:
     """No new attempt begins later than this after the first."""
     idle: float = 90.0
     """The longest silence between two events once the first has come."""
+    tool: float = 60.0
+    """The longest that a tool may run."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
@@ -52,7 +54,7 @@ async def ask(provider: Provider, request: Request, patience: Patience | None = 
             events = cast(AsyncGenerator[Event], provider.stream(request))
             async with aclosing(_timed(events, provider.first_event_seconds, patience.idle)) as timed:
                 async for event in timed:
-                    content = content or isinstance(event, TextDelta | ThinkingDelta)
+                    content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)
                     yield event
             return
         except ProviderError as error:

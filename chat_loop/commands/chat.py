@@ -14,13 +14,20 @@ from chat_loop.sessions.manager import SessionManager
 class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
-    `confirm(question)` asks yes or no. `listed` are the ids of the last listing shown, in its order.
+    `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor.
+    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order.
     """
 
     conversation: Conversation
     sessions: SessionManager
     display: DisplayManager
-    confirm: Callable[[str], Awaitable[bool]]
+    ask: Callable[[str], Awaitable[str]]
+    edit: Callable[[str], str]
+    count: Callable[[str], int]
     clear_screen: Callable[[], None]
     facts: tuple[tuple[str, str], ...] = ()
     listed: list[str] = field(default_factory=list)
+
+    async def confirm(self, question: str) -> bool:
+        """Ask yes or no; anything but yes is no."""
+        return await self.ask(question) in ("y", "yes")

@@ -1,30 +1,114 @@
-"""Commands about what the model is given: compact, pin."""
+"""Commands about what the model is given: compact and back, summarize, context."""
 
 from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.context.draft import Draft, with_summary
+from chat_loop.context.parts import parts
+from chat_loop.context.plan import messages_in
+from chat_loop.display.panels import show_context, show_draft, show_summary
 from chat_loop.errors import UsageError
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Summary
+from chat_loop.wording import counted, dollars_text
+
+SHOWN = 40
+"""How many sentences of the archive are listed at most."""
 
 
 @registry.command("compact", argument="[FOCUS]", bare="compact")
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarise the session, save it, and go on in a new one that starts from the summary."""
-    before = chat.conversation.budget.used
-    if await chat.conversation.compact(argument):
-        after = chat.conversation.budget.used
-        chat.display.line(f"Context: {before:,} → {after:,} tokens.", "dim")
+    """Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has."""
+    option, _, rest = argument.partition(" ")
+    if option == "--diff":
+        _diff(chat)
+    elif option == "--preview":
+        await _preview(chat, rest.strip())
+    elif option.startswith("--"):
+        raise UsageError(f"/compact has no option {option[:40]}.", "It takes --preview, --diff, or what to keep.")
+    else:
+        await chat.conversation.compact(argument)
 
 
-@registry.command("pin", argument="TEXT")
-async def pin(chat: Chat, argument: str) -> None:
-    """Keep a text word for word through every compaction and resume; without a text, list the pins."""
-    conversation = chat.conversation
-    if not argument:
-        if not conversation.pins:
-            raise UsageError("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
-        for text in conversation.pins:
-            chat.display.line(f"- {text}")
+async def _preview(chat: Chat, focus: str) -> None:
+    draft = await chat.conversation.draft(focus)
+    if draft is None:
         return
-    conversation.pin(argument)
-    chat.display.line(f"Pinned; {len(conversation.pins)} in all.", "dim")
+    show_draft(chat.display, draft.compaction, draft.plan.keep, block.render(draft.summary))
+    while True:
+        answer = await chat.ask("Compact so? (y: yes, n: no, e: edit the summary) ")
+        if answer in ("y", "yes"):
+            await chat.conversation.take(draft)
+            return
+        if answer not in ("e", "edit"):
+            chat.display.line("Not compacted.", "dim")
+            return
+        draft = with_summary(draft, _edited(chat, draft))
+        chat.display.line(block.render(draft.summary))
+
+
+def _edited(chat: Chat, draft: Draft) -> Summary:
+    """The draft's summary as the user leaves it in the editor."""
+    edited = block.parse(chat.edit(block.render(draft.summary)))
+    if not (edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts):
+        raise UsageError("Nothing is left of the summary: not compacted.", "Keep its headings.")
+    return edited
+
+
+def _diff(chat: Chat) -> None:
+    found = chat.conversation.only_in_archive()
+    if not found:
+        chat.display.line("Every sentence with an exact value is in the context.", "dim")
+        return
+    chat.display.prose(f"{counted(len(found), 'sentence')} with exact values stand in the archive only:")
+    for line in found[:SHOWN]:
+        chat.display.prose(f"- {line}", indent=2)
+    if len(found) > SHOWN:
+        chat.display.line(f"… and {len(found) - SHOWN:,} more; /history --full shows everything.", "dim")
+
+
+@registry.command("uncompact")
+async def uncompact(chat: Chat, argument: str) -> None:
+    """Take the last compaction back: go on with the words of the session before it instead of its summary."""
+    offer = await chat.conversation.offer_undone()
+    if offer.left_out:
+        fitting = len(offer.beginning.carried)
+        chat.display.prose(
+            f"All the words would not fit: the newest {counted(fitting, 'exchange')} would stand in their own words, "
+            f"the {counted(offer.left_out, 'exchange')} before them stay summarised."
+        )
+        if not await chat.confirm("Go on so? (y/n) "):
+            chat.display.line("Nothing is changed.", "dim")
+            return
+    chat.display.line(f"The context will hold {offer.tokens:,} tokens.", "dim")
+    await chat.conversation.accept(offer, acknowledge=False)
+
+
+@registry.command("summarize", argument="[FOCUS]")
+async def summarize(chat: Chat, argument: str) -> None:
+    """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
+    conversation = chat.conversation
+    before = messages_in(conversation.thread.exchanges)
+    chat.display.line("Summarizing conversation history...")
+    draft = await conversation.draft(argument)
+    if draft is None or not await conversation.take(draft, acknowledge=False):
+        return
+    after = 1 + messages_in(conversation.thread.exchanges)
+    show_summary(chat.display, draft.compaction, draft.summary, before, after)
+
+
+@registry.command("context")
+async def context(chat: Chat, argument: str) -> None:
+    """Show what fills the model's window, part by part, and when it is compacted."""
+    conversation = chat.conversation
+    budget, options = conversation.budget, conversation.options
+    found = parts(conversation.thread, conversation.messages, conversation.agent.system_prompt, budget, chat.count)
+    show_context(chat.display, found, budget.used, budget.window, estimated=budget.estimated)
+    if options.limits.enabled:
+        chat.display.prose(f"Compacted by itself from {conversation.trigger:,} tokens on.", "dim")
+    else:
+        chat.display.prose("Automatic compaction is off; compact makes room.", "dim")
+    price = options.cost(conversation.agent.model, conversation.next_usage)
+    if price:
+        chat.display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")

@@ -7,6 +7,8 @@ from chat_loop.commands.registry import Quit, registry
 from chat_loop.display.views import show_sessions
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.sessions.records import Session
+from chat_loop.values import Usage
+from chat_loop.wording import counted, dollars_text
 
 PAGE = 20
 
@@ -28,11 +30,10 @@ async def sessions(chat: Chat, argument: str) -> None:
     show_sessions(chat.display, shown, max(0, others), chat.sessions.now())
 
 
-@registry.command("resume", argument="N|ID", bare=r"resume[ \t]+(\S+)")
+@registry.command("resume", argument="N|ID [--last K|--full]", bare=r"resume[ \t]+(\S+)")
 async def resume(chat: Chat, argument: str) -> None:
-    """Go on with a saved session: by its number in the list, or its id (the beginning is enough)."""
-    if not argument or len(argument.split()) != 1:
-        raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
+    """Go on with a saved session: its summary, and its last K exchanges or all its words."""
+    argument, last, whole = _mode(argument)
     if not chat.listed:
         chat.listed = [row.id for row in chat.sessions.rows(PAGE, _own_id(chat))]
     path = chat.sessions.find(argument, chat.listed)
@@ -48,8 +49,33 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session can't be resumed: {error.message}", otherwise) from error
     if await _different_agent(chat, loaded.session):
         return
-    await chat.conversation.resume(loaded)
+    offer = await chat.conversation.offer(loaded, last=last, whole=whole)
+    words = f" and {counted(len(offer.beginning.carried), 'exchange')}" if offer.beginning.carried else ""
+    what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
+    price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=offer.tokens))
+    costs = f", {dollars_text(price)}" if price else ""
+    chat.display.line(f"  {offer.tokens:,} tokens{costs}: {what}", "dim")
+    if offer.left_out:
+        chat.display.prose(
+            f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.", "dim", indent=2
+        )
+    await chat.conversation.accept(offer)
     chat.listed = []
+
+
+def _mode(argument: str) -> tuple[str, int, bool]:
+    """The session, how many of its last exchanges, and whether all of them. Raises UsageError."""
+    match argument.split():
+        case [reference]:
+            return reference, 0, False
+        case [reference, "--full"]:
+            return reference, 0, True
+        case [reference, "--last", number] if number.isascii() and number.isdigit() and int(number[:9]) > 0:
+            return reference, int(number[:9]), False
+        case [_, "--last", *_]:
+            raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
+        case _:
+            raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
 
 
 @registry.command("clear")

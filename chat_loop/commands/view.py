@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.context.plan import messages_in
+from chat_loop.display.panels import Told, show_compactions, show_history
 from chat_loop.errors import UsageError
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.transcript import accounting
+from chat_loop.values import Usage
+from chat_loop.wording import dollars_text, tokens_text
 
 NARROW = 60
 RULE = (
@@ -32,6 +37,56 @@ async def show_help(chat: Chat, argument: str) -> None:
             chat.display.line(f"  {command.usage}")
             chat.display.prose(f"    {command.help}", indent=4)
     chat.display.prose(RULE, "dim")
+
+
+@registry.command("history", argument="[--full]")
+async def history(chat: Chat, argument: str) -> None:
+    """Show what was said along the chain: its summaries, then the messages that stand in the context."""
+    if argument not in ("", "--full"):
+        raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
+    conversation = chat.conversation
+    chain = ChainReader(chat.sessions).read(conversation.session.header)
+    told, before = [], 0
+    for loaded in reversed(chain.loaded):
+        session, seal = loaded.session, loaded.session.seal
+        covers = None if seal is None else seal.covers
+        covered = [one for one in session.exchanges if covers is None or one.query.number <= covers]
+        last = before + messages_in(covered)
+        told.append(Told(before + 1, last, session.header.id, seal.summary if seal else None))
+        before += messages_in(session.exchanges)
+    total = before + messages_in(conversation.session.exchanges)
+    if not total:
+        raise UsageError("Nothing was said yet.")
+    if chain.broken:
+        chat.display.warn(chain.broken)
+    recent, agent = conversation.thread.exchanges, conversation.agent.name
+    show_history(chat.display, told, recent, total, agent=agent, full=bool(argument))
+
+
+@registry.command("stats")
+async def stats(chat: Chat, argument: str) -> None:
+    """Show tokens and cost of the session and its chain, and what each compaction kept."""
+    conversation = chat.conversation
+    chain = ChainReader(chat.sessions).read(conversation.session.header)
+    sessions = [*(loaded.session for loaded in reversed(chain.loaded)), conversation.session]
+    totals = conversation.session.totals
+    pairs = list(accounting(totals))
+    if len(sessions) > 1:
+        of_all = [session.totals for session in sessions]
+        pairs += [
+            ("Sessions in the chain", str(len(sessions))),
+            ("Queries in the chain", str(sum(one.queries for one in of_all))),
+            ("Tokens in the chain", f"{sum(one.combined for one in of_all):,}"),
+        ]
+    summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
+    if summaries:
+        pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
+    spent = conversation.options.cost(conversation.agent.model, totals.session + totals.restoration)
+    pairs.append(("Cost of the session", dollars_text(spent)))
+    chat.display.lines(pairs)
+    if chain.broken:
+        chat.display.warn(chain.broken)
+    show_compactions(chat.display, sessions)
 
 
 @registry.command("info")

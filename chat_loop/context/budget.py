@@ -1,17 +1,21 @@
-"""The budget (pure): how full the model's window is. The number shown is the number that is judged by."""
+"""The budget (pure): how full the model's window is. The number shown is the number that compaction is judged by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chat_loop.context.messages import messages_of
-from chat_loop.sessions.records import Query, Reply, Session
-from chat_loop.values import Window
+from chat_loop.sessions.records import Query, Recall, Reply, Result, Session
+from chat_loop.values import Message, Window
 
 MESSAGE_TOKENS = 4
 """What the wire adds to a message: role and separators."""
-WARN_SHARE = 0.8
+LARGEST_RESERVE = 8192
+"""Tokens kept free for a reply on a large window; a small one keeps a fifth."""
+WARNINGS = (0.95, 0.9, 0.8)
+"""Shares of the window at which the user is warned when nothing is compacted by itself."""
+
+Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +31,38 @@ class Budget:
         return self.used / self.window.tokens if self.window.tokens else 1.0
 
     @property
-    def warn(self) -> bool:
-        return self.share >= WARN_SHARE
+    def warning(self) -> float:
+        """The highest of the warning shares that is reached; 0 below them."""
+        return next((share for share in WARNINGS if self.share >= share), 0.0)
 
 
-def budget(session: Session, system_prompt: str, window: Window, count: Callable[[str], int]) -> Budget:
-    """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that."""
+def reserve(window: int) -> int:
+    """Tokens of a window that are kept free for the reply."""
+    return min(LARGEST_RESERVE, window // 5)
+
+
+def room(window: int) -> int:
+    """The most tokens that a request may hold."""
+    return window - reserve(window)
+
+
+def size(text: str, count: Count) -> int:
+    """Tokens of a text as a message of its own."""
+    return count(text) + MESSAGE_TOKENS
+
+
+def budget(
+    session: Session, messages: Callable[[], Sequence[Message]], system_prompt: str, window: Window, count: Count
+) -> Budget:
+    """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that.
+
+    `messages` are what would be sent; they are only asked for when everything has to be estimated.
+    """
     after = 0
     for entry in reversed(session.entries):
         if isinstance(entry, Reply) and entry.usage is not None and not entry.usage.estimated:
             return Budget(entry.usage.input + entry.usage.output - entry.usage.reasoning + after, window, False)
-        if isinstance(entry, Reply | Query):
-            after += count(entry.text) + MESSAGE_TOKENS
-    whole = count(system_prompt) + sum(count(message.text) + MESSAGE_TOKENS for message in messages_of(session))
+        if isinstance(entry, Reply | Query | Recall | Result):
+            after += size(entry.text, count)
+    whole = count(system_prompt) + sum(size(message.whole, count) for message in messages())
     return Budget(whole, window, True)

@@ -1,147 +1,219 @@
-"""Summarising (act): the model call behind a summary block, with its one retry and its time limit."""
+"""Summarising (act): the model call behind a narrative, with its one retry, its time limit and its check."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.context import ledger, summary
-from chat_loop.errors import ChatLoopError, ProviderError
+from chat_loop.context import summary, verify
+from chat_loop.context.budget import Count
+from chat_loop.context.fit import clipped
+from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Session, Summary, SummarySource
+from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Request, Usage
 
-LONGEST_SUMMARY = 4096
-"""Tokens a summary may take, on a window that is large enough; reasoning counts too."""
 PROMPT_TOKENS = 700
 """What the summary call's own words take, generously."""
 FOCUS_TOKENS = 200
 """What the user may ask to keep."""
-
-
+INSTRUCTION_TOKENS = 400
+"""What an agent's own instructions for summaries may take."""
 SMALL_WINDOW = 16_384
 """A model with a window of at most this is not shown the parent's block: small ones copy it (seen with 1.5 billion
 parameters) instead of summarising what is new. The background is then condensed without a model."""
+SMALLEST_SPAN = 400
+"""Tokens: a summary may be as large as this, whatever it summarises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
+
+    `instructions` are the agent's own. `patience` is how long a provider that fails is tried.
+    """
+
+    max_tokens: int = 2048
+    limit: float = 120.0
+    instructions: str = ""
+    patience: Patience | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a summary call came to. `problem` says why `source` is not `model`, as a sentence's rest."""
+    """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
 
-    summary: Summary
-    source: SummarySource
-    usage: Usage | None
-    seconds: float
+    `invented` are lines that were left out, because they name exact values that nobody said. `model` is
+    provider:model of whoever wrote it.
+    """
+
+    narrative: Summary | None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    model: str = ""
     problem: str = ""
+    invented: tuple[str, ...] = ()
 
 
 async def summarise(
-    provider: Provider,
-    session: Session,
+    routes: Sequence[Provider],
+    exchanges: Sequence[Exchange],
+    parent: Summary | None,
     *,
-    count: Callable[[str], int],
+    count: Count,
     show: Callable[[Event], None],
-    limit: float,
+    wanted: Wanted,
     focus: str = "",
-    patience: Patience | None = None,
 ) -> Outcome:
-    """Make a session's summary block with the model, or without it when the model fails twice.
+    """Have a model write the narrative of `exchanges`; `parent` is the block that stands before them.
 
-    Each part of a long span is one call of at most `limit` seconds. A cancelled call raises CancelledError.
+    Each part of a long span is one call; one that fails is asked once more, of the next of `routes` when there is one.
+    A cancelled call raises CancelledError.
     """
-    patience = patience or Patience()
+    patience = wanted.patience or Patience()
     started = patience.clock()
-    parent = ledger.inherited(session)
-    window = provider.window.tokens
-    ceiling = min(LONGEST_SUMMARY, max(256, window // 5))
-    shown = parent if window > SMALL_WINDOW else None
-    before = summary.clipped(block.render(shown), window // 4, count) if shown else ""
-    focus = summary.clipped(focus, FOCUS_TOKENS, count)
-    room = max(200, window - ceiling - PROMPT_TOKENS - count(before) - window // 20)
-    spans = summary.parts(session.exchanges, room, count)
-    show(SummaryStarted(parts=len(spans)))
-    found: list[Summary] = []
-    usage: Usage | None = None
+    call = _Calls(routes, parent, count, show, replace(wanted, patience=patience), focus)
     try:
-        for number, span in enumerate(spans, 1):
-            request = summary.request(span, before if number == 1 else "", focus=focus, max_tokens=ceiling)
-            call = _Call(provider, request, limit, patience, show, (number, len(spans)))
-            try:
-                found.append(await call.twice())
-            finally:
-                usage = call.usage if usage is None else usage + (call.usage or Usage())
+        found = await call.all(exchanges)
     except (ChatLoopError, summary.InvalidSummary) as error:
         problem = error.message if isinstance(error, ChatLoopError) else f"{error}."
-        return Outcome(
-            summary=ledger.carry(summary.extracted(session, parent), session),
-            source="extracted",
-            usage=usage,
-            seconds=round(patience.clock() - started, 2),
-            problem=problem,
-        )
-    made = ledger.carry(summary.joined(found, parent), session)
-    return Outcome(summary=made, source="model", usage=usage, seconds=round(patience.clock() - started, 2))
+        return Outcome(narrative=None, usage=call.usage, seconds=_since(started, patience), problem=problem)
+    return Outcome(
+        narrative=summary.joined(found, parent),
+        usage=call.usage,
+        seconds=_since(started, patience),
+        model=call.model,
+        invented=tuple(call.invented),
+    )
 
 
-class _Call:
-    """One part's call, tried at most twice."""
+def together(first: Outcome, second: Outcome) -> Outcome:
+    """What was made of the beginning of a span and of its rest as one; a rest that failed fails the whole."""
+    if first.narrative is None or second.narrative is None:
+        return second
+    return replace(
+        second,
+        narrative=summary.joined([first.narrative, second.narrative], None),
+        usage=(first.usage or Usage()) + (second.usage or Usage()),
+        seconds=first.seconds + second.seconds,
+        invented=(*first.invented, *second.invented),
+    )
+
+
+def _since(started: float, patience: Patience) -> float:
+    return round(patience.clock() - started, 2)
+
+
+class _Calls:
+    """The calls for one span's parts, each tried at most twice."""
 
     def __init__(
         self,
-        provider: Provider,
-        request: Request,
-        limit: float,
-        patience: Patience,
+        routes: Sequence[Provider],
+        parent: Summary | None,
+        count: Count,
         show: Callable[[Event], None],
-        part: tuple[int, int],
+        wanted: Wanted,
+        focus: str,
     ) -> None:
-        self._provider = provider
-        self._request = request
-        self._limit = limit
-        self._patience = patience
+        self._routes = routes
+        self._parent = parent
+        self._count = count
         self._show = show
-        self._part = part
+        self._wanted = wanted
+        self._focus = clipped(focus, FOCUS_TOKENS, count)
+        self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
         self.usage: Usage | None = None
+        self.invented: list[str] = []
+        self.model = ""
 
-    async def twice(self) -> Summary:
-        """Return the checked narrative. Raises the second attempt's error."""
-        try:
-            return await self._once()
-        except (ProviderError, summary.InvalidSummary) as error:
-            if isinstance(error, ProviderError) and not error.retryable:
-                raise
-            self._show(Retrying(reason=_reason(error), seconds=0, attempt=2, attempts=2))
-            return await self._once()
+    async def all(self, exchanges: Sequence[Exchange]) -> list[Summary]:
+        """The narratives of the span's parts. Raises the second attempt's error."""
+        provider = self._routes[0]
+        spans = summary.parts(exchanges, self._room(provider), self._count)
+        self._show(SummaryStarted(parts=len(spans)))
+        found = []
+        for number, span in enumerate(spans, 1):
+            try:
+                found += [await self._once(provider, span, number, len(spans))]
+            except (ProviderError, summary.InvalidSummary) as error:
+                other = next((route for route in self._routes if route is not provider), None)
+                if other is None and isinstance(error, ProviderError) and not self._again(error):
+                    raise
+                self._show(Retrying(reason=_reason(error), seconds=0, attempt=2, attempts=2))
+                provider = other or provider
+                room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
+                for half in summary.cut(span, room, self._count):
+                    found += [await self._once(provider, half, number, len(spans))]
+        return found
 
-    async def _once(self) -> Summary:
+    @staticmethod
+    def _again(error: ProviderError) -> bool:
+        return error.retryable or isinstance(error, ContextTooLong)
+
+    def _ceiling(self, provider: Provider) -> int:
+        return min(self._wanted.max_tokens, max(256, provider.window.tokens // 5))
+
+    def _before(self, provider: Provider) -> str:
+        """The parent's narrative as this model is shown it."""
+        window = provider.window.tokens
+        if self._parent is None or window <= SMALL_WINDOW:
+            return ""
+        told = replace(self._parent, pinned=(), key_facts=(), files=(), tools=())
+        return clipped(block.render(told), window // 4, self._count)
+
+    def _room(self, provider: Provider) -> int:
+        window = provider.window.tokens
+        taken = self._ceiling(provider) + PROMPT_TOKENS + window // 20
+        taken += sum(self._count(text) for text in (self._before(provider), self._instructions))
+        return max(200, window - taken)
+
+    async def _once(self, provider: Provider, span: str, part: int, parts: int) -> Summary:
+        before = self._before(provider)
+        request = summary.request(
+            span,
+            before if part == 1 else "",
+            focus=self._focus,
+            instructions=self._instructions,
+            max_tokens=self._ceiling(provider),
+        )
+        limit = self._wanted.limit
         try:
-            async with asyncio.timeout(self._limit):
-                text, stop = await self._collect()
+            async with asyncio.timeout(limit):
+                text, stop = await self._collect(provider, request, part, parts)
         except TimeoutError as error:
-            raise summary.InvalidSummary(f"it took more than {self._limit:.0f} seconds") from error
+            raise summary.InvalidSummary(f"it took more than {limit:.0f} seconds") from error
         if stop == "length":
             raise summary.InvalidSummary("the summary was cut off at the token limit")
         if stop == "refusal":
             raise summary.InvalidSummary("the model refused to write it")
-        return summary.narrative(text)
+        made, invented = verify.verified(summary.narrative(text), f"{span}\n{before}")
+        lines = (*made.topics, *made.decisions, *made.pending)
+        if len(invented) > len(lines):
+            raise summary.InvalidSummary("most of the summary names values that nobody said")
+        if self._count("\n".join(lines)) > max(SMALLEST_SPAN, self._count(span)):
+            raise summary.InvalidSummary("the summary is larger than what it summarises")
+        self.invented += invented
+        self.model = f"{provider.name}:{provider.model}"
+        return made
 
-    async def _collect(self) -> tuple[str, str]:
+    async def _collect(self, provider: Provider, request: Request, part: int, parts: int) -> tuple[str, str]:
         pieces: list[str] = []
         stop = "error"
         length = 0
-        events = cast(AsyncGenerator[Event], ask(self._provider, self._request, self._patience))
+        events = cast(AsyncGenerator[Event], ask(provider, request, self._wanted.patience))
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
                     pieces.append(event.text)
                     length += len(event.text)
-                    self._show(SummaryProgress(part=self._part[0], parts=self._part[1], characters=length))
+                    self._show(SummaryProgress(part=part, parts=parts, characters=length))
                 elif isinstance(event, Finished):
                     stop = event.stop
                     if event.usage is not None:

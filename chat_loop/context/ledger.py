@@ -1,12 +1,52 @@
-"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins and decisions."""
+"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins, and its lines.
+
+A line is a sentence as it was said and where: `We use oak because pine is soft. [2.14]`, or `[2.14 reply]` when only
+the model said it. Lines are added, superseded, closed or evicted (`cover`), never reworded.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Session, Summary
+
+Section = Literal["decisions", "pending", "key_facts"]
+SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
+
+_PLACE = re.compile(r" \[(\d{1,9}\.\d{1,9})( reply)?\]\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a summary block. `ref` is empty when code did not make it: then a model's narrative did."""
+
+    line: str
+    section: Section
+    text: str
+    ref: str
+    speaker: Literal["user", "reply", "narrative"]
+
+
+def line(text: str, ref: str, speaker: str) -> str:
+    """A sentence as the ledger holds it."""
+    return f"{text} [{ref}{' reply' if speaker == 'reply' else ''}]"
+
+
+def items(summary: Summary) -> Iterator[Item]:
+    """The lines of a summary block that the ledger may carry, in order."""
+    for section in SECTIONS:
+        lines: tuple[str, ...] = getattr(summary, section)
+        for whole in lines:
+            place = _PLACE.search(whole[-30:])
+            if place is None:
+                yield Item(whole, section, whole, "", "narrative")
+            else:
+                text = whole[: len(whole) - len(place.group())]
+                yield Item(whole, section, text, place.group(1), "reply" if place.group(2) else "user")
 
 
 def inherited(session: Session) -> Summary | None:

@@ -1,41 +1,106 @@
-"""From a session to the messages that are sent: the restored block, then the exchanges, always alternating.
+"""From a thread to the messages that are sent: the restored block, the carried words, then the session's exchanges.
 
-A session's earlier messages never change from one request to the next, so that a provider's prompt cache holds.
+They always alternate. A session's earlier messages never change from one request to the next, so that a provider's
+prompt cache holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from chat_loop.context.restore import acknowledgment_request, restoration_text
-from chat_loop.sessions.records import Query, Reply, Session
-from chat_loop.values import Message, Role
+from chat_loop.context.thread import Thread
+from chat_loop.sessions.records import Call, Entry, Exchange, Query, Recall, Reply, Result
+from chat_loop.values import Message, ToolCall, ToolResult
+
+INTERRUPTED = "interrupted"
+"""The result of a call that has none."""
 
 
-def messages_of(session: Session) -> tuple[Message, ...]:
-    """The messages of a whole session, ending with the newest query when it has no reply yet."""
-    turns: list[tuple[Role, str]] = []
+def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
+    """The messages of a whole thread, ending with the newest query when it has no reply yet.
+
+    Without `tools`, for a provider that knows none, calls and results stand as text in the user's messages.
+    """
+    session = thread.session
+    turns: list[Message] = []
     restoration, acknowledgment = session.restoration, session.acknowledgment
-    if restoration is not None:
+    if restoration is not None and restoration.block:
         if acknowledgment is not None and acknowledgment.text.strip():
-            turns.append(("user", acknowledgment_request(session.header, restoration)))
-            turns.append(("assistant", acknowledgment.text))
+            turns.append(Message("user", acknowledgment_request(session.header, restoration)))
+            turns.append(Message("assistant", acknowledgment.text))
         else:
-            turns.append(("user", restoration_text(session.header, restoration)))
-    for entry in session.entries:
-        if isinstance(entry, Query):
-            turns.append(("user", entry.text))
-        elif isinstance(entry, Reply) and entry.number and entry.text.strip():
-            turns.append(("assistant", entry.text))
+            turns.append(Message("user", restoration_text(session.header, restoration)))
+    for exchange in thread.carried:
+        turns += spoken(exchange)
+    turns += own(session.entries, tools=tools)
     return alternating(turns)
 
 
-def alternating(turns: Iterable[tuple[Role, str]]) -> tuple[Message, ...]:
+def spoken(exchange: Exchange) -> Iterator[Message]:
+    """The words of an exchange, without its tools."""
+    yield Message("user", exchange.query.text)
+    if exchange.reply is not None and exchange.reply.text.strip():
+        yield Message("assistant", exchange.reply.text)
+
+
+def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
+    """A session's own words, calls and results. Every call is answered before anything else is said."""
+    calls: list[Call] = []
+    results: dict[str, Result] = {}
+    for entry in entries:
+        if isinstance(entry, Result):
+            if any(call.id == entry.id for call in calls):
+                results[entry.id] = entry
+            continue
+        said = _said(entry)
+        another = isinstance(entry, Call) and (results or any(call.id == entry.id for call in calls))
+        if said or another:
+            yield from _used(calls, results, tools=tools)
+            calls, results = [], {}
+        if said:
+            yield said
+        elif isinstance(entry, Call):
+            calls.append(entry)
+    yield from _used(calls, results, tools=tools)
+
+
+def _said(entry: Entry) -> Message | None:
+    """What an entry says, if it says something."""
+    if isinstance(entry, Query | Recall):
+        return Message("user", entry.text)
+    if isinstance(entry, Reply) and entry.number and entry.text.strip():
+        return Message("assistant", entry.text)
+    return None
+
+
+def _used(calls: list[Call], results: dict[str, Result], *, tools: bool) -> Iterator[Message]:
+    """The calls of one step and what they gave."""
+    if not calls:
+        return
+    if tools:
+        yield Message("assistant", "", calls=tuple(ToolCall(call.id, call.name, call.arguments) for call in calls))
+        yield Message("user", "", results=tuple(_result(call, results.get(call.id)) for call in calls))
+        return
+    for call in calls:
+        given = _result(call, results.get(call.id))
+        yield Message("user", f"[{call.name} {call.arguments} {'failed' if given.failed else 'gave'}: {given.text}]")
+
+
+def _result(call: Call, result: Result | None) -> ToolResult:
+    if result is None:
+        return ToolResult(call.id, INTERRUPTED, failed=True)
+    return ToolResult(call.id, result.text, result.failed)
+
+
+def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
     """Join neighbours of one role: a query that got no reply is sent together with the next one."""
     messages: list[Message] = []
-    for role, text in turns:
-        if messages and messages[-1].role == role:
-            messages[-1] = Message(role, f"{messages[-1].text}\n\n{text}")
+    for turn in turns:
+        if messages and messages[-1].role == turn.role:
+            last = messages[-1]
+            text = "\n\n".join(filter(None, (last.text, turn.text)))
+            messages[-1] = Message(turn.role, text, (*last.calls, *turn.calls), (*last.results, *turn.results))
         else:
-            messages.append(Message(role, text))
+            messages.append(turn)
     return tuple(messages)

@@ -14,8 +14,9 @@ TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentenc
 Keep your response concise."""
 
 GUIDE = (
-    "The summary is for orientation. What it lists under Pinned and Key Facts is exact. If it does not contain the "
-    "answer to a later question, say that it does not."
+    "The summary is for orientation. What it lists under Pinned, Decisions Made and Key Facts is exact; [2.14] is "
+    "query 14 of the chain's second session. If it does not contain the answer to a later question, search the archive "
+    "when you have a tool for that; otherwise say that it does not."
 )
 
 
@@ -40,9 +41,16 @@ def restoration_text(header: Header, restoration: Restoration) -> str:
         "",
         GUIDE,
     ]
+    if restoration.since:
+        lines += ["", f"What follows are the words of the conversation itself, from [{restoration.since}] on."]
     return "\n".join(lines)
 
 
 def acknowledgment_request(header: Header, restoration: Restoration) -> str:
     """The first message when the agent is asked to confirm what it was given."""
-    return f"{restoration_text(header, restoration)}\n\n{TASK}"
+    return with_task(restoration_text(header, restoration))
+
+
+def with_task(text: str) -> str:
+    """A restoration's text with the request to confirm it."""
+    return f"{text}\n\n{TASK}"

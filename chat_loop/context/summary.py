@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.context.budget import Count
+from chat_loop.context.fit import clipped
+from chat_loop.redact import redacted
+from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Message, Request
 
 TASK_LINE = "Task: session summary"
@@ -42,6 +45,7 @@ bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
 FIRST = "Initial session."
+MOST_TOPICS = 25
 _HEADINGS = {
     "background context": "background",
     "current session summary": "",
@@ -68,30 +72,16 @@ class InvalidSummary(ValueError):
 
 
 def spoken(exchange: Exchange) -> str:
-    """An exchange as the summariser reads it, with the query's number."""
-    number = exchange.query.number
-    lines = [f"[{number}] User: {exchange.query.text}"]
+    """An exchange as the summariser reads it, under its reference; secrets are taken out."""
+    lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
+    lines += [f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
-        lines.append(f"[{number}] Assistant{broken}: {exchange.reply.text}")
-    return "\n".join(lines)
+        lines.append(f"[{exchange.ref}] Assistant{broken}: {exchange.reply.text}")
+    return redacted("\n".join(lines))
 
 
-def clipped(text: str, room: int, count: Callable[[str], int]) -> str:
-    """`text` with its middle left out when it is longer than `room` tokens; what is missing is said."""
-    tokens = count(text)
-    if tokens <= room:
-        return text
-    half = max(20, (int(len(text) * room / tokens * 0.9) - 60) // 2)
-    while True:
-        missing = len(text) - 2 * half
-        short = f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
-        if half <= 20 or count(short) <= room:
-            return short
-        half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
-
-
-def parts(exchanges: Sequence[Exchange], room: int, count: Callable[[str], int]) -> list[str]:
+def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
     """The span as texts of at most `room` tokens each, cut between exchanges; an oversized one is clipped."""
     result: list[list[str]] = []
     used = room + 1
@@ -106,8 +96,23 @@ def parts(exchanges: Sequence[Exchange], room: int, count: Callable[[str], int])
     return ["\n\n".join(texts) for texts in result]
 
 
-def request(span: str, before: str, *, focus: str = "", max_tokens: int | None = None) -> Request:
-    """The summary call for one part: an independent call, never part of the chat. `before`: the parent's block."""
+def cut(span: str, room: int, count: Count) -> list[str]:
+    """A part that was too long for the model that was asked, in two when that is needed, between exchanges."""
+    if count(span) <= room:
+        return [span]
+    spoken_parts = span.split("\n\n[")
+    middle = max(1, len(spoken_parts) // 2)
+    halves = ["\n\n[".join(spoken_parts[:middle]), "[" + "\n\n[".join(spoken_parts[middle:])]
+    return [clipped(half, room, count) for half in halves if half != "["]
+
+
+def request(
+    span: str, before: str, *, focus: str = "", instructions: str = "", max_tokens: int | None = None
+) -> Request:
+    """The summary call for one part: an independent call, never part of the chat.
+
+    `before` is the parent's block, `instructions` are the agent's, `focus` is what the user asks to keep.
+    """
     mark = hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8]
     lines = []
     background = FIRST
@@ -116,18 +121,20 @@ def request(span: str, before: str, *, focus: str = "", max_tokens: int | None =
         lines += ["This is the summary of what came before (do not repeat it):", "", before, ""]
     lines += [
         f"This is the conversation, between two lines ==== {mark} ====.",
-        "Each speaker's line begins with the number of the exchange in brackets.",
+        "Each speaker's line begins with the reference of the exchange in brackets.",
         "",
         f"==== {mark} ====",
         span,
         f"==== {mark} ====",
         "",
         "Create a structured summary of the conversation in exactly this format.",
-        "End a bullet with the number of the exchange it comes from, such as [3].",
+        "End a bullet with the reference of the exchange it comes from, such as [1.3].",
         "Aim for less than 500 words, be complete but terse, no fluff.",
         "",
         FORMAT.format(background=background),
     ]
+    if instructions:
+        lines += ["", instructions]
     if focus:
         lines += ["", f"The user asks to keep above all: {focus}"]
     return Request(system=SYSTEM, messages=(Message("user", "\n".join(lines)),), max_tokens=max_tokens, grammar=GRAMMAR)
@@ -178,22 +185,15 @@ def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     return Summary(background=_condensed(parent) if parent and background == FIRST else background, **lists)
 
 
-def extracted(session: Session, parent: Summary | None) -> Summary:
-    """A summary without a model: the first sentence of every query; the parent's decisions and open points stay."""
-    topics = tuple(f"{_sentence(exchange.query.text)} [{exchange.query.number}]" for exchange in session.exchanges)
-    if len(topics) > 40:
-        topics = (*topics[:10], f"({len(topics) - 40} more queries)", *topics[-30:])
-    last = session.exchanges[-1] if session.exchanges else None
+def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
+    """A narrative without a model: the first sentence of the queries, of many only some, and what was not answered."""
+    topics = tuple(f"{_sentence(exchange.query.text)} [{exchange.ref}]" for exchange in exchanges)
+    if len(topics) > MOST_TOPICS:
+        topics = (*topics[:5], f"({len(topics) - MOST_TOPICS} more queries)", *topics[5 - MOST_TOPICS :])
+    last = exchanges[-1] if exchanges else None
     unanswered = last is not None and (last.reply is None or last.reply.stop in ("interrupted", "error"))
-    pending = [f"Answer to: {_sentence(last.query.text)} [{last.query.number}]"] if last and unanswered else []
-    if parent is None:
-        return Summary(topics=topics, pending=tuple(pending))
-    return Summary(
-        background=_condensed(parent),
-        topics=topics,
-        decisions=parent.decisions,
-        pending=_items([*parent.pending, *pending]),
-    )
+    pending = (f"Answer to: {_sentence(last.query.text)} [{last.ref}]",) if last and unanswered else ()
+    return Summary(background=_condensed(parent) if parent else FIRST, topics=topics, pending=pending)
 
 
 def _condensed(parent: Summary) -> str:
@@ -206,7 +206,7 @@ def _condensed(parent: Summary) -> str:
 
 
 def _sentence(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = redacted(" ".join(text[:2_000].split()))
     return _shortened(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
 
 

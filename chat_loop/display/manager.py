@@ -8,11 +8,14 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
+from chat_loop.display import told
 from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
+    Compacted,
     Event,
     Finished,
+    Recalled,
     ReplyEnded,
     Restoring,
     Retrying,
@@ -24,13 +27,14 @@ from chat_loop.events import (
     SummaryStarted,
     TextDelta,
     ThinkingDelta,
+    ToolCalled,
+    ToolReturned,
     Warned,
 )
-from chat_loop.values import Usage
-from chat_loop.wording import STOPS, counts_text, tokens_text
+from chat_loop.wording import STOPS, tokens_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 _ERASE = "\r\x1b[K"
 
@@ -38,15 +42,24 @@ _ERASE = "\r\x1b[K"
 class DisplayManager:
     """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
 
-    `resume_command` is what the exit lines name, without the session's id.
+    `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a compaction shows the
+    summary block that takes the words' place.
     """
 
-    def __init__(self, out: TextIO | None = None, *, agent: str = "", resume_command: str = "chat-loop") -> None:
+    def __init__(
+        self,
+        out: TextIO | None = None,
+        *,
+        agent: str = "",
+        resume_command: str = "chat-loop",
+        show_blocks: bool = False,
+    ) -> None:
         self.out = out or sys.stdout
         self.agent = agent
         self.is_terminal = self.out.isatty()
-        self._resume_command = resume_command
-        self._symbols = "utf" in (self.out.encoding or "utf-8").lower()
+        self.resume_command = resume_command
+        self.show_blocks = show_blocks
+        self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
         self._sanitizer = StreamSanitizer()
         self._in_reply = False
         self._in_thinking = False
@@ -70,7 +83,7 @@ class DisplayManager:
         """Load what the first styled line needs; called from a thread while nothing is shown."""
         _ = self.console
 
-    def show(self, event: Event) -> None:  # noqa: C901 - one case for each kind of event
+    def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
         """Show one event."""
         match event:
             case TextDelta():
@@ -79,24 +92,35 @@ class DisplayManager:
                 self._thinking(event.text)
             case Retrying():
                 self._retrying(event)
+            case ToolCalled(call):
+                self._end_text()
+                self.line(f"{call.name}: {one_line(call.arguments)}", "dim", symbol="🔧")
+            case ToolReturned() if event.failed:
+                self.line(f"  {event.name} failed: {one_line(event.text)}", "yellow")
             case ReplyEnded():
                 self._reply_ended(event)
             case SessionFound():
-                self._found(event)
+                told.found(self, event)
+            case Restoring(reason="automatic"):
+                pass
+            case Compacted():
+                told.compacted(self, event)
+            case Recalled():
+                self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case Restoring():
                 text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
                 self.line(text, symbol="🔄")
                 self.begin_waiting()
             case SummaryStarted():
                 parts = f" ({event.parts} parts)" if event.parts > 1 else ""
-                self._set_status(self._symbol("📝", f"Generating session summary{parts}..."))
+                self._set_status(self.symbol("📝", f"Generating session summary{parts}..."))
             case SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
                 self._progress = f" {part}{event.characters} characters"
             case SummaryEnded():
                 self._summary_ended(event)
             case SessionSealed():
-                self._sealed(event)
+                told.sealed(self, event)
             case Warned():
                 self.warn(event.message, event.hint)
             case Finished() | SessionBegun():
@@ -105,7 +129,7 @@ class DisplayManager:
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
         """Print one line of the program's own, after a symbol where the output can show it."""
         self._close_line()
-        text = self._symbol(symbol, text) if symbol else text
+        text = self.symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
 
     def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
@@ -126,6 +150,11 @@ class DisplayManager:
             text = "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
         self.line(text, style)
 
+    def panel(self, renderable: RenderableType) -> None:
+        """Print one of rich's own values, as wide as it needs."""
+        self._close_line()
+        self.console.print(renderable, soft_wrap=False)
+
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print aligned label-value lines."""
         rows = list(pairs)
@@ -136,11 +165,11 @@ class DisplayManager:
     def warn(self, message: str, hint: str = "") -> None:
         """Print a warning: what happened, and what to do."""
         text = " ".join(filter(None, (one_line(message, 1000), hint)))
-        self.prose(self._symbol("⚠️ ", text), "yellow", indent=3)
+        self.prose(self.symbol("⚠️ ", text), "yellow", indent=3)
 
     def error(self, error: ChatLoopError) -> None:
         """Print a failure with its hint."""
-        self.prose(self._symbol("✗", one_line(error.message, 1000)), "red", indent=2)
+        self.prose(self.symbol("✗", one_line(error.message, 1000)), "red", indent=2)
         for line in printable(error.hint).split("\n") if error.hint else ():
             self.prose(f"  {line}", indent=2)
 
@@ -176,8 +205,9 @@ class DisplayManager:
         self.console.print(text, style=style or None, end=end)
         self.out.flush()
 
-    def _symbol(self, symbol: str, text: str) -> str:
-        return f"{symbol} {text}" if self._symbols else text
+    def symbol(self, symbol: str, text: str) -> str:
+        """`text` after a symbol, where the output can show it."""
+        return f"{symbol} {text}" if self.has_symbols else text
 
     def _close_line(self) -> None:
         self._erase_status()
@@ -210,6 +240,11 @@ class DisplayManager:
             self._line_open = True
             self._write(shown)
 
+    def _end_text(self) -> None:
+        """Something else follows the reply's text; what comes of it later begins anew."""
+        self._write(self._sanitizer.finish() if self._in_reply else "")
+        self.begin_waiting()
+
     def _thinking(self, text: str) -> None:
         if not self.is_terminal:
             return
@@ -224,23 +259,12 @@ class DisplayManager:
         self.prose(text, "yellow", indent=2)
 
     def _reply_ended(self, event: ReplyEnded) -> None:
-        self._write(self._sanitizer.finish() if self._in_reply else "")
-        self._close_line()
-        self._in_reply = self._in_thinking = False
+        self._end_text()
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
         self.line(" | ".join(parts), "dim")
         self.line()
-
-    def _found(self, event: SessionFound) -> None:
-        counts = counts_text(event.queries, event.tokens)
-        when = f"{event.created:%b %d, %H:%M}"
-        self.line(f"Found: {one_line(event.agent, 60)} - {when} ({counts})", symbol="✓")
-        for sentence in event.damage[:3]:
-            self.line(f"  {one_line(sentence)}", "yellow")
-        if len(event.damage) > 3:
-            self.line(f"  and {len(event.damage) - 3} more faults; the file is kept as it is.", "yellow")
 
     def _summary_ended(self, event: SummaryEnded) -> None:
         status, self._status = self._status, ""
@@ -248,9 +272,9 @@ class DisplayManager:
         if event.source == "model":
             if self.is_terminal:
                 self._erase_status()
-                self.line(f"{status} {'✓' if self._symbols else 'ok'}")
+                self.line(f"{status} {'✓' if self.has_symbols else 'ok'}")
             else:
-                self._write(f" {'✓' if self._symbols else 'ok'}\n")
+                self._write(f" {'✓' if self.has_symbols else 'ok'}\n")
                 self._line_open = False
             return
         self._close_line()
@@ -258,29 +282,3 @@ class DisplayManager:
             self.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
         else:
             self.warn(event.problem)
-
-    def _sealed(self, event: SessionSealed) -> None:
-        total = event.session_tokens.total + event.restoration_tokens.total
-        if event.reason != "exit":
-            counts = counts_text(event.queries, total)
-            if event.saved:
-                self.line(f"Saved session: {event.id} ({counts})", symbol="💾")
-            else:
-                self.line("NOT saved.", "bold red")
-            return
-        self.line("Goodbye!")
-        if not event.saved:
-            self.line(f"The conversation is NOT saved: {event.path}", "bold red", symbol="✗")
-            return
-        self.line("Conversation saved successfully!", symbol="✓")
-        self.line(f"  Session ID: {event.id}")
-        self.line(f"  Queries: {event.queries}")
-        self.line(f"  Tokens: {self._total(event.session_tokens)}")
-        if event.restoration_tokens.total:
-            self.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
-            self.line(f"  Combined Total: {total:,}")
-        self.line(f"  Resume with: {self._resume_command} --resume {event.id}")
-
-    @staticmethod
-    def _total(usage: Usage) -> str:
-        return tokens_text(usage) if usage.total else "0"

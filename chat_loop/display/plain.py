@@ -11,7 +11,7 @@ from datetime import datetime
 
 from chat_loop.display.text import printable
 from chat_loop.errors import ChatLoopError
-from chat_loop.events import Event, Retrying, SessionSealed, TextDelta, Warned
+from chat_loop.events import Event, Finished, Retrying, SessionSealed, TextDelta, Warned
 from chat_loop.wording import size_text
 
 
@@ -40,12 +40,15 @@ class TextOutput:
 
     def __init__(self) -> None:
         self.saved = True
-        self._begun = False
+        self._begun = self._between = False
 
     def show(self, event: Event) -> None:
         if isinstance(event, TextDelta):
             self._begun = True
-            out(event.text)
+            out(f"\n\n{event.text}" if self._between else event.text)
+            self._between = False
+        elif isinstance(event, Finished):
+            self._between = event.stop == "tool" and self._begun
         elif isinstance(event, Warned):
             err(" ".join(filter(None, (event.message, event.hint))))
         elif isinstance(event, Retrying):

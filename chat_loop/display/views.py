@@ -45,10 +45,11 @@ def show_sessions(display: DisplayManager, rows: Sequence[SessionRow], more: int
         table.add_column("name", overflow="ellipsis")  # the only one that gives way when the rows are too wide
         for number, row in enumerate(rows, 1):
             note = _STATES[row.state] if row.queries is not None else ""
+            note = note or ("compacted" if row.compacted else "")
             what = Text(one_line(row.name, 500) or row.id)
             if note:
                 what = Text(f"({note}) ", style="dim") + what
-            chained = "↳ " if row.parent else ""
+            chained = "" if not row.parent else "↳ " if row.depth == 2 else f"↳{row.depth} "
             cells = (str(number), _when(row.updated, now), one_line(row.agent, 20), _numbers(row))
             table.add_row(*(Text(cell) for cell in cells), Text(chained, no_wrap=True) + what)
         console.print(table, soft_wrap=False)

@@ -32,6 +32,10 @@ class Provider(Protocol):
     def first_event_seconds(self) -> float:
         """How long the first content may take before the call counts as timed out."""
 
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the model can be offered tools, as far as is known: a server that refuses them changes it."""
+
     def warm(self) -> None:
         """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.
 
@@ -39,7 +43,11 @@ class Provider(Protocol):
         """
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels the call."""
+        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels the call.
+
+        When the model waits for tools of the request, a ToolCalled for each of its calls comes before Finished, whose
+        `stop` is tool. Calls of a reply that ended otherwise are dropped: none was complete for sure.
+        """
 
     async def close(self) -> None:
         """Give back connections and memory."""

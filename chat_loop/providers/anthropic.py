@@ -1,4 +1,8 @@
-"""Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming)."""
+"""Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming).
+
+The models' reasoning is never sent back, not even between a call and its result: without the `thinking` setting none is
+demanded, and what is sent back in part, or changed, is refused (https://platform.claude.com/docs/en/build-with-claude/thinking).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.wire import (
     NOWHERE,
@@ -23,11 +28,17 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.values import Message, Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.types import MessageParam
+    from anthropic.types import (
+        MessageParam,
+        TextBlockParam,
+        ToolParam,
+        ToolResultBlockParam,
+        ToolUseBlockParam,
+    )
     from httpx2 import AsyncClient
 
 KEY_HINT = "Set ANTHROPIC_API_KEY to a valid key."
@@ -61,6 +72,7 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
 
     name = "anthropic"
     first_event_seconds = 120.0
+    calls_tools = True
 
     def __init__(
         self,
@@ -115,10 +127,14 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         import anthropic
 
         messages: list[MessageParam] = [
-            {"role": "user", "content": sendable(message.text)}
+            {"role": "user", "content": content_of(message)}
             if message.role == "user"
-            else {"role": "assistant", "content": sendable(message.text)}
+            else {"role": "assistant", "content": content_of(message)}
             for message in request.messages
+        ]
+        tools: list[ToolParam] = [
+            {"name": tool.name, "description": tool.description, "input_schema": {**tool.parameters}}
+            for tool in request.tools
         ]
         temperature = request.temperature if self.model.startswith(TAKES_TEMPERATURE) else None
         try:
@@ -127,6 +143,7 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 max_tokens=request.max_tokens or self._max_tokens,
                 system=sendable(request.system) or anthropic.omit,
                 messages=messages,
+                tools=tools or anthropic.omit,
                 stream=True,
                 extra_body=None if temperature is None else {"temperature": temperature},
             ) as response:
@@ -144,8 +161,13 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             case "message_start":
                 reply.usage = usage_of(at(event, "message", "usage"), None)
             case "content_block_start":
-                yield from deltas(event.get("content_block"))
+                block = event.get("content_block")
+                if text_at(block, "type") == "tool_use":
+                    given = as_text(at(block, "input"))  # {} unless a server does not stream it
+                    reply.calls.add(event.get("index"), text_at(block, "id"), text_at(block, "name"), given)
+                yield from deltas(block)
             case "content_block_delta":
+                reply.calls.add(event.get("index"), "", "", text_at(event, "delta", "partial_json"))
                 yield from deltas(event.get("delta"))
             case "message_delta":
                 if reason := text_at(event, "delta", "stop_reason"):
@@ -155,6 +177,24 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 reply.done = True
             case "error":
                 raise service.refused(None, event)
+
+
+def content_of(message: Message) -> str | list[TextBlockParam | ToolUseBlockParam | ToolResultBlockParam]:
+    """A message's content: results, text, calls, in the order that the wire wants."""
+    if not (message.calls or message.results):
+        return sendable(message.text)
+    blocks: list[TextBlockParam | ToolUseBlockParam | ToolResultBlockParam] = []
+    for result in message.results:
+        text = sendable(result.text)
+        block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": result.id, "content": text}
+        blocks.append({**block, "is_error": True} if result.failed else block)
+    if message.text.strip():
+        blocks.append({"type": "text", "text": sendable(message.text)})
+    for call in message.calls:
+        given = arguments_of(call.arguments)
+        given = {INVALID: sendable(call.arguments)} if given is None else given
+        blocks.append({"type": "tool_use", "id": call.id, "name": tool_name(call.name), "input": given})
+    return blocks
 
 
 def deltas(part: object) -> Iterator[Event]:

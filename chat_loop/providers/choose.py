@@ -104,7 +104,14 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
                     "Set providers.compatible.base_url, or give --base-url URL.",
                 )
             key = world.environment.get(settings.compatible.api_key_env) or None
-            return OpenAIProvider(model, name="compatible", window=window, base_url=url, api_key=key)
+            return OpenAIProvider(
+                model,
+                name="compatible",
+                window=window,
+                base_url=url,
+                api_key=key,
+                calls_tools=settings.compatible.tools,
+            )
         case "local":
             return _local(model, config, world)
         case _:

@@ -69,6 +69,8 @@ class LocalProvider:
 
     name = "local"
     first_event_seconds = 600.0
+    calls_tools = False
+    """The catalogue's models write a call as plain text, in a form that the runtime does not take for one."""
 
     def __init__(self, path: Path, *, name_of_model: str, window: Window, threads: int | None = None) -> None:
         """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.

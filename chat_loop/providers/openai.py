@@ -6,19 +6,22 @@ reason, `[DONE]`; in what they call reasoning; and in sending an error inside a 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import AuthenticationFailed, NoProvider
+from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
     NOWHERE,
     Reply,
     Response,
     WireProvider,
+    at,
     count_at,
     host_of,
     http_client,
@@ -27,20 +30,33 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.values import Message, Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from httpx2 import AsyncClient
     from openai import AsyncOpenAI, Omit
-    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.chat import (
+        ChatCompletionFunctionToolParam,
+        ChatCompletionMessageFunctionToolCallParam,
+        ChatCompletionMessageParam,
+    )
 
 STOPS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 """`finish_reason` -> why the reply ended, where it is not `end`."""
 
 REJECTS_TEMPERATURE = ("o1", "o3", "o4", "gpt-5")
 """OpenAI's reasoning models, which answer any `temperature` but their own with 400."""
+
+TAKES_NO_TOOLS = ("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o")
+"""OpenAI's models that have no tools here: some never have, others have them only while they do not reason."""
+
+REFUSALS = (400, 404, 422, 500, 501)
+"""Statuses with which servers refuse a request for its tools; the message then speaks of tools."""
+
+ID_LENGTH = 9
+"""Of a call's id as it is sent: Mistral's models take no other length."""
 
 NO_KEY = "none"
 """Sent to a server that needs no key, as the SDK insists on one."""
@@ -51,6 +67,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
 
     Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and OPENAI_BASE_URL. Under any
     other name it is a compatible server: its address is an argument, and nothing of OpenAI's environment goes to it.
+    `calls_tools` is said for such a server only: many refuse a request with tools, or have models that cannot use them.
+    Who refuses tools once is not offered them again.
     """
 
     def __init__(
@@ -62,6 +80,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         base_url: str | None = None,
         api_key: str | None = None,
         first_event_seconds: float = 120.0,
+        calls_tools: bool = False,
     ) -> None:
         super().__init__()
         self.name = name
@@ -72,6 +91,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self._api_key = api_key
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
+        self.calls_tools = not model.startswith(TAKES_NO_TOOLS) if self._own else calls_tools
 
     def _build(self) -> tuple[AsyncOpenAI, Service]:
         import openai
@@ -117,11 +137,14 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         messages: list[ChatCompletionMessageParam] = []
         if request.system:
             messages.append({"role": "system", "content": sendable(request.system)})
-        messages += [
-            {"role": "user", "content": sendable(message.text)}
-            if message.role == "user"
-            else {"role": "assistant", "content": sendable(message.text)}
-            for message in request.messages
+        for message in request.messages:
+            messages += messages_of(message)
+        tools: list[ChatCompletionFunctionToolParam] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": {**tool.parameters}},
+            }
+            for tool in (request.tools if self.calls_tools else ())
         ]
         limit = openai.omit if request.max_tokens is None else request.max_tokens
         rejects = self._own and self.model.startswith(REJECTS_TEMPERATURE)
@@ -130,6 +153,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
                 model=self.model,
                 messages=[],
                 extra_body={"messages": messages},  # as they are: the SDK looks into every one of them, 0.2 ms each
+                tools=tools or openai.omit,
                 stream=True,
                 stream_options={"include_usage": True},
                 max_completion_tokens=limit if self._own else openai.omit,
@@ -139,7 +163,11 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             ) as response:
                 yield response
         except openai.APIStatusError as error:
-            raise service.refused(error.status_code, error.body, error.response.headers) from error
+            refusal = service.refused(error.status_code, error.body, error.response.headers)
+            if tools and _refuses_tools(error.status_code, refusal):
+                self.calls_tools = False
+                refusal.retryable, refusal.retry_after = True, 0.0
+            raise refusal from error
         except openai.OpenAIError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
 
@@ -158,11 +186,46 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
                 yield ThinkingDelta(thinking)
             if text := text_at(choice, "delta", "content"):
                 yield TextDelta(text)
+            pieces = at(choice, "delta", "tool_calls")
+            for piece in pieces if isinstance(pieces, list) else ():
+                given = as_text(at(piece, "function", "arguments"))
+                reply.calls.add(at(piece, "index"), text_at(piece, "id"), text_at(piece, "function", "name"), given)
             if refusal := text_at(choice, "delta", "refusal"):
                 reply.stop = "refusal"
                 yield TextDelta(refusal)
             if reason := text_at(choice, "finish_reason"):
                 reply.stop = "refusal" if reply.stop == "refusal" else STOPS.get(reason, "end")
+
+
+def _refuses_tools(status: int, refusal: ProviderError) -> bool:
+    return status in REFUSALS and "tool" in refusal.message.lower() and not isinstance(refusal, ContextTooLong)
+
+
+def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
+    """A message in the form of the wire, where each result is a message of its own."""
+    for result in message.results:
+        yield {"role": "tool", "tool_call_id": result.id.rjust(ID_LENGTH, "0"), "content": sendable(result.text)}
+    text = sendable(message.text)
+    if message.role == "user":
+        if text or not message.results:
+            yield {"role": "user", "content": text}
+    elif message.calls:
+        calls = [call_of(call) for call in message.calls]
+        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
+    else:
+        yield {"role": "assistant", "content": text}
+
+
+def call_of(call: ToolCall) -> ChatCompletionMessageFunctionToolCallParam:
+    """A call in the form of the wire. Servers read the arguments: what is no JSON object is sent inside of one."""
+    given = call.arguments
+    if arguments_of(given) is None:
+        given = json.dumps({INVALID: given})
+    return {
+        "id": call.id.rjust(ID_LENGTH, "0"),
+        "type": "function",
+        "function": {"name": tool_name(call.name), "arguments": given.strip() or "{}"},
+    }
 
 
 def usage_of(counts: object) -> Usage:

@@ -12,15 +12,15 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from chat_loop.errors import ModelNotFound, ProviderError
-from chat_loop.events import Event, Finished, TextDelta
-from chat_loop.values import Request, Usage, Window
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.values import Message, Request, Usage, Window
 
 ECHO = "echo"
 _WORDS = re.compile(r"\S+\s*|\s+")
-_SPOKEN = re.compile(r"^\[(\d+)\] User: (.*)$", re.MULTILINE)
+_SPOKEN = re.compile(r"^\[([\d.]+)\] User: (.*)$", re.MULTILINE)
 
-Step = str | ProviderError
-"""A reply's text, or an error that is raised instead."""
+Step = str | Message | ProviderError
+"""A reply's text, a reply with its calls, or an error that is raised instead."""
 
 
 class ScriptedProvider:
@@ -29,8 +29,16 @@ class ScriptedProvider:
     name = "scripted"
     first_event_seconds = 120.0
 
-    def __init__(self, model: str = ECHO, steps: Sequence[Step] = (), *, window: Window | None = None) -> None:
+    def __init__(
+        self,
+        model: str = ECHO,
+        steps: Sequence[Step] = (),
+        *,
+        window: Window | None = None,
+        calls_tools: bool = False,
+    ) -> None:
         self.model = model
+        self.calls_tools = calls_tools
         self.window = window or Window(128_000)
         self.requests: list[Request] = []
         self._steps = list(steps)
@@ -54,12 +62,16 @@ class ScriptedProvider:
         step = self._next(request)
         if isinstance(step, ProviderError):
             raise step
-        for word in _WORDS.findall(step):
+        reply = Message("assistant", step) if isinstance(step, str) else step
+        for word in _WORDS.findall(reply.text):
             yield TextDelta(word)
             await asyncio.sleep(0)
-        prompt = len(request.system.split()) + sum(len(message.text.split()) for message in request.messages)
+        for call in reply.calls:
+            yield ToolCalled(call)
+        prompt = len(request.system.split()) + sum(len(message.whole.split()) for message in request.messages)
         cached, self._cached = min(self._cached, prompt), prompt
-        yield Finished(stop="end", usage=Usage(input=prompt, output=len(step.split()), cached=cached))
+        usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
+        yield Finished(stop="tool" if reply.calls else "end", usage=usage)
 
     async def close(self) -> None:
         """There is nothing to give back."""

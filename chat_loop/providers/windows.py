@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from chat_loop.values import Window
@@ -102,13 +102,20 @@ It is what the model can take; a local server may have been started with less, w
 """
 
 
-def window_of(model: str, overrides: Mapping[str, int]) -> Window:
-    """The window of `model`: its exact name in `overrides` (tokens), else the longest prefix known, else a guess.
+def bare_name(model: str) -> str:
+    """A model's name in lower case and without what stands before its last slash: of `openai/GPT-4o`, `gpt-4o`."""
+    return model.rpartition("/")[2].lower()
 
-    Case and what stands before the last slash do not matter to a prefix: `meta-llama/Llama-3.1-8B` is `llama-3.1`.
-    """
+
+def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:
+    """The longest of `prefixes` that the bare name begins with: `meta-llama/Llama-3.1-8B` is `llama-3.1`."""
+    name = bare_name(model)
+    return max((prefix for prefix in prefixes if name.startswith(prefix)), key=len, default=None)
+
+
+def window_of(model: str, overrides: Mapping[str, int]) -> Window:
+    """The window of `model`: its exact name in `overrides` (tokens), else the longest prefix known, else a guess."""
     if model in overrides:
         return Window(overrides[model])
-    name = model.rpartition("/")[2].lower()
-    known = max((prefix for prefix in WINDOWS if name.startswith(prefix)), key=len, default=None)
+    known = longest_prefix(model, WINDOWS)
     return Window(UNKNOWN_TOKENS, guessed=True) if known is None else Window(WINDOWS[known])

@@ -16,7 +16,8 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from chat_loop.errors import NoProvider
-from chat_loop.events import Event, Finished
+from chat_loop.events import Event, Finished, ToolCalled
+from chat_loop.providers.calls import Calls
 from chat_loop.providers.refusals import Service, short
 from chat_loop.values import Request, StopReason, Usage, Window
 
@@ -62,6 +63,7 @@ class Reply:
         self.stop: StopReason | None = None
         """Why the model stopped; None while it has not said so."""
         self.usage: Usage | None = None
+        self.calls = Calls()
         self.done = False
         """The wire's own end mark has come."""
         self.started = False
@@ -75,6 +77,7 @@ class WireProvider(ABC, Generic[ClientT]):
     model: str
     window: Window
     first_event_seconds: float
+    calls_tools: bool
 
     def __init__(self) -> None:
         self._line: tuple[ClientT, Service] | None = None
@@ -108,7 +111,7 @@ class WireProvider(ABC, Generic[ClientT]):
             return self._line
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield deltas, then one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
+        """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
         line = self._line
         client, service = await asyncio.to_thread(self._ready) if line is None else line
         import httpx2
@@ -132,7 +135,12 @@ class WireProvider(ABC, Generic[ClientT]):
             # A server may drop the line instead of ending the body; the reply is whole once the model has stopped.
             if reply.stop is None:
                 raise service.failed(error, started=reply.started) from error
-        yield Finished(stop=reply.stop or "end", usage=reply.usage)
+        stop = reply.stop or "end"
+        if request.tools and stop == "end":  # whatever a server calls it: some say `stop` where they mean `tool_calls`
+            for call in reply.calls.complete():
+                stop = "tool"
+                yield ToolCalled(call)
+        yield Finished(stop=stop, usage=reply.usage)
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
@@ -212,7 +220,10 @@ async def drain(pieces: AsyncIterator[bytes]) -> None:
 
 def parse(data: str) -> dict[str, object]:
     """The JSON object in `data`. Raises ValueError for anything else."""
-    value = json.loads(data)
+    try:
+        value = json.loads(data)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return value

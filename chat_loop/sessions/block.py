@@ -1,10 +1,14 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
 
 `parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are indented by two
-spaces, so that nothing inside an item can stand at column 0.
+spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as `[2]`,
+are one group: the first has the bullet `-`, the others `+`, and the place stands once, after the last.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 from chat_loop.sessions.escape import decode, encode
 from chat_loop.sessions.records import Summary
@@ -22,10 +26,39 @@ _LISTS = {
     "tools": "**Tools Used:**",
 }
 _ALWAYS = ("topics", "decisions", "pending")
+_PLACE = re.compile(r" \[[0-9]{1,6}(?:\.[0-9]{1,9})?(?: reply)?\]\Z")
+"""Where an item was said: ` [2.14]`, ` [2]`; `reply` when only the model said it."""
 
 
 def _item(text: str, bullet: str) -> str:
     return bullet + encode(text).replace("\n", "\n  ")
+
+
+def _place(item: str) -> str:
+    found = _PLACE.search(item, max(0, len(item) - 32))
+    return found.group() if found else ""
+
+
+def _items(items: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for number, item in enumerate(items):
+        place = _place(item)
+        before = _place(items[number - 1]) if number else ""
+        after = _place(items[number + 1]) if number + 1 < len(items) else ""
+        shown = item.removesuffix(place) if place == after else item
+        lines.append(_item(shown, "+ " if place and place == before else "- "))
+    return lines
+
+
+def _ungrouped(items: Sequence[str], joins: Sequence[bool]) -> tuple[str, ...]:
+    """Items with their own places again; `joins` says which belong to the one before."""
+    result: list[str] = []
+    place = ""
+    for number in range(len(items) - 1, -1, -1):
+        last = number + 1 == len(items) or not joins[number + 1]
+        place = _place(items[number]) if last else place
+        result.append(items[number] if last else items[number] + place)
+    return tuple(reversed(result))
 
 
 def render(summary: Summary) -> str:
@@ -34,7 +67,7 @@ def render(summary: Summary) -> str:
     for name, heading in _LISTS.items():
         items: tuple[str, ...] = getattr(summary, name)
         if items or name in _ALWAYS:
-            parts += [heading, *(_item(item, "- ") for item in items), *([] if items else [_NONE]), ""]
+            parts += [heading, *_items(items), *([] if items else [_NONE]), ""]
     return "\n".join(parts[:-1])
 
 
@@ -45,17 +78,19 @@ def parse(text: str) -> Summary:
     """
     names = {heading: name for name, heading in _LISTS.items()}
     lists: dict[str, list[list[str]]] = {name: [] for name in _LISTS}
+    joins: dict[str, list[bool]] = {name: [] for name in _LISTS}
+    current = ""
     background: list[str] = []
     item: list[str] = []
-    section: list[list[str]] | None = None
     for line in text.split("\n"):
         if line.startswith(_BACKGROUND.rstrip()):
             item = background = [line[len(_BACKGROUND) :]]
         elif (name := names.get(line.rstrip())) is not None:
-            section, item = lists[name], []
-        elif line.startswith("- ") and section is not None:
+            current, item = name, []
+        elif line.startswith(("- ", "+ ")) and current:
             item = [line[2:]]
-            section.append(item)
+            joins[current].append(line.startswith("+") and bool(lists[current]))
+            lists[current].append(item)
         elif line.startswith("  ") and item:
             item.append(line[2:])
         elif line.strip() in ("", _CURRENT, _NONE):
@@ -66,5 +101,5 @@ def parse(text: str) -> Summary:
             background.append(line)
     return Summary(
         background=decode("\n".join(background)),
-        **{name: tuple(decode("\n".join(item)) for item in items) for name, items in lists.items()},
+        **{name: _ungrouped([decode("\n".join(item)) for item in items], joins[name]) for name, items in lists.items()},
     )

@@ -77,6 +77,8 @@ def row(path: Path, updated: datetime) -> SessionRow:
         queries=seal.number("queries") if seal else totals.queries if whole else None,
         tokens=seal.number("tokens") if seal else totals.combined if whole else None,
         name=first_words(session),
+        depth=session.depth if session.restoration else 2 if session.header.parent else 1,
+        compacted=seal is not None and seal.values.get("reason") == "compact",
     )
 
 

@@ -7,37 +7,28 @@ tear off (`<!-- chat:torn -->`) and wrote the record again, the second one count
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import get_args
 
-from chat_loop.sessions import block, marker, transcript
-from chat_loop.sessions.escape import decode, decode_line
+from chat_loop.sessions import block, entries, marker
+from chat_loop.sessions.entries import EPOCH
+from chat_loop.sessions.escape import decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.sessions.records import (
     ID_PATTERN,
-    REF_PATTERN,
-    Call,
     Entry,
     Header,
-    Pin,
     Query,
-    Recall,
     Reply,
-    Restoration,
-    Result,
     Seal,
     SealReason,
     Session,
     SummarySource,
-    Unpin,
 )
 from chat_loop.values import Compaction
 
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_BODY_KINDS = frozenset({"query", "reply", "acknowledgment", "pin", "unpin", "call", "result", "recall", "restoration"})
 _FIELDS = {"Agent": "agent", "Agent Path": "agent_path", "Model": "model", "Previous Session": "parent_path"}
 
 
@@ -144,7 +135,7 @@ class _Reader:
             self.torn = self.entries[-1] if self.entries else None
         elif found.kind == "sealed":
             self._sealed(found)
-        elif found.kind in _BODY_KINDS or found.kind in ("session", "summary", "compaction"):
+        elif found.kind in entries.KINDS or found.kind in ("session", "summary", "compaction"):
             self.open = _Open(found, number)
         else:
             self.damage.append(f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped.")
@@ -187,9 +178,9 @@ class _Reader:
                 self.block = "\n".join(lines)
             case "compaction":
                 self.compaction = opened.marker.compaction()
-            case kind if kind in _BODY_KINDS:
+            case kind if kind in entries.KINDS:
                 agent = self.header.agent if self.header else ""
-                self._add(_entry(opened.marker, end, lines, agent))
+                self._add(entries.read(opened.marker, end, lines, agent))
 
     def _add(self, entry: Entry) -> None:
         torn, self.torn = self.torn, None
@@ -215,7 +206,7 @@ class _Reader:
                 fields[key] = decode_line(value)
         self.header = Header(
             id=identity if ID_PATTERN.fullmatch(identity) else "",
-            created=opened.marker.time("created") or _EPOCH,
+            created=opened.marker.time("created") or EPOCH,
             parent=parent if ID_PATTERN.fullmatch(parent) else "",
             **fields,
         )
@@ -224,7 +215,7 @@ class _Reader:
         reasons: tuple[SealReason, ...] = get_args(SealReason)
         sources: tuple[SummarySource, ...] = get_args(SummarySource)
         self.seal = Seal(
-            at=found.time("at") or _EPOCH,
+            at=found.time("at") or EPOCH,
             reason=next((reason for reason in reasons if reason == found.values.get("reason")), "exit"),
             source=next((source for source in sources if source == found.values.get("summary")), "none"),
             summary=None if self.block is None else block.parse(self.block),
@@ -248,74 +239,3 @@ def _again(torn: Entry, entry: Entry) -> bool:
     if isinstance(torn, Query | Reply) and isinstance(entry, Query | Reply):
         return torn.number == entry.number
     return torn.at == entry.at
-
-
-def _unlabelled(lines: list[str], label: str) -> str:
-    """The body without its label: on the first line, or on a line of its own followed by an empty one."""
-    first, rest = (lines[0], lines[1:]) if lines else ("", [])
-    if first == label:
-        lines = rest[1:] if rest[:1] == [""] else rest
-    elif first.startswith(f"{label} "):
-        lines = [first.removeprefix(f"{label} "), *rest]
-    return decode("\n".join(lines))
-
-
-def _unfolded(lines: list[str]) -> str:
-    """The text of a fold."""
-    body = lines[transcript.FOLDED :]
-    if body[-2:] == ["", "</details>"]:
-        body = body[:-2]
-    return decode("\n".join(body))
-
-
-def _ref(opened: Marker, key: str) -> str:
-    value = opened.values.get(key, "")
-    return value if REF_PATTERN.fullmatch(value) else ""
-
-
-def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
-    at = opened.time("at") or _EPOCH
-    number = opened.number("n") or 0
-    if opened.kind == "query":
-        return Query(number=number, at=at, text=_unlabelled(lines[1:], transcript.YOU))
-    if opened.kind == "pin":
-        return Pin(at=at, text=_unlabelled(lines, transcript.PINNED))
-    if opened.kind == "unpin":
-        return Unpin(at=at, text=_unlabelled(lines, transcript.UNPINNED))
-    if opened.kind == "recall":
-        return Recall(number=number, at=at, text=_unfolded(lines))
-    if opened.kind == "call":
-        values = opened.values
-        return Call(
-            number=number,
-            at=at,
-            id=values.get("id", ""),
-            name=values.get("name", ""),
-            arguments=_unfolded(lines),
-        )
-    if opened.kind == "result":
-        return Result(
-            number=number,
-            at=at,
-            id=opened.values.get("id", ""),
-            text=_unfolded(lines),
-            failed=opened.values.get("failed") == "yes",
-            seconds=end.seconds("time") if end else None,
-        )
-    if opened.kind == "restoration":
-        grandparent = opened.values.get("grandparent", "")
-        return Restoration(
-            at=at,
-            parent_created=opened.time("of") or _EPOCH,
-            queries=opened.number("queries") or 0,
-            tokens=opened.number("tokens") or 0,
-            grandparent=grandparent if ID_PATTERN.fullmatch(grandparent) else "",
-            block=_unfolded(lines[4:]),
-            depth=max(2, opened.number("depth") or 2),
-            since=_ref(opened, "since"),
-            fresh=_ref(opened, "fresh"),
-        )
-    reply = Reply(number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted")
-    if end is None:
-        return reply
-    return replace(reply, stop=end.stop() or "end", seconds=end.seconds("time"), usage=end.usage())

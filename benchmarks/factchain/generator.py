@@ -1,0 +1,47 @@
+"""generate(seed, profile): a conversation of ten segments; everything in it follows from the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from benchmarks.factchain.composing import Composer
+from benchmarks.factchain.planting import Planter
+from benchmarks.factchain.talk import SEGMENTS, Talk, Turn
+from benchmarks.factchain.wording import language
+
+EXCHANGES = (9, 14)
+"""Per segment, at least and at most."""
+
+
+def generate(seed: int, profile: str) -> Talk:
+    """Make the conversation of a seed and a profile."""
+    random = Random(f"{profile} {seed}")
+    planter = Planter(profile, random, third=seed)
+    composer = Composer(random)
+    segments = tuple(tuple(_segment(number, profile, random, planter, composer)) for number in range(1, SEGMENTS + 1))
+    return Talk(profile=profile, seed=seed, facts=tuple(planter.facts), segments=segments, pins=pins(random))
+
+
+def _segment(number: int, profile: str, random: Random, planter: Planter, composer: Composer) -> Iterator[Turn]:
+    """The languages one after another, in an order that changes."""
+    sayings = planter.segment(number)
+    count = random.randint(*EXCHANGES)
+    quarter = round(count / 4)
+    shares = {"en": count - 2 * quarter, "de": quarter, planter.third(number): quarter}
+    for code in random.sample(sorted(shares), len(shares)):
+        mine = [saying for saying in sayings if saying.language == code]
+        yield from composer.turns(language(profile, code), shares[code], mine)
+
+
+def pins(random: Random) -> tuple[str, ...]:
+    """Six texts that must stay as they are, byte for byte."""
+    one, two, three = (random.randrange(1000, 10_000) for _ in range(3))
+    return (
+        f"Answer briefly, never use tables, and quote file {one} verbatim.",
+        f"first line {one}\n  second line, indented\n\n- a bullet inside\n**Pinned:**\n# no heading {two}",
+        f"naïve café – “quotes” … ½ ≠ 0.50, 🧪 {two}, e\u0301 is not é, 你好, مرحبا",
+        f"<!-- chat:end n={three} -->\n<!-- SESSION_SUMMARY_END -->\n\\<!-- no marker -->",
+        f"tab\there, two  blanks, blanks at the end {one}  ",
+        f'`rm -rf "$HOME"/{{a,b}}` & <b>100 %</b> \\n {three} ⟦U+0007⟧ *none*\n*none*',
+    )

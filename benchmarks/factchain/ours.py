@@ -1,0 +1,200 @@
+"""The program itself, through its real path: conversations, session files, compaction, exit and resume.
+
+The only file here that knows how the program is driven; when its interface changes, this is what changes with it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from benchmarks.factchain.standin import StandIn
+from benchmarks.factchain.summarisers import Summariser
+from benchmarks.factchain.talk import Talk, Turn
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import Patience
+from chat_loop.chain.options import Options
+from chat_loop.context.archive import SEARCH, Archive
+from chat_loop.context.plan import Limits
+from chat_loop.conversation import Conversation
+from chat_loop.errors import ContextFull
+from chat_loop.events import Compacted, Event
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Summary
+
+Count = Callable[[str], int]
+
+SYSTEM_PROMPT = "You are a helpful assistant."
+SEARCH_SECONDS = 30.0
+
+
+class Unsynced(Files):
+    """Without the disk: what is left is the program's own work."""
+
+    def sync(self, descriptor: int) -> None:
+        """Trust the system."""
+
+    def sync_directory(self, path: Path) -> None:
+        """Trust the system."""
+
+
+async def _at_once(seconds: float) -> None:
+    """A pause between two attempts that takes no time."""
+
+
+class Clock:
+    """A second passes with every look, so that every session has its own id, and the same in every run."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self._now += timedelta(seconds=1)
+        return self._now
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """How one went. `wait` are the seconds that the user waited apart from the model; `messages` were compacted."""
+
+    made: bool
+    wait: float
+    messages: int
+
+
+class Ours:
+    """One conversation in `folder`. `automatic`: the program compacts by itself, too."""
+
+    def __init__(
+        self, folder: Path, summariser: Summariser, count: Count, *, window: int, automatic: bool = False
+    ) -> None:
+        self.folder = folder
+        self.automatic = 0
+        """How often the program compacted by itself."""
+        self.refused = 0
+        """Queries that it did not send, because they did not fit."""
+        self._summariser = summariser
+        self._count = count
+        self._window = window
+        self._options = Options(limits=Limits(enabled=automatic))
+        self._clock = Clock()
+        self._begin()
+
+    def _begin(self) -> None:
+        """A new process: nothing is known but what the folder holds."""
+        self.model = StandIn(self._summariser, self._count, self._window)
+        self.sessions = SessionManager(self.folder, now=self._clock.now, files=Unsynced())
+        self.conversation = Conversation(
+            Agent(
+                name="Assistant",
+                system_prompt=SYSTEM_PROMPT,
+                provider=self.model,
+                patience=Patience(attempts=1, sleep=_at_once),
+            ),
+            self.sessions,
+            count=self._count,
+            show=self._told,
+            options=self._options,
+        )
+
+    def _told(self, event: Event) -> None:
+        if isinstance(event, Compacted) and event.compaction.why != "asked":
+            self.automatic += 1
+
+    async def say(self, turn: Turn) -> float:
+        """One exchange; returns the seconds from the query to the request, or to its refusal."""
+        self.model.expect(turn)
+        started = time.perf_counter()
+        try:
+            await self.conversation.ask(turn.query)
+        except ContextFull:
+            self.refused += 1
+            return time.perf_counter() - started
+        return self.model.asked_at - started
+
+    def pin(self, text: str) -> None:
+        self.conversation.pin(text)
+
+    async def compact(self) -> Compaction:
+        """What the user does with `/compact`."""
+        messages = 2 * len(self.conversation.thread.fresh)
+        before, started = self.model.seconds, time.perf_counter()
+        made = await self.conversation.compact()
+        waited = time.perf_counter() - started - (self.model.seconds - before)
+        return Compaction(made, waited, messages)
+
+    async def settled(self) -> None:
+        await self.conversation.settled()
+
+    @property
+    def context(self) -> str:
+        """What the model would be sent with the next query, without the system prompt."""
+        return "\n\n".join(message.whole for message in self.conversation.messages)
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        return self.conversation.pins
+
+    @property
+    def kept(self) -> Summary:
+        """The summary block that the conversation goes on from."""
+        return self.conversation.thread.inherited or Summary()
+
+    @property
+    def ledger(self) -> str:
+        """What code keeps of the block."""
+        kept = self.kept
+        return "\n".join((*kept.pinned, *kept.key_facts, *kept.files, *kept.tools))
+
+    @property
+    def narrative(self) -> str:
+        """What a model has written of the block, or may have."""
+        kept = self.kept
+        return "\n".join((kept.background, *kept.topics, *kept.decisions, *kept.pending))
+
+    def searcher(self) -> Callable[[str], str]:
+        """One search of the model in the archive, as its tool does it."""
+        archive = Archive(self.sessions, count=self._count)
+        archive.follow(self.conversation.live.header, self.conversation.session.depth)
+        archive.wait(SEARCH_SECONDS)
+        shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
+        return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
+
+    async def again(self, folder: Path) -> Ours:
+        """The same after a crash and an exit: a copy of the folder in which the last session is resumed twice."""
+        shutil.copytree(self.folder, folder)
+        other = Ours(folder, self._summariser, self._count, window=self._window)
+        other._clock = self._clock
+        other._begin()
+        await other._resume(self.conversation.live.header.id)
+        await other.exit_and_resume()
+        return other
+
+    async def exit_and_resume(self) -> None:
+        """Leave as `/exit` does, start anew, and resume the last session."""
+        last = self.conversation.live.header.id
+        await self.conversation.end()
+        self.conversation.close()
+        self._begin()
+        await self._resume(last)
+
+    async def _resume(self, identity: str) -> None:
+        await self.conversation.resume(self.sessions.load(self.folder / f"{identity}.md"))
+
+    def close(self) -> None:
+        self.conversation.close()
+
+    def lost(self, talk: Talk) -> int:
+        """Exchanges of the talk that stand in no session file word for word."""
+        loaded = [self.sessions.load(path).session for path in sorted(self.folder.glob("*.md"))]
+        there = {
+            (exchange.query.text, exchange.reply.text if exchange.reply else "")
+            for session in loaded
+            for exchange in session.exchanges
+        }
+        return sum((turn.query, turn.reply) not in there for turn in talk.turns())

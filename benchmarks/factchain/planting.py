@@ -1,0 +1,176 @@
+"""Which facts a segment holds, what replaces what, and what only looks like a fact.
+
+A segment holds 24 facts, half of them English, a quarter German, a quarter in a third language that changes from
+segment to segment. Three in ten are announced ("Decision: …"); four in ten are said by the model alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from benchmarks.factchain.talk import SEGMENTS, Fact
+from benchmarks.factchain.wording import ANCHORED, KINDS, Filling, Sentence, Shape, Speaker, language
+
+ENGLISH, GERMAN, OTHER = 12, 6, 6
+"""Facts per segment and language."""
+THIRD = ("fr", "es", "it")
+ANNOUNCED = 0.3
+BY_USER = 0.6
+BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
+"""How many values of each segment will be replaced later."""
+MOST_REPLACED = 6
+SOON = 0.6
+"""How likely a value is replaced in the next segment that could; after two segments it is certain."""
+TWINS, SUPPOSITIONS = 3, 2
+"""Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; not scored."""
+_TRIES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A sentence that must be said in a segment. `label` announces it."""
+
+    text: str
+    speaker: Speaker
+    language: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A value that waits for its successor."""
+
+    fact: Fact
+    shape: Shape
+    filling: Filling
+
+
+class Deck:
+    """Deals every card once before any comes again."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._left: dict[str, list[str]] = {}
+
+    def deal(self, name: str, cards: Sequence[str]) -> str:
+        left = self._left.setdefault(name, [])
+        if not left:
+            left += self._random.sample(list(cards), len(cards))
+        return left.pop()
+
+
+class Planter:
+    """Plants the facts of one conversation, segment by segment."""
+
+    def __init__(self, profile: str, random: Random, third: int) -> None:
+        self.facts: list[Fact] = []
+        self._profile = profile
+        self._random = random
+        self._third = third
+        self._deck = Deck(random)
+        self._waiting: list[_Waiting] = []
+        self._used: set[tuple[str, ...]] = set()
+        """The subjects of every shape, the values of every type, the anchors of every sentence."""
+
+    def third(self, segment: int) -> str:
+        """The segment's third language."""
+        return THIRD[(segment + self._third) % len(THIRD)]
+
+    def segment(self, segment: int) -> list[Saying]:
+        """Plant a segment's facts; return all that must be said."""
+        room = {"en": ENGLISH, "de": GERMAN, self.third(segment): OTHER}
+        sayings = [self._successor(waiting, segment) for waiting in self._due(segment, room)]
+        places = [code for code, left in room.items() for _ in range(left)]
+        for code in self._random.sample(places, BEGUN[segment - 1]):
+            if code not in THIRD or segment + len(THIRD) <= SEGMENTS:  # the language comes again
+                sayings.append(self._plant("update", code, segment))
+                room[code] -= 1
+        kinds = [kind for kind in KINDS if kind != "update"]
+        for code, left in room.items():
+            sayings += [self._plant(self._deck.deal(code, kinds), code, segment) for _ in range(left)]
+        codes = sorted(room)
+        for code in self._random.choices(codes, k=TWINS):
+            shape, _, sentence = self._fresh(self._random.choice(kinds), code)
+            sayings.append(Saying(sentence.text, shape.speaker, code))
+        for code in self._random.choices(codes, k=SUPPOSITIONS):
+            words = language(self._profile, code)
+            decoy = self._deck.deal(f"{code} decoys", words.decoys)
+            sayings.append(Saying(Filling(self._random, words.slots).fill(decoy), "user", code))
+        return sayings
+
+    def _due(self, segment: int, room: dict[str, int]) -> list[_Waiting]:
+        """The values that are replaced in this segment; their places are taken out of `room`."""
+        late = segment >= SEGMENTS - 1
+        due: list[_Waiting] = []
+        for waiting in list(self._waiting):
+            code = waiting.fact.language
+            certain = late or segment - waiting.fact.segment > 2
+            if len(due) < MOST_REPLACED + 2 * late and room.get(code) and (certain or self._random.random() < SOON):
+                self._waiting.remove(waiting)
+                room[code] -= 1
+                due.append(waiting)
+        return due
+
+    def _plant(self, kind: str, code: str, segment: int) -> Saying:
+        speaker: Speaker = "user" if self._random.random() < BY_USER else "model"
+        shape, filling, sentence = self._fresh(kind, code, speaker)
+        fact = self._add(shape, filling, sentence, code, segment)
+        if kind == "update":
+            self._waiting.append(_Waiting(fact, shape, filling))
+        return self._saying(fact)
+
+    def _successor(self, waiting: _Waiting, segment: int) -> Saying:
+        """Say the new value; the old fact learns what replaced it."""
+        old = waiting.fact
+        for _ in range(_TRIES):
+            sentence = waiting.filling.sentence(waiting.shape.update)
+            if not self._used & self._marks("update", sentence):
+                break
+        else:
+            raise ValueError(f"{waiting.shape.name} has no more values")
+        new = self._add(waiting.shape, waiting.filling, sentence, old.language, segment)
+        self.facts[old.number - 1] = replace(old, superseded_by=new.number, superseded_in=segment)
+        return self._saying(new)
+
+    def _fresh(self, kind: str, code: str, speaker: Speaker | None = None) -> tuple[Shape, Filling, Sentence]:
+        """A sentence whose subject and value are new in this conversation."""
+        words = language(self._profile, code)
+        shapes = [shape for shape in words.shapes[kind] if speaker in (None, shape.speaker)]
+        for _ in range(_TRIES):
+            name = self._deck.deal(f"{code} {kind} {speaker}", [shape.name for shape in shapes])
+            shape = next(shape for shape in shapes if shape.name == name)
+            filling = Filling(self._random, words.slots)
+            sentence = filling.sentence(shape.text)
+            subject = (code, name, *(filling.chosen[slot] for slot in shape.subject))
+            if subject not in self._used and not self._used & self._marks(kind, sentence):
+                self._used |= {subject, *self._marks(kind, sentence)}
+                return shape, filling, sentence
+        raise ValueError(f"{kind} in {code} has no more subjects")
+
+    def _marks(self, kind: str, sentence: Sentence) -> set[tuple[str, ...]]:
+        return {("anchors", *sentence.marked)} if kind in ANCHORED else {("value", value) for value in sentence.marked}
+
+    def _add(self, shape: Shape, filling: Filling, sentence: Sentence, code: str, segment: int) -> Fact:
+        self._used |= self._marks(shape.kind, sentence)
+        fact = Fact(
+            number=len(self.facts) + 1,
+            kind=shape.kind,
+            language=code,
+            speaker=shape.speaker,
+            announced=self._random.random() < ANNOUNCED,
+            segment=segment,
+            sentence=sentence.text,
+            values=sentence.marked,
+            keys=sentence.keys,
+            question=filling.fill(shape.question),
+        )
+        self.facts.append(fact)
+        return fact
+
+    def _saying(self, fact: Fact) -> Saying:
+        labels = language(self._profile, fact.language).labels
+        group = fact.kind if fact.kind in labels else "other"
+        label = self._random.choice(labels[group]) if fact.announced else ""
+        return Saying(fact.sentence, fact.speaker, fact.language, label)

@@ -1,0 +1,127 @@
+"""The curve as an SVG by hand: the share of live facts in the context over the number of compactions.
+
+No background, no script, no font but the reader's; the colours stand out on white as on nearly black.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import mean
+
+from benchmarks.factchain.baselines import FREE, TEMPLATE, TRUNCATE, VERBATIM
+from benchmarks.factchain.report import Row
+from benchmarks.factchain.run import OURS
+from benchmarks.factchain.talk import SEGMENTS
+from benchmarks.factchain.wording import PROFILES
+
+WIDTH, HEIGHT = 760, 380
+LEFT, TOP, RIGHT, BOTTOM = 46, 34, 246, 42
+GREY, OWN, SECOND = "#6e7a86", "#c25f08", "#957040"
+OTHERS = {
+    VERBATIM: ("#3b7ac9", "6 3"),
+    TRUNCATE: ("#28867a", "2 3"),
+    TEMPLATE: ("#9165be", "8 3 2 3"),
+    FREE: (GREY, "4 4"),
+}
+FONT = 'font-family="system-ui, sans-serif" font-size="12"'
+GAP = 15
+"""Pixels that two labels stand apart at least."""
+
+Points = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line of the plot."""
+
+    name: str
+    colour: str
+    points: Points
+    dashes: str = ""
+    width: float = 1.6
+
+
+def curves(rows: Sequence[Row]) -> list[Curve]:
+    """The program in both profiles, and what others do in the mean of both."""
+    found: list[Curve] = []
+    for profile, colour in zip(PROFILES, (SECOND, OWN), strict=True):
+        mine = [row for row in rows if (row.arm, row.profile) == (OURS, profile)]
+        if mine:
+            found.append(Curve(f"{OURS}, {profile} wording {_size(mine)}", colour, _points(mine), width=2.6))
+    for arm, (colour, dashes) in OTHERS.items():
+        mine = [row for row in rows if row.arm == arm]
+        if mine:
+            found.append(Curve(f"{arm} {_size(mine)}", colour, _points(mine), dashes))
+    return found
+
+
+def _size(rows: Sequence[Row]) -> str:
+    """What a request takes at the end, in thousands of tokens."""
+    return f"({mean(row.tokens for row in rows if row.compactions == SEGMENTS) / 1000:.1f}K)"
+
+
+def _points(rows: Sequence[Row]) -> dict[int, float]:
+    """The mean over profiles at each number of compactions."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        if row.context is not None:
+            found.setdefault(row.compactions, []).append(row.context)
+    return {number: mean(values) for number, values in sorted(found.items())}
+
+
+def svg(lines: Sequence[Curve], title: str) -> str:
+    """The picture, labelled at the ends of its lines."""
+    right = WIDTH - RIGHT
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {FONT}>',
+        f"<title>{title}</title>",
+        f'<text x="{LEFT}" y="16" fill="{GREY}" font-size="13">{title}</text>',
+    ]
+    for percent in range(0, 101, 20):
+        y = _y(percent)
+        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="{GREY}" stroke-opacity="0.25"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" fill="{GREY}" text-anchor="end">{percent}%</text>')
+    below = HEIGHT - BOTTOM + 18
+    for number in range(1, SEGMENTS + 1):
+        parts.append(f'<text x="{_x(number):.1f}" y="{below}" fill="{GREY}" text-anchor="middle">{number}</text>')
+    middle = (LEFT + right) // 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" fill="{GREY}" text-anchor="middle">compactions</text>')
+    places = _labels([line.points[max(line.points)] for line in lines])
+    for line, place in zip(lines, places, strict=True):
+        last = max(line.points)
+        end = line.points[last]
+        path = " ".join(f"{_x(number):.1f},{_y(value):.1f}" for number, value in line.points.items())
+        dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
+        stroke = f'fill="none" stroke="{line.colour}" stroke-width="{line.width}"{dashes}'
+        label = f"{end:.0f}% {line.name}"
+        parts.append(f'<polyline points="{path}" {stroke}/>')
+        parts.append(f'<circle cx="{_x(last):.1f}" cy="{_y(end):.1f}" r="3" fill="{line.colour}"/>')
+        parts.append(f'<text x="{right + 12}" y="{place + 4:.1f}" fill="{line.colour}">{label}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _x(number: int) -> float:
+    return LEFT + 12 + (WIDTH - LEFT - RIGHT - 12) * (number - 1) / (SEGMENTS - 1)
+
+
+def _y(percent: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (100 - percent) / 100
+
+
+def _labels(values: Sequence[float]) -> list[float]:
+    """Where the labels stand: beside the ends of their lines, moved apart until none covers another."""
+    order = sorted(range(len(values)), key=lambda index: _y(values[index]))
+    places = [_y(values[index]) for index in order]
+    for _ in range(200):
+        for upper, lower in pairwise(range(len(places))):
+            short = GAP - (places[lower] - places[upper])
+            if short > 0:
+                places[upper] -= short / 2
+                places[lower] += short / 2
+    for index, place in enumerate(places):
+        places[index] = max(place, places[index - 1] + GAP if index else TOP)
+    for index in reversed(range(len(places))):
+        places[index] = min(places[index], places[index + 1] - GAP if index + 1 < len(places) else HEIGHT - BOTTOM)
+    return [places[order.index(index)] for index in range(len(values))]

@@ -1,0 +1,87 @@
+"""StandIn: a provider that answers from the generated conversation and leaves summaries to a summariser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+
+from benchmarks.factchain.summarisers import Summariser, Task
+from benchmarks.factchain.talk import Turn
+from chat_loop.context.summary import TASK_LINE
+from chat_loop.events import Event, Finished, TextDelta
+from chat_loop.values import Request, Usage, Window
+
+WINDOW = 16_384
+ACKNOWLEDGED = "Understood. I know what was said before and am ready to go on."
+OWN_COUNT = 0.97
+"""What a server counts with its own tokenizer, where the program estimates 1."""
+_PIECE = 400
+"""Characters that come at once."""
+
+
+def is_summary(request: Request) -> bool:
+    """Whether the program asks for a summary."""
+    return request.grammar is not None or request.system.split("\n", 1)[0] == TASK_LINE
+
+
+def task_of(request: Request) -> Task:
+    """What the program wants summarised: the old block's bullets, and the words between its two lines of `====`."""
+    text = request.messages[-1].text
+    before, _, rest = text.partition("\n==== ")
+    span = rest.partition("====\n")[2].rpartition("\n==== ")[0] or text
+    old = "\n".join(line for line in before.split("\n") if line.startswith("- "))
+    return Task(span=span, old=old, max_tokens=request.max_tokens or WINDOW // 5, request=request)
+
+
+class StandIn:
+    """The model of a conversation. `expect` says what comes next; anything else asked is an acknowledgment."""
+
+    name = "factchain"
+    model = "stand-in"
+    first_event_seconds = 120.0
+    calls_tools = False
+
+    def __init__(self, summariser: Summariser, count: Callable[[str], int], window: int = WINDOW) -> None:
+        self.window = Window(window)
+        self.seconds = 0.0
+        """How long its answers took so far."""
+        self.summaries = 0
+        self.asked_at = 0.0
+        """When the last query arrived, by `time.perf_counter()`."""
+        self._summariser = summariser
+        self._count = count
+        self._turn: Turn | None = None
+
+    def expect(self, turn: Turn) -> None:
+        """The next query and its reply."""
+        self._turn = turn
+
+    def warm(self) -> None:
+        """There is nothing to load."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        started = time.perf_counter()
+        if is_summary(request):
+            self.summaries += 1
+            try:
+                answer = await self._summariser.write(task_of(request))
+            finally:
+                self.seconds += time.perf_counter() - started
+            yield TextDelta(answer.text)
+            yield Finished(stop=answer.stop, usage=self._usage(request, answer.text))
+            return
+        turn = self._turn
+        text = ACKNOWLEDGED
+        if turn is not None and turn.query in request.messages[-1].text:
+            self.asked_at = started
+            text, self._turn = turn.reply, None
+        for start in range(0, len(text), _PIECE):
+            yield TextDelta(text[start : start + _PIECE])
+        yield Finished(stop="end", usage=self._usage(request, text))
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+    def _usage(self, request: Request, text: str) -> Usage:
+        prompt = self._count(request.system) + sum(self._count(message.whole) for message in request.messages)
+        return Usage(input=int(prompt * OWN_COUNT), output=int(self._count(text) * OWN_COUNT))

@@ -1,0 +1,184 @@
+"""Texts with slots, and how they become sentences.
+
+A fact's text and question are lines of a block; a line that begins with a blank goes on with the one before:
+
+    U text      said by the user            M text      said by the model
+    + text      the same fact later, with a new value (type `update`)
+    ? text      a question about it, in other words
+
+    {name}          a word from the language's SLOTS; the same in text, update and question
+    {name:a|b|c}    the same with its own words
+    {=1#.~5}        characters: # 0-9, + 1-9, ^ 2-9, ~ 0-5, @ A-Z, ? a-z, % 0-9a-f, all others as they are
+    *word*          a key word of the subject; one of them must stand beside the value
+    [phrase]        what must be found whole: one value, or two to three anchors of a decision, rule, task or rejection
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from random import Random
+from typing import Literal
+
+Speaker = Literal["user", "model"]
+
+KINDS = ("number", "path", "id", "url", "person", "decision", "rule", "task", "update", "rejected")
+ANCHORED = frozenset({"decision", "rule", "task", "rejected"})
+"""The types that are recognised by phrases instead of a value and a key word."""
+PROFILES = ("seen", "unseen")
+LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian"}
+
+_SLOT = re.compile(r"\{([^{}]*)\}")
+_CHARACTERS = {
+    "#": "0123456789",
+    "+": "123456789",
+    "^": "23456789",
+    "~": "012345",
+    "@": "ABCDEFGHJKLMNPRSTUVWXYZ",
+    "?": "abcdefghijkmnopqrstuvwxyz",
+    "%": "0123456789abcdef",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A text with its slots filled. `marked` are the value or anchors, `keys` the subject's words."""
+
+    text: str
+    marked: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How one fact is said. `name` is unique within the profile and the language."""
+
+    name: str
+    kind: str
+    speaker: Speaker
+    text: str
+    question: str
+    update: str = ""
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The slots that tell two facts of this shape apart: those that the question names."""
+        return tuple(dict.fromkeys(slot.partition(":")[0] for slot in _SLOT.findall(self.question)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """Everything that can be said in one language of one profile."""
+
+    code: str
+    shapes: dict[str, tuple[Shape, ...]]
+    slots: dict[str, tuple[str, ...]]
+    labels: dict[str, tuple[str, ...]]
+    leads: tuple[str, ...]
+    openers: tuple[str, ...]
+    talk: tuple[str, ...]
+    ask: tuple[str, ...]
+    reply: tuple[str, ...]
+    decoys: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Filling:
+    """The words chosen for one fact's slots; its text, update and question share them."""
+
+    random: Random
+    slots: dict[str, tuple[str, ...]]
+    chosen: dict[str, str] = field(default_factory=dict)
+
+    def fill(self, text: str) -> str:
+        return _SLOT.sub(lambda match: self._word(match[1]), text)
+
+    def sentence(self, text: str) -> Sentence:
+        """Fill the slots and take the marks out."""
+        plain: list[str] = []
+        marked: list[str] = []
+        keys: list[str] = []
+        for piece in re.split(r"(\[[^\]]*\]|\*[^*]*\*)", self.fill(text)):
+            inner = piece
+            if piece.startswith("["):
+                inner = piece[1:-1]
+                marked.append(inner)
+            elif piece.startswith("*"):
+                inner = piece[1:-1]
+                keys.append(inner)
+            plain.append(inner)
+        whole = "".join(plain)
+        if not any(whole.startswith(value) for value in marked):
+            whole = whole[:1].upper() + whole[1:]
+        return Sentence(whole, tuple(marked), tuple(keys))
+
+    def _word(self, slot: str) -> str:
+        if slot.startswith("="):
+            return "".join(self.random.choice(_CHARACTERS[sign]) if sign in _CHARACTERS else sign for sign in slot[1:])
+        name, _, words = slot.partition(":")
+        if name not in self.chosen:
+            self.chosen[name] = self.random.choice(words.split("|") if words else self.slots[name])
+        return self.chosen[name]
+
+
+@cache
+def language(profile: str, code: str) -> Language:
+    """Read one language of one profile."""
+    folder = f"benchmarks.factchain.wording_{profile}"
+    facts = vars(import_module(f"{folder}.{LANGUAGES[code]}"))
+    talk = vars(import_module(f"{folder}.{LANGUAGES[code]}_talk"))
+    common = vars(import_module(f"{folder}.common"))
+    slots = _named(common["COMMON"], ",") | _named(facts["SLOTS"], ",")
+    return Language(
+        code=code,
+        shapes={kind: shapes(kind, facts[kind.upper()]) for kind in KINDS},
+        slots=slots,
+        labels=_named(facts["LABELS"], ","),
+        leads=tuple(_lines(facts["LEADS"])),
+        openers=tuple(_lines(talk["OPENERS"])),
+        talk=tuple(_lines(talk["TALK"])),
+        ask=tuple(_lines(talk["ASK"])),
+        reply=tuple(_lines(talk["REPLY"])),
+        decoys=tuple(_lines(talk["DECOYS"])),
+    )
+
+
+def shapes(kind: str, block: str) -> tuple[Shape, ...]:
+    """Read a block of facts."""
+    found: list[dict[str, str]] = []
+    for line in _lines(block):
+        sign, text = line[0], line[2:]
+        if sign in "UM":
+            found.append({"speaker": sign, "text": text, "question": "", "update": ""})
+        else:
+            found[-1]["update" if sign == "+" else "question"] = text
+    return tuple(
+        Shape(
+            name=f"{kind}{number}",
+            kind=kind,
+            speaker="user" if shape["speaker"] == "U" else "model",
+            text=shape["text"],
+            question=shape["question"],
+            update=shape["update"],
+        )
+        for number, shape in enumerate(found, 1)
+    )
+
+
+def _lines(block: str) -> list[str]:
+    """The lines of a block; one that begins with a blank belongs to the one before."""
+    lines: list[str] = []
+    for line in block.split("\n"):
+        if line.startswith(" ") and lines:
+            lines[-1] += f" {line.strip()}"
+        elif line.strip():
+            lines.append(line.strip())
+    return lines
+
+
+def _named(block: str, separator: str) -> dict[str, tuple[str, ...]]:
+    """Lines of the form `name: a, b, c`."""
+    pairs = (line.partition(":") for line in _lines(block))
+    return {name: tuple(word.strip() for word in words.split(separator)) for name, _, words in pairs}

@@ -1,0 +1,298 @@
+"""Compacting: the summary that is prepared in the background, the swap between turns, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from chat_loop.chain.head import Beginning, Head
+from chat_loop.chain.options import Options
+from chat_loop.chain.words import edited_block
+from chat_loop.context import plan as planning
+from chat_loop.context.background import Background, Prepared
+from chat_loop.context.budget import size
+from chat_loop.context.compactor import Outcome, summarise, together
+from chat_loop.context.draft import Draft, covering, drafted, spanned
+from chat_loop.context.plan import Plan
+from chat_loop.context.thread import Thread
+from chat_loop.errors import SaveError, SessionError, UsageError
+from chat_loop.events import Compacted, Event, SummaryEnded, Warned
+from chat_loop.providers import Provider
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Exchange, Seal, Summary
+
+NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
+
+
+class Compacting:
+    """Decides when the head's context shrinks, and shrinks it."""
+
+    def __init__(self, head: Head, options: Options) -> None:
+        self._head = head
+        self._options = options
+        self._background = Background()
+        self._told_broken = False
+        self._block_from: Path | None = None
+        """The file whose summary block the session was given; an edit by hand there counts."""
+
+    @property
+    def routes(self) -> tuple[Provider, ...]:
+        """Who is asked for a summary, in this order."""
+        own = self._head.agent.provider
+        first = self._options.summariser
+        return (own,) if first is None else (first, own)
+
+    def restored_from(self, path: Path | None) -> None:
+        """Note whose block the session was given."""
+        self._block_from = path
+
+    async def make_room(self, text: str) -> None:
+        """Compact when the next request, with the query `text`, would reach a limit. Calls no model."""
+        head, limits = self._head, self._options.limits
+        if not limits.enabled:
+            return
+        thread = head.thread
+        used = head.budget.used + size(text, head.count)
+        near, _ = planning.fullness(used, planning.messages_in(thread.exchanges), head.window, limits)
+        if near < 1:
+            return
+        found = self._plan(thread, used)
+        if found.compact:
+            self.take(self._at_once(thread, found, used))
+
+    async def give_way(self) -> None:
+        """Stop a summary that would keep the reply waiting: an embedded model does one thing at a time."""
+        if self._background.running and self.routes[0].name == "local" == self._head.agent.provider.name:
+            await self._background.cancel()
+
+    def watch(self) -> None:
+        """After a reply: begin the summary of what will be compacted next, when it is time."""
+        head, limits = self._head, self._options.limits
+        if not (limits.enabled and self._options.use_ai_summary):
+            return
+        if self._background.broken and not self._told_broken:
+            self._told_broken = True
+            head.show(
+                Warned(
+                    f"Three summaries in a row failed ({self._background.problem}); none is tried in the background "
+                    "until one succeeds.",
+                    "Compaction goes on without a model; /compact tries again.",
+                )
+            )
+        thread, used = head.thread, head.budget.used
+        near, _ = planning.fullness(used, planning.messages_in(thread.exchanges), head.window, limits)
+        if near < planning.EARLY or not self._background.may_start(used):
+            return
+        found = self._plan(thread, used, ahead=max(1, int(used / near - used)))
+        span = spanned(thread, found)
+        if span:
+            work = self._summarise(span, thread.inherited, "", quiet=True)
+            self._background.start(span, work, used)
+
+    async def draft(self, focus: str) -> Draft | None:
+        """What a compaction asked for would be; None when no summary could be made, which is told.
+
+        Raises UsageError when there is nothing to compact.
+        """
+        head = self._head
+        thread = head.thread
+        if not thread.fresh:
+            raise UsageError("There is nothing to compact yet.", "Say something first.")
+        used = head.budget.used
+        found = planning.asked(
+            thread.exchanges,
+            window=head.window,
+            limits=self._options.limits,
+            count=head.count,
+            carried=len(thread.carried),
+        )
+        thread = self._as_edited(thread)
+        if not self._options.use_ai_summary:
+            return self._drafted(thread, found, None, (), used)
+        outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=NOT_COMPACTED)
+        return None if outcome.narrative is None else self._drafted(thread, found, outcome, covered, used)
+
+    async def narrate(
+        self, thread: Thread, span: Sequence[Exchange], focus: str = "", *, otherwise: str = ""
+    ) -> tuple[Outcome, tuple[Exchange, ...]]:
+        """Have the model tell `span`, while the user waits; return what it told and of which exchanges.
+
+        What is ready from the background is used. `otherwise` says what happens when it fails.
+        """
+        prepared = None if focus else self._background.take(span)
+        await self._background.cancel()
+        done = prepared.exchanges if prepared else ()
+        rest = span[len(done) :]
+        if prepared is not None and not rest:
+            outcome = prepared.outcome
+        else:
+            outcome = await self._summarise(rest, thread.inherited, focus)
+            if prepared is not None:
+                outcome = together(prepared.outcome, outcome)
+        source = "none" if outcome.narrative is None and otherwise else "model" if outcome.narrative else "extracted"
+        problem = outcome.problem
+        if problem and otherwise:
+            problem = f"Summary failed: {problem} {otherwise}"
+        if outcome.narrative is not None:
+            self._background.failures, self._told_broken = 0, False
+        self._head.show(SummaryEnded(source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem))
+        return outcome, tuple(span) if outcome.narrative is not None else ()
+
+    def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
+        """The block of a session that ends: everything is covered, nothing stays in its own words."""
+        head = self._head
+        told = outcome.narrative if outcome else None
+        span = thread.fresh
+        covered = span if told is not None else ()
+        return covering(thread, told, covered, span, (), room=self._ledger_room, count=head.count).summary
+
+    async def stop(self) -> None:
+        """Stop what is being prepared."""
+        await self._background.cancel()
+
+    async def settled(self) -> None:
+        """Wait until nothing is being prepared."""
+        await self._background.wait()
+
+    @property
+    def _ledger_room(self) -> int:
+        return planning.ledger_room(self._head.window, self._options.limits)
+
+    def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
+        head = self._head
+        restoration = thread.session.restoration
+        return planning.plan(
+            thread.exchanges,
+            used=used,
+            window=head.window,
+            limits=self._options.limits,
+            count=head.count,
+            carried=len(thread.carried),
+            restored=head.count(restoration.block) if restoration else 0,
+            ahead=ahead,
+        )
+
+    def _at_once(self, thread: Thread, found: Plan, used: int) -> Draft:
+        """A compaction without waiting: with the narrative that is ready, or with none until it comes."""
+        thread = self._as_edited(thread)
+        span = spanned(thread, found)
+        prepared = self._background.take(thread.fresh)
+        if prepared is None:
+            return self._drafted(thread, found, None, (), used)
+        done = prepared.exchanges
+        if len(done) > len(span):  # it covers more than must be compacted: all of it is
+            keep = thread.exchanges[len(thread.exchanges) - len(thread.fresh) + len(done) :]
+            found = replace(found, compact=thread.exchanges[: len(thread.exchanges) - len(keep)], keep=keep)
+        return self._drafted(thread, found, prepared.outcome, done, used)
+
+    def _drafted(
+        self, thread: Thread, found: Plan, outcome: Outcome | None, covered: Sequence[Exchange], used: int
+    ) -> Draft:
+        head = self._head
+        return drafted(
+            thread,
+            found,
+            outcome,
+            covered,
+            used=used,
+            system_prompt=head.agent.system_prompt,
+            room=self._ledger_room,
+            count=head.count,
+            cost=self._options.cost,
+        )
+
+    def take(self, draft: Draft) -> bool:
+        """Carry a draft out. False, with everything as it was, when the disk refuses."""
+        head = self._head
+        thread, parent = head.thread, head.session
+        own = [exchange.query.number for exchange in draft.plan.compact if exchange.depth == parent.depth]
+        seal = Seal(
+            at=head.sessions.now(),
+            reason="compact",
+            source=draft.source,
+            summary=draft.summary,
+            usage=draft.usage,
+            seconds=draft.seconds,
+            covers=None if not draft.plan.keep else max(own, default=0),
+            compaction=draft.compaction,
+        )
+        told = "compact" if draft.compaction.why == "asked" else "automatic"
+        try:
+            head.sealed(seal, told)
+        except SaveError as error:
+            head.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
+            return False
+        path = head.live.path
+        if draft.source == "extracted" and self._background.running:
+            self._background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
+        head.show(
+            Compacted(
+                compaction=draft.compaction,
+                reason=draft.plan.reason,
+                source=draft.source,
+                block=block.render(draft.summary),
+            )
+        )
+        head.begin_child(
+            Beginning(
+                parent=parent,
+                path=path,
+                block=block.render(draft.summary),
+                carried=draft.plan.keep,
+                fresh=draft.plan.keep[0].ref if draft.plan.keep else "",
+            ),
+            told,
+        )
+        self._block_from = path
+        return True
+
+    def _add_late(self, path: Path, thread: Thread, draft: Draft, prepared: Prepared) -> None:
+        """Write a narrative that came after its session was sealed into it; the next compaction reads it there."""
+        head, sessions = self._head, self._head.sessions
+        outcome = prepared.outcome
+        kept = covering(
+            thread,
+            outcome.narrative,
+            prepared.exchanges,
+            draft.span,
+            draft.plan.keep,
+            room=self._ledger_room,
+            count=head.count,
+        )
+        try:
+            loaded = sessions.load(path)
+            seal = loaded.session.seal
+            if seal is None or seal.summary != draft.summary:
+                return  # somebody has edited it meanwhile: that counts
+            late = replace(seal, source="model", summary=kept.summary, usage=outcome.usage, seconds=outcome.seconds)
+            sessions.seal_later(loaded, late)
+        except SessionError:
+            return  # what stands there is complete without it
+
+    def _as_edited(self, thread: Thread) -> Thread:
+        """The thread with its parent's block as it stands in the file now."""
+        found = edited_block(self._head.sessions, self._block_from, thread)
+        if found is None:
+            return thread
+        self._head.edited = found
+        return replace(thread, edited=found)
+
+    async def _summarise(
+        self, span: Sequence[Exchange], parent: Summary | None, focus: str, *, quiet: bool = False
+    ) -> Outcome:
+        head = self._head
+        wanted = replace(self._options.wanted, patience=head.agent.patience)
+        return await summarise(
+            self.routes,
+            span,
+            parent,
+            count=head.count,
+            show=_nobody if quiet else head.show,
+            wanted=wanted,
+            focus=focus,
+        )
+
+
+def _nobody(event: Event) -> None:
+    """Who is told of what happens in the background."""

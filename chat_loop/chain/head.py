@@ -1,0 +1,233 @@
+"""Head: the open session at a chain's end. Adds to it, seals it, and begins its child.
+
+The order of acts is the contract of `sessions/live.py`. Everything that happens is told to `show`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from chat_loop.agent.agent import Agent
+from chat_loop.chain.archive_tools import archive_tools
+from chat_loop.context.archive import Archive
+from chat_loop.context.budget import Budget, Count, budget
+from chat_loop.context.fit import fitted, shortened_block
+from chat_loop.context.messages import messages_of
+from chat_loop.context.thread import Thread
+from chat_loop.errors import SaveError
+from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Entry, Exchange, Pin, Reply, Restoration, Seal, Session, Summary, Unpin
+from chat_loop.turn import answer
+from chat_loop.values import Message, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a child session begins with: its parent, the block and the words that stand for what was said before.
+
+    `pins` are those that hold now, whatever the block says.
+    """
+
+    parent: Session
+    path: Path
+    block: str
+    carried: tuple[Exchange, ...] = ()
+    fresh: str = ""
+    pins: tuple[str, ...] | None = None
+
+
+class Head:
+    """The live session, and what of its chain stands in the context. `count(text)` estimates tokens."""
+
+    def __init__(self, agent: Agent, sessions: SessionManager, count: Count, show: Callable[[Event], None]) -> None:
+        self.archive = Archive(sessions, count=count)
+        self._plain = agent
+        self._equipped = replace(agent, tools=(*agent.tools, *archive_tools(self.archive, self.known)))
+        self.agent = agent
+        """With the archive's tools while there is an archive."""
+        self.sessions = sessions
+        self.count = count
+        self.show = show
+        self._problem_told = False
+        self._carried: tuple[Exchange, ...] = ()
+        self.edited: Summary | None = None
+        """The parent's block when it was changed in its file since this session began."""
+        self._block_of = lru_cache(maxsize=4)(lambda text: shortened_block(text, self.window, count))
+        self.live = self._fresh()
+
+    @property
+    def session(self) -> Session:
+        return self.live.session
+
+    @property
+    def thread(self) -> Thread:
+        return Thread(self.session, self._carried, self.edited)
+
+    def known(self) -> frozenset[str]:
+        """The references of what stands in the context in its own words."""
+        return frozenset(exchange.ref for exchange in self.thread.exchanges)
+
+    @property
+    def window(self) -> int:
+        return self.agent.provider.window.tokens
+
+    @property
+    def budget(self) -> Budget:
+        """How full the window is, as of now."""
+        return budget(self.session, self.messages, self.agent.system_prompt, self.agent.provider.window, self.count)
+
+    def messages(self) -> tuple[Message, ...]:
+        """What the model would be sent."""
+        return self.fitted(self.thread)[0]
+
+    def fitted(self, thread: Thread) -> tuple[tuple[Message, ...], int]:
+        """A thread as it is sent, and how many of its texts are shortened for it."""
+        short, shortened = fitted(thread, self.window, self.count, self._block_of)
+        return messages_of(short, tools=self.agent.provider.calls_tools), shortened
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry and tell what became of it."""
+        first = self.live.empty
+        self.live.add(entry)
+        header = self.live.header
+        if first:
+            self.show(SessionBegun(id=header.id, path=str(self.live.path), model=header.model, parent=header.parent))
+            if self.live.problem is None:
+                self.sessions.point_to(header.id)
+        self.tell_problem()
+
+    def tell_problem(self) -> None:
+        """Say once that saving fails, and once that it works again."""
+        problem = self.live.problem
+        if problem is not None and not self._problem_told:
+            error = save_error(self.live.path, problem)
+            self.show(Warned(error.message, error.hint))
+        elif problem is None and self._problem_told:
+            self.show(Warned("Saving works again: everything said so far is on disk."))
+        self._problem_told = problem is not None
+
+    async def answer(self, number: int, messages: Sequence[Message], max_tokens: int | None = None) -> Reply:
+        """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
+        expected = self.budget.used
+
+        def estimate(text: str) -> Usage:
+            return Usage(input=expected, output=self.count(text), estimated=True)
+
+        at = self.sessions.now()
+        try:
+            return await answer(
+                self.agent,
+                self.live,
+                tuple(messages),
+                number=number,
+                at=at,
+                estimate=estimate,
+                show=self.show,
+                max_tokens=max_tokens,
+            )
+        finally:
+            self.tell_problem()
+
+    def sealed(self, seal: Seal, told: str = "") -> None:
+        """Seal the session; `told` is the reason that is told, when that is another than the seal's.
+
+        Raises SaveError, with everything as it was, when the disk refuses.
+        """
+        try:
+            self.live.seal(seal)
+        except SaveError:
+            self._problem_told = True
+            raise
+        self._ended(seal, told)
+
+    def seal_anyway(self, seal: Seal) -> None:
+        """Seal the session as far as the disk allows; it ends in any case."""
+        live = self.live
+        if live.empty:
+            live.close()
+            return
+        try:
+            live.seal(seal)
+        except SaveError as error:
+            self.show(Warned(error.message, error.hint))
+        self._ended(seal)
+
+    def renew(self) -> None:
+        """Have a fresh session that knows nothing."""
+        self._carried, self.edited, self.agent = (), None, self._plain
+        self.live = self._fresh()
+
+    def begin_child(self, beginning: Beginning, reason: str) -> Restoration:
+        """Begin a session that is given the beginning's block and words; return what was written of it."""
+        agent, parent = self.agent, beginning.parent
+        totals = parent.totals
+        self.show(Restoring(parent.header.id, reason))
+        self.live = self.sessions.begin(
+            agent=agent.name,
+            agent_path=agent.path,
+            model=agent.model,
+            parent=parent.header.id,
+            parent_path=str(beginning.path),
+        )
+        self._carried, self.edited, self.agent = beginning.carried, None, self._equipped
+        restoration = Restoration(
+            at=self.sessions.now(),
+            parent_created=parent.header.created,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=beginning.block,
+            grandparent=parent.header.parent,
+            depth=parent.depth + 1,
+            since=beginning.carried[0].ref if beginning.carried else "",
+            fresh=beginning.fresh,
+        )
+        self.add(restoration)
+        self.archive.follow(self.live.header, restoration.depth)
+        if beginning.pins is not None:
+            self._repin(beginning.pins)
+        return restoration
+
+    def _repin(self, pins: tuple[str, ...]) -> None:
+        standing = self.thread.pins
+        at = self.sessions.now()
+        for text in standing:
+            if text not in pins:
+                self.add(Unpin(at=at, text=text))
+        for text in pins:
+            if text not in standing:
+                self.add(Pin(at=at, text=text))
+
+    def _fresh(self) -> LiveSession:
+        return self.sessions.begin(agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model)
+
+    def _ended(self, seal: Seal, told: str = "") -> None:
+        """The live session was sealed, as far as the disk allowed."""
+        live, totals = self.live, self.session.totals
+        saved = live.saved
+        live.close()
+        self._problem_told = False
+        self.show(
+            SessionSealed(
+                id=live.header.id,
+                path=str(live.path),
+                reason=told or seal.reason,
+                queries=totals.queries,
+                session_tokens=totals.session,
+                restoration_tokens=totals.restoration,
+                saved=saved,
+                summary=seal.source,
+            )
+        )
+
+
+def uncancel() -> None:
+    """A cancelled step was skipped; the task itself goes on."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()

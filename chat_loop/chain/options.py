@@ -1,0 +1,79 @@
+"""What the config decides about a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chat_loop.config import Config
+from chat_loop.context.compactor import Wanted
+from chat_loop.context.plan import Limits
+from chat_loop.providers import Provider, prices
+from chat_loop.values import Usage
+
+LOCAL_SUMMARY_SECONDS = 600.0
+
+
+def _unknown(model: str, usage: Usage) -> float | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`summariser` writes the summaries, before the agent's own model is asked; None: that one only.
+
+    `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
+    """
+
+    acknowledge: bool = True
+    summary_on_exit: bool = True
+    use_ai_summary: bool = True
+    compact_on_resume: bool = False
+    attach_from_archive: bool = True
+    limits: Limits = field(default_factory=Limits)
+    wanted: Wanted = field(default_factory=Wanted)
+    summariser: Provider | None = None
+    cost: Callable[[str, Usage], float | None] = _unknown
+
+
+def options_of(config: Config, provider: Provider, summariser: Provider | None) -> Options:
+    """The conversation's part of the config; an embedded model gets the time it needs for a summary."""
+    auto, context = config.auto_compact, config.context
+    slow = "local" in (provider.name, summariser.name if summariser else "")
+    return Options(
+        acknowledge=config.restoration.acknowledge,
+        summary_on_exit=config.summary.on_exit,
+        use_ai_summary=auto.use_ai_summary,
+        compact_on_resume=auto.compact_on_resume,
+        attach_from_archive=context.attach_from_archive,
+        limits=Limits(
+            enabled=auto.enabled,
+            trigger_threshold=auto.trigger_threshold,
+            compact_ratio=auto.compact_ratio,
+            preserve_recent=auto.preserve_recent,
+            max_messages=context.max_history_messages,
+            max_tokens=context.max_history_tokens,
+        ),
+        wanted=Wanted(
+            max_tokens=auto.summary_max_tokens,
+            limit=max(config.summary.timeout, LOCAL_SUMMARY_SECONDS if slow else 0.0),
+            instructions=config.agent.summary_instructions,
+        ),
+        summariser=summariser,
+        cost=costs(config),
+    )
+
+
+def costs(config: Config) -> Callable[[str, Usage], float | None]:
+    """What a call costs in US dollars, by provider:model and usage; None when the price is unknown."""
+    overrides = {
+        name: prices.Price(input=model.input_price, output=model.output_price)
+        for name, model in config.models.items()
+        if model.input_price is not None and model.output_price is not None
+    }
+
+    def cost(reference: str, usage: Usage) -> float | None:
+        provider, _, model = reference.partition(":")
+        return prices.cost(usage, prices.price_of(model, provider, overrides))
+
+    return cost

@@ -1,0 +1,205 @@
+"""Resuming: an old session is taken up by a child of it, from its summary, its last words, or all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chat_loop.chain.compacting import Compacting
+from chat_loop.chain.head import Beginning, Head, uncancel
+from chat_loop.chain.options import Options
+from chat_loop.chain.words import thread_of
+from chat_loop.context.budget import room, size
+from chat_loop.context.draft import RESTORATION_TOKENS
+from chat_loop.context.plan import trigger
+from chat_loop.context.thread import Thread
+from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
+from chat_loop.events import SummaryEnded, Warned
+from chat_loop.sessions import block
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A way to take a session up: what the child would begin with, and the tokens that its first request would hold.
+
+    `left_out` exchanges of those asked for do not fit in their own words; the block stands for them.
+    """
+
+    beginning: Beginning
+    tokens: int
+    left_out: int = 0
+    has_own_block: bool = False
+    """Whether the block is the summary in the session's own file."""
+
+
+class Resuming:
+    """Makes offers of how to go on from a stored session; the conversation takes one."""
+
+    def __init__(self, head: Head, compacting: Compacting, options: Options) -> None:
+        self._head = head
+        self._compacting = compacting
+        self._options = options
+
+    async def summarised(self, loaded: Loaded, last: int = 0) -> Offer:
+        """Go on from the summary, made now when there is none, and with the `last` exchanges in their own words."""
+        thread = self._thread(loaded)
+        known, covers = await self._summary_of(loaded, thread)
+        exchanges = thread.exchanges
+        uncovered = self._uncovered(thread, covers)
+        wanted = max(min(last, len(exchanges)), len(uncovered))
+        words = exchanges[len(exchanges) - wanted :] if wanted else ()
+        fitting = self._fitting(words, known)
+        if len(fitting) < len(uncovered):  # a smaller window than before: nothing may be left out of both
+            known, covers = await self._summary_of(loaded, thread, anew=True)
+            uncovered = ()
+            fitting = self._fitting(words, known)
+        return self._offer(loaded, known, fitting, uncovered, left_out=max(0, wanted - len(fitting)))
+
+    async def whole(self, loaded: Loaded) -> Offer:
+        """Go on with everything that the session's model saw, in the same words. What does not fit is left out."""
+        return await self._whole(loaded, self._thread(loaded))
+
+    async def undone(self, loaded: Loaded) -> Offer:
+        """Go on as if the live session's parent `loaded` had not been compacted: its words, then the live session's."""
+        live = self._head.thread
+        before = self._thread(loaded)
+        own = live.session.exchanges
+        thread = Thread(before.session, (*before.exchanges, *own))
+        offer = await self._whole(loaded, before, own)
+        if not own:
+            return offer
+        beginning = replace(offer.beginning, parent=live.session, path=self._head.live.path)
+        if offer.left_out:  # the newest that fit, and the block that stands for the others
+            fitting = self._fitting(thread.carried, live.inherited or Summary())
+            fresh = next((one.ref for one in fitting if one in live.fresh), "")
+            known = block.render(live.inherited or Summary())
+            beginning = replace(beginning, block=known, carried=fitting, fresh=fresh)
+        return replace(offer, beginning=replace(beginning, pins=live.pins))
+
+    async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
+        words = (*thread.exchanges, *after)
+        if not words:
+            raise SessionError(f"Session {loaded.session.header.id} has no exchanges: it can't be resumed.")
+        inherited = thread.inherited
+        fitting = self._fitting(words, inherited or Summary())
+        if len(fitting) < len(words):
+            known, covers = await self._summary_of(loaded, thread)
+            uncovered = self._uncovered(thread, covers)
+            fitting = self._fitting(words, known)
+            return self._offer(loaded, known, fitting, uncovered, left_out=len(words) - len(fitting))
+        text = block.render(inherited) if inherited else ""
+        fresh = (*thread.fresh, *after)
+        beginning = Beginning(
+            parent=loaded.session,
+            path=loaded.path,
+            block=text,
+            carried=words,
+            fresh=fresh[0].ref if fresh else "",
+            pins=thread.pins,
+        )
+        return Offer(beginning=beginning, tokens=self._tokens(text, words))
+
+    def _offer(
+        self,
+        loaded: Loaded,
+        known: Summary,
+        words: Sequence[Exchange],
+        uncovered: Sequence[Exchange],
+        left_out: int,
+    ) -> Offer:
+        text = block.render(known)
+        fresh = next((exchange.ref for exchange in words if exchange in uncovered), "")
+        beginning = Beginning(parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh)
+        return Offer(beginning=beginning, tokens=self._tokens(text, words), left_out=left_out, has_own_block=True)
+
+    def _thread(self, loaded: Loaded) -> Thread:
+        thread, missing = thread_of(self._head.sessions, loaded.session)
+        if missing:
+            self._head.show(Warned(missing, "The summary stands for them as far as it goes."))
+        return thread
+
+    @staticmethod
+    def _uncovered(thread: Thread, covers: int | None) -> tuple[Exchange, ...]:
+        if covers is None:
+            return ()
+        return tuple(exchange for exchange in thread.session.exchanges if exchange.query.number > covers)
+
+    def _tokens(self, text: str, words: Sequence[Exchange]) -> int:
+        head = self._head
+        fixed = head.count(head.agent.system_prompt) + (size(text, head.count) + RESTORATION_TOKENS if text else 0)
+        return fixed + sum(self._size(exchange) for exchange in words)
+
+    def _size(self, exchange: Exchange) -> int:
+        head, most = self._head, room(self._head.window) // 2
+        texts = [exchange.query.text, exchange.reply.text if exchange.reply is not None else ""]
+        return sum(min(size(text, head.count), most) for text in texts if text)
+
+    def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
+        """The newest of `words` that stay below the trigger, so that nothing is compacted at once."""
+        free = trigger(self._head.window, self._options.limits) - self._tokens(block.render(known), ())
+        kept = len(words)
+        while kept and (free := free - self._size(words[kept - 1])) >= 0:
+            kept -= 1
+        return tuple(words[kept:])
+
+    async def _summary_of(self, loaded: Loaded, thread: Thread, *, anew: bool = False) -> tuple[Summary, int | None]:
+        """The block of a session that is taken up, and the last query it covers; made now when there is none."""
+        session = loaded.session
+        seal = session.seal
+        sealed = seal.summary if seal else None
+        said = sealed is not None and (sealed.topics or sealed.decisions or sealed.pending or sealed.pinned)
+        partly = seal is not None and seal.covers is not None and self._options.compact_on_resume
+        if sealed is not None and seal is not None and said and not (anew or partly):
+            return sealed, seal.covers
+        if not session.exchanges:
+            return self._compacting.summary_of_all(thread, None), None
+        if sealed is not None and not said:
+            self._head.show(Warned("The session's summary has an invalid format; it is made anew."))
+        outcome = None
+        if self._options.use_ai_summary:
+            try:
+                outcome, _ = await self._compacting.narrate(thread, thread.fresh)
+            except asyncio.CancelledError:
+                uncancel()
+                self._head.show(SummaryEnded(source="extracted", problem="Summary skipped."))
+                return self._compacting.summary_of_all(thread, None), None
+        made = self._compacting.summary_of_all(thread, outcome)
+        if loaded.sealable:
+            usage = outcome.usage if outcome else None
+            seal = Seal(
+                at=self._head.sessions.now(),
+                reason="resume",
+                source="model" if outcome and outcome.narrative else "extracted",
+                summary=made,
+                usage=usage,
+                seconds=outcome.seconds if outcome else None,
+                compaction=session.seal.compaction if session.seal else None,
+            )
+            self._keep(loaded, seal)
+        return made, None
+
+    def _keep(self, loaded: Loaded, seal: Seal) -> None:
+        """Write a summary that was made late into the session it belongs to, when that can be done."""
+        show = self._head.show
+        try:
+            self._head.sessions.seal_later(loaded, seal)
+        except SessionLocked as error:
+            show(Warned(error.message, "Going on from what is saved so far, in a session of its own."))
+        except SaveError as error:
+            show(Warned(f"The summary could not be kept in {loaded.path.name}: {error.message}"))
+
+
+def parent_of(head: Head) -> str:
+    """The id of the live session's parent. Raises UsageError when it has none."""
+    parent = head.session.header.parent
+    if not parent or head.session.restoration is None:
+        raise UsageError("This session was not compacted: it has all its words.", "sessions lists the saved ones.")
+    return parent
+
+
+def resumable(session: Session) -> bool:
+    """Whether there is anything in a session to go on from."""
+    return bool(session.exchanges or session.restoration is not None or session.pins)

@@ -1,0 +1,62 @@
+"""Reading (act) what stands in the ancestors' files: the words that a session was given, and its parent's block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chat_loop.context.thread import Thread, place
+from chat_loop.errors import SessionError
+from chat_loop.sessions import block
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Exchange, Session, Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Exchanges in their own words, oldest first. `missing` says in a sentence why there are fewer than there were."""
+
+    exchanges: tuple[Exchange, ...]
+    missing: str = ""
+
+
+def carried(sessions: SessionManager, session: Session) -> Words:
+    """What `session` was given of its ancestors' words, read from their files."""
+    restoration = session.restoration
+    if restoration is None or not restoration.since:
+        return Words(())
+    first = place(restoration.since)
+    found: tuple[Exchange, ...] = ()
+    depth, parent = session.depth - 1, session.header.parent
+    while depth >= first[0] and parent:
+        try:
+            ancestor = sessions.load(sessions.directory / f"{parent}.md").session
+        except SessionError as error:
+            return Words(found, f"The words from {restoration.since} on are not all there: {error.message}")
+        here = (replace(exchange, depth=depth) for exchange in ancestor.exchanges)
+        found = (*(exchange for exchange in here if (depth, exchange.query.number) >= first), *found)
+        depth, parent = depth - 1, ancestor.header.parent
+    return Words(found)
+
+
+def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
+    """A stored session as its model saw it, and what is missing of it."""
+    words = carried(sessions, session)
+    return Thread(session, words.exchanges), words.missing
+
+
+def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) -> Summary | None:
+    """The summary block at `path` when it is not the one that the thread's session was given: it was edited there.
+
+    None also when the file or its block is gone: then what the session was given counts.
+    """
+    restoration = thread.session.restoration
+    if path is None or restoration is None:
+        return None
+    try:
+        seal = sessions.load(path).session.seal
+    except SessionError:
+        return None
+    if seal is None or seal.summary is None or block.render(seal.summary) == restoration.block:
+        return None
+    return seal.summary

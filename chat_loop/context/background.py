@@ -1,0 +1,102 @@
+"""A summary in the making while the user goes on (act): one at a time, and none after too many failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chat_loop.context.compactor import Outcome
+from chat_loop.sessions.records import Exchange
+
+MOST_FAILURES = 3
+"""Failures in a row after which no more summaries are tried in the background."""
+GROWTH = 1.1
+"""After a failure the context grows by this factor before the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the model wrote of these exchanges."""
+
+    exchanges: tuple[Exchange, ...]
+    outcome: Outcome
+
+
+class Background:
+    """At most one call at a time. `failures` counts those in a row; `broken` says that no more are tried."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.problem = ""
+        """Why the last one failed."""
+        self._prepared: Prepared | None = None
+        self._task: asyncio.Task[Outcome] | None = None
+        self._exchanges: tuple[Exchange, ...] = ()
+        self._not_below = 0.0
+        self._late: Callable[[Prepared], None] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None
+
+    @property
+    def broken(self) -> bool:
+        return self.failures >= MOST_FAILURES
+
+    def may_start(self, used: int) -> bool:
+        """Whether a call should begin now, `used` tokens being in the context."""
+        return not (self.running or self._prepared or self.broken or used < self._not_below)
+
+    def start(self, exchanges: Sequence[Exchange], work: Coroutine[Any, Any, Outcome], used: int) -> None:
+        """Begin to summarise `exchanges` with `work`."""
+        self._exchanges = tuple(exchanges)
+        self._late = None
+        self._task = asyncio.ensure_future(work)
+        self._task.add_done_callback(lambda task: self._ended(task, used))
+
+    def take(self, exchanges: Sequence[Exchange]) -> Prepared | None:
+        """What is ready of the beginning of `exchanges`; it is given away once, for a compaction."""
+        prepared, self._prepared, self._not_below = self._prepared, None, 0.0
+        if prepared is None or tuple(exchanges[: len(prepared.exchanges)]) != prepared.exchanges:
+            return None
+        return prepared
+
+    def later(self, call: Callable[[Prepared], None]) -> None:
+        """Have the call that is under way hand its result to `call`: its exchanges were compacted without it."""
+        if self._task is not None:
+            self._late = call
+
+    async def cancel(self) -> None:
+        """Stop what is under way and forget what is ready."""
+        self._prepared = self._late = None
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def wait(self) -> None:
+        """Wait for the call under way to end."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+            await asyncio.sleep(0)
+
+    def _ended(self, task: asyncio.Task[Outcome], used: int) -> None:
+        if self._task is not task:
+            return
+        self._task = None
+        if task.cancelled():
+            return
+        outcome = task.result()
+        if outcome.narrative is None:
+            self.failures += 1
+            self.problem = outcome.problem
+            self._not_below = used * GROWTH
+            return
+        self.failures = 0
+        prepared = Prepared(self._exchanges, outcome)
+        if self._late is not None:
+            self._late(prepared)
+        else:
+            self._prepared = prepared

@@ -1,0 +1,257 @@
+"""Cover (pure): the child's summary block, made of the parent's lines, the span's sentences and the narrative.
+
+No model has a part in it but for the narrative, whose bullets come last and only when no line says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from chat_loop.context import judge
+from chat_loop.context.extract import Candidate, Found, candidates
+from chat_loop.context.ledger import Item, Section, items, line
+from chat_loop.context.reading import Reading, read, shared
+from chat_loop.context.supersede import Statement, supersede
+from chat_loop.context.words import language, tokens
+from chat_loop.sessions.records import Exchange, Summary
+
+_SECTIONS: dict[judge.Kind, Section] = {
+    "decision": "decisions",
+    "rule": "decisions",
+    "rejected": "decisions",
+    "task": "pending",
+    "done": "key_facts",
+    "fact": "key_facts",
+}
+_TOKENS_A_POINT = 14
+"""A line has to weigh one more for every so many tokens it takes."""
+_VALUE_POINTS = 0.4
+_RECENT_POINTS = 0.5
+_NARRATIVE_WEIGHT = 2.0
+_LEAST_TO_REPLACE = 3
+"""What weighs less, such as pasted text, replaces nothing."""
+_NEAR = 40
+"""Lines with a word or value in common that are compared, the newest."""
+_READ = 1_000
+"""Characters of a line or bullet that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The child's block, and what did not get into it."""
+
+    summary: Summary
+    archived: tuple[Found, ...]
+    """Sentences with exact values that are now only in the sealed sessions."""
+    superseded: int
+    closed: int
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """One line on its way: a parent's, carried as it is, or a new one."""
+
+    line: str
+    section: Section
+    found: Found
+    statement: Statement
+    order: int
+    weight: float
+    carried: bool
+    tokens: int = 0
+    kept: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        return self.statement.reading
+
+
+def ledger(
+    parent: Summary | None,
+    narrative: Summary | None,
+    fresh: Sequence[Exchange],
+    tail: Sequence[Exchange],
+    pins: Sequence[str],
+    room: int,
+    count: Callable[[str], int],
+) -> Kept:
+    """Make the child's whole block: decisions, pending and key facts in `room` tokens, pins and files beside them.
+
+    `tail` stays in the context word for word: its corrections count, its facts need no line.
+    """
+    parent = parent or Summary()
+    entries = [_carried(item, number) for number, item in enumerate(items(parent))]
+    harvested = candidates([*fresh, *tail])
+    places = {id(candidate): len(entries) + number for number, candidate in enumerate(harvested)}
+    older = len(entries)
+    entries += [_new(candidate, places) for candidate in harvested]
+    outcome = supersede([entry.statement for entry in entries], older)
+    for old, new in outcome.replaced.items():
+        entries[new].weight = max(entries[new].weight, entries[old].weight)
+    gone = outcome.replaced.keys() | outcome.closed.keys()
+    staying = {exchange.ref for exchange in tail}
+    live = [
+        entry
+        for number, entry in enumerate(entries)
+        if number not in gone and (entry.carried or (entry.found.ref not in staying and _worth_a_line(entry.found)))
+    ]
+    lines = _without_repetitions(live, pins)
+    room = _choose(lines, room, count)
+    chosen = [entry for entry in lines if entry.kept]
+    held = frozenset[str]().union(*(entry.reading.normals for entry in chosen))
+    archived = tuple(entry.found for entry in live if not entry.kept and not entry.reading.normals <= held)
+    narrative = narrative or Summary(background=parent.background)
+    decisions, pending = _untold(narrative, chosen, room, count)
+    summary = replace(
+        narrative,
+        decisions=(*_section(chosen, "decisions"), *decisions),
+        pending=(*_section(chosen, "pending"), *pending),
+        key_facts=_section(chosen, "key_facts"),
+        pinned=tuple(dict.fromkeys(pins)),
+        files=parent.files,
+        tools=parent.tools,
+    )
+    return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
+
+
+def _section(chosen: Sequence[_Entry], section: Section) -> tuple[str, ...]:
+    return tuple(entry.line for entry in chosen if entry.section == section)
+
+
+def _worth_a_line(found: Found) -> bool:
+    """That something is done closes its task; it is kept only for what is exact in it."""
+    return found.kind != "done" or bool(found.values)
+
+
+def _read(text: str) -> Reading:
+    return read(text[:_READ], language(tokens(text[:_READ]), "en"))
+
+
+def _carried(item: Item, order: int) -> _Entry:
+    """A parent's line, with the weight that its words give it."""
+    reading = _read(item.text)
+    speaker: judge.Speaker = "user" if item.speaker == "user" else "reply"
+    judged = judge.verdict(reading, "said", speaker, False)
+    kind = _KINDS[item.section]
+    if judged is not None and _SECTIONS[judged[0]] == item.section:
+        kind = judged[0]
+    weight = float(judged[1] if judged else judge.LEAST_CARRIED)
+    if item.speaker == "narrative":
+        weight = _NARRATIVE_WEIGHT
+    found = Found(item.text, item.ref, speaker, kind, tuple(value.text for value in reading.values), int(weight))
+    statement = Statement(reading, reading, kind, speaker, item.ref or "narrative")
+    return _Entry(item.line, item.section, found, statement, order, weight, True)
+
+
+_KINDS: dict[Section, judge.Kind] = {"decisions": "decision", "pending": "task", "key_facts": "fact"}
+
+
+def _new(candidate: Candidate, places: dict[int, int]) -> _Entry:
+    found = candidate.found
+    statement = Statement(
+        candidate.reading,
+        candidate.own,
+        found.kind,
+        found.speaker,
+        found.ref,
+        may_replace=found.weight >= _LEAST_TO_REPLACE,
+        corrects=places.get(id(candidate.corrects)),
+    )
+    text = line(found.text, found.ref, found.speaker)
+    order = places[id(candidate)]
+    return _Entry(text, _SECTIONS[found.kind], found, statement, order, float(found.weight), False)
+
+
+class _Said:
+    """What the lines say already, found by the values and the words they hold."""
+
+    def __init__(self) -> None:
+        self._by_value: dict[str, list[_Entry]] = {}
+        self._by_word: dict[str, list[_Entry]] = {}
+
+    def add(self, entry: _Entry) -> None:
+        for normal in entry.reading.normals:
+            self._by_value.setdefault(normal, []).append(entry)
+        for stem in entry.reading.about:
+            self._by_word.setdefault(stem[:4], []).append(entry)
+
+    def where(self, reading: Reading, loosely: bool = False) -> _Entry | None:
+        """The line that says the same: it has all the values and most of the words, and differs only by having more."""
+        near: Sequence[_Entry]
+        if reading.normals:
+            near = min((self._by_value.get(normal, []) for normal in reading.normals), key=len)[-_NEAR:]
+        else:
+            buckets = sorted((self._by_word.get(stem[:4], []) for stem in reading.about), key=len)
+            near = [entry for bucket in buckets[:3] for entry in bucket[-_NEAR:]]
+        for entry in near:
+            if reading.normals <= entry.reading.normals and _same_words(reading, entry.reading, loosely):
+                return entry
+        return None
+
+
+def _same_words(one: Reading, other: Reading, loosely: bool) -> bool:
+    """Whether nothing tells two sentences apart; loosely, whether they share half of their words."""
+    common, left, right = shared(one.about, other.about)
+    if loosely:
+        return common >= 0.5 * len(one.about)
+    return not (left and right) and common >= 0.6 * len(one.about) and one.marks == other.marks
+
+
+def _without_repetitions(live: Sequence[_Entry], pins: Sequence[str]) -> list[_Entry]:
+    """The lines that say something which no pin and no earlier line says; the earlier one gains by it."""
+    said = _Said()
+    for pin in pins:
+        reading = _read(pin)
+        statement = Statement(reading, reading, "fact", "user", "")
+        said.add(_Entry(pin, "key_facts", Found(pin, "", "user", "fact", (), 0), statement, -1, 0, True))
+    lines: list[_Entry] = []
+    for entry in live:
+        twin = said.where(entry.reading)
+        if twin is None or (twin.order >= 0 and twin.section != entry.section):
+            lines.append(entry)
+            said.add(entry)
+        elif not entry.carried:
+            twin.weight += 0.5
+    return lines
+
+
+def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> int:
+    """Mark the lines that are worth their tokens until the room is full, and return what is left of it."""
+    total = max(1, len(lines))
+    for entry in lines:
+        entry.tokens = count(f"- {entry.line}\n")
+
+    def score(entry: _Entry) -> float:
+        values = min(3, len(entry.found.values))
+        recent = entry.order / total
+        return entry.weight + _VALUE_POINTS * values + _RECENT_POINTS * recent - entry.tokens / _TOKENS_A_POINT
+
+    for entry in sorted(lines, key=score, reverse=True):
+        if entry.tokens <= room:
+            entry.kept = True
+            room -= entry.tokens
+    return room
+
+
+def _untold(
+    narrative: Summary, chosen: Sequence[_Entry], room: int, count: Callable[[str], int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The narrative's decisions and open points that no line says, as long as there is room."""
+    said = _Said()
+    for entry in chosen:
+        said.add(entry)
+    present = {entry.line for entry in chosen}
+
+    def kept(bullets: Sequence[str]) -> tuple[str, ...]:
+        nonlocal room
+        added: list[str] = []
+        for bullet in bullets:
+            needed = count(f"- {bullet}\n")
+            if needed <= room and bullet not in present and said.where(_read(bullet), loosely=True) is None:
+                present.add(bullet)
+                added.append(bullet)
+                room -= needed
+        return tuple(added)
+
+    return kept(narrative.decisions), kept(narrative.pending)

@@ -1,0 +1,136 @@
+"""A draft (pure): a whole compaction as a value, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from chat_loop.context import cover, summary
+from chat_loop.context.budget import Count, size
+from chat_loop.context.compactor import Outcome
+from chat_loop.context.plan import Plan
+from chat_loop.context.thread import Thread
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Exchange, Summary, SummarySource
+from chat_loop.values import Compaction, Usage
+
+RESTORATION_TOKENS = 150
+"""What the restoration says around the block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A compaction that could be carried out. `span` is what its block newly covers; `archived` are sentences that hold
+    exact values and stand only in the archive afterwards; `invented` are lines of the model that were left out."""
+
+    plan: Plan
+    span: tuple[Exchange, ...]
+    summary: Summary
+    source: SummarySource
+    compaction: Compaction
+    archived: tuple[str, ...] = ()
+    invented: tuple[str, ...] = ()
+    usage: Usage | None = None
+    seconds: float | None = None
+
+
+def spanned(thread: Thread, plan: Plan) -> tuple[Exchange, ...]:
+    """What a plan compacts and no block covers yet."""
+    fresh = {exchange.ref for exchange in thread.fresh}
+    return tuple(exchange for exchange in plan.compact if exchange.ref in fresh)
+
+
+def covering(
+    thread: Thread,
+    narrative: Summary | None,
+    covered: Sequence[Exchange],
+    span: Sequence[Exchange],
+    tail: Sequence[Exchange],
+    *,
+    room: int,
+    count: Count,
+) -> cover.Kept:
+    """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the span; the rest of the
+    span's topics are extracted. `room` are the ledger's tokens."""
+    parent = thread.inherited
+    if not span:  # nothing new was said: the parent's block is passed on
+        return cover.Kept(summary=replace(parent or Summary(), pinned=thread.pins), archived=(), superseded=0, closed=0)
+    rest = span[len(covered) :] if narrative is not None else span
+    told = [] if narrative is None else [narrative]
+    told += [summary.extracted(rest, parent)] if rest or narrative is None else []
+    return cover.ledger(
+        parent,
+        summary.joined(told, parent),
+        fresh=span,
+        tail=tail,
+        pins=thread.pins,
+        room=room,
+        count=count,
+    )
+
+
+def drafted(
+    thread: Thread,
+    plan: Plan,
+    outcome: Outcome | None,
+    covered: Sequence[Exchange],
+    *,
+    used: int,
+    system_prompt: str,
+    room: int,
+    count: Count,
+    cost: Callable[[str, Usage], float | None],
+) -> Draft:
+    """Put a plan and what the model wrote of the beginning of its span (`covered`) together. `used`: tokens now."""
+    span = spanned(thread, plan)
+    narrative = outcome.narrative if outcome else None
+    kept = covering(thread, narrative, covered, span, plan.keep, room=room, count=count)
+    tail = sum(size(text, count) for exchange in plan.keep for text in _texts(exchange))
+    after = count(system_prompt) + RESTORATION_TOKENS + size(block.render(kept.summary), count) + tail
+    usage = outcome.usage if outcome else None
+    free = 0.0 if usage is None else cost(outcome.model, usage) if outcome else None
+    compaction = Compaction(
+        first=(span or plan.compact)[0].ref,
+        last=(span or plan.compact)[-1].ref,
+        before=used,
+        after=after,
+        why="asked" if plan.reason == "Asked for" else "automatic",
+        model=_attribute(outcome.model) if outcome else "",
+        cost=free,
+        decisions=len(kept.summary.decisions),
+        pins=len(kept.summary.pinned),
+        facts=len(kept.summary.key_facts),
+        archived=len({value for found in kept.archived for value in found.values}),
+        superseded=kept.superseded,
+    )
+    return Draft(
+        plan=plan,
+        span=span,
+        summary=kept.summary,
+        source="model" if narrative is not None else "extracted",
+        compaction=compaction,
+        archived=tuple(f"{found.text} [{found.ref}]" for found in kept.archived),
+        invented=outcome.invented if outcome else (),
+        usage=usage,
+        seconds=outcome.seconds if outcome else None,
+    )
+
+
+def with_summary(draft: Draft, summary: Summary) -> Draft:
+    """The draft with a block that the user has edited."""
+    compaction = replace(
+        draft.compaction,
+        decisions=len(summary.decisions),
+        pins=len(summary.pinned),
+        facts=len(summary.key_facts),
+    )
+    return replace(draft, summary=summary, compaction=compaction)
+
+
+def _texts(exchange: Exchange) -> tuple[str, ...]:
+    return (exchange.query.text, exchange.reply.text if exchange.reply is not None else "")
+
+
+def _attribute(model: str) -> str:
+    """A model's name as the value of a marker's attribute."""
+    return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.:+/-") else "-" for sign in model)[:120]

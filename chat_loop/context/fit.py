@@ -1,0 +1,105 @@
+"""Fitting (pure): messages that are too long for the window are shortened for the model, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from chat_loop.context.budget import Count, room, size
+from chat_loop.context.thread import Thread
+from chat_loop.errors import ContextFull
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Entry, Query, Reply, Restoration, Result
+from chat_loop.values import Message
+from chat_loop.wording import window_text
+
+BLOCK_SHARE = 0.6
+"""The most of a request's room that the restored block may take."""
+
+
+def clipped(text: str, most: int, count: Count) -> str:
+    """`text` with its middle left out when it is longer than `most` tokens; what is missing is said."""
+    tokens = count(text)
+    if tokens <= most:
+        return text
+    half = max(20, (int(len(text) * most / tokens * 0.9) - 60) // 2)
+    while True:
+        missing = len(text) - 2 * half
+        short = f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
+        if half <= 20 or count(short) <= most:
+            return short
+        half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
+
+
+def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], str]) -> tuple[Thread, int]:
+    """A thread as it is sent, and how many of its texts are shortened: none takes more than half of the room.
+
+    `block_of` shortens the restored block (`shortened_block`; the caller may remember what it gave).
+    """
+    most = room(window) // 2
+    shortened = 0
+
+    def short(text: str) -> str:
+        nonlocal shortened
+        if 4 * len(text) <= most or count(text) <= most:  # a token is at least a byte
+            return text
+        shortened += 1
+        return clipped(text, most, count)
+
+    def entry_of(entry: Entry) -> Entry:
+        if isinstance(entry, Restoration):
+            return replace(entry, block=block_of(entry.block))
+        if isinstance(entry, Query | Reply | Result):
+            return replace(entry, text=short(entry.text))
+        return entry
+
+    entries = tuple(entry_of(entry) for entry in thread.session.entries)
+    carried = tuple(
+        replace(
+            exchange,
+            query=replace(exchange.query, text=short(exchange.query.text)),
+            reply=exchange.reply and replace(exchange.reply, text=short(exchange.reply.text)),
+        )
+        for exchange in thread.carried
+    )
+    return replace(thread, session=replace(thread.session, entries=entries), carried=carried), shortened
+
+
+def check(budgeted: int, messages: Sequence[Message], system_prompt: str, window: int, count: Count) -> None:
+    """Raise ContextFull when a request is too large for the window: it is better not sent.
+
+    `budgeted` is what the budget says; it counts shortened texts whole, so that the messages are counted as well.
+    """
+    if budgeted <= room(window):
+        return
+    used = min(budgeted, count(system_prompt) + sum(size(message.whole, count) for message in messages))
+    if used > room(window):
+        raise ContextFull(
+            f"Not sent: the request would hold {used:,} tokens, and the window of {window_text(window, False)} takes "
+            f"{room(window):,} beside a reply. Nothing is lost.",
+            "compact makes room; a model with a larger window takes more.",
+        )
+
+
+def shortened_block(text: str, window: int, count: Count) -> str:
+    """A summary block's inner text as it is sent in a window that may be smaller than the one it was made for.
+
+    Key facts go first, the oldest before the newest, then topics, open points and decisions; pins stay.
+    """
+    most = int(room(window) * BLOCK_SHARE)
+    if count(text) <= most:
+        return text
+    summary = block.parse(text)
+    lists: dict[str, tuple[str, ...]]
+    for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
+        items: tuple[str, ...] = getattr(summary, name)
+        over = count(block.render(summary)) - most
+        if over <= 0:
+            break
+        left = 0
+        while left < len(items) and over > 0:
+            over -= count(items[left]) + 1
+            left += 1
+        lists = {name: items[left:]}
+        summary = replace(summary, **lists)  # type: ignore[arg-type]  # the names are those of lists
+    return block.render(summary)

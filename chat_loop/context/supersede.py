@@ -1,0 +1,252 @@
+"""Supersession (pure): which statements a newer one replaces, and which tasks it closes.
+
+In doubt both stay, the newer one later: a wrong replacement loses a fact, a missed one only costs a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from chat_loop.context.canon import figures
+from chat_loop.context.judge import Kind, Speaker
+from chat_loop.context.reading import Reading, dimension, shared
+from chat_loop.context.words import content, generic, stem, tokens
+
+Measured = Mapping[str, frozenset[str]]
+_BUCKET = 40
+"""Statements that are compared through one common word, the newest."""
+_CLAUSES = re.compile(
+    r"[,;:–—(]\s|\s(?:because|since|so|and|but|which|weil|denn|und|aber|damit|parce|car|et|mais|porque|y|pero|perché|ma|pois"
+    r"|omdat|want|maar)\s"
+)
+
+
+_NAMING = ("id", "path", "url", "email", "identifier")
+"""Values that name what a sentence is about when it also holds a measure: "room 12 is 30 m²"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is compared. `own`: the sentence without the one it leans on; `may_replace`: False for pasted text."""
+
+    reading: Reading
+    own: Reading
+    kind: Kind
+    speaker: Speaker
+    ref: str
+    may_replace: bool = True
+    corrects: int | None = None
+    """Position of the statement that it is known to correct ("make it 45 instead")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Positions of statements -> the position of the one that replaced or closed them."""
+
+    replaced: dict[int, int]
+    closed: dict[int, int]
+
+
+def supersede(statements: Sequence[Statement], newer: int) -> Outcome:
+    """Compare the statements from position `newer` on with all before them, in the order they were said."""
+    index = _Index()
+    replaced: dict[int, int] = {}
+    closed: dict[int, int] = {}
+    for number, statement in enumerate(statements):
+        if number >= newer and statement.may_replace:
+            if statement.corrects is not None:
+                replaced[statement.corrects] = number
+            live = [at for at in index.near(statement) if at not in replaced and at not in closed]
+            for old in _replaced(statement, live, statements):
+                replaced[old] = number
+            for old in live:
+                if old not in replaced and _closes(statement, statements[old]):
+                    closed[old] = number
+        index.add(number, statement)
+    return Outcome(replaced, closed)
+
+
+class _Index:
+    """Statements by the beginnings of their words, and by everything but their value."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, list[int]] = {}
+        self._frames: dict[object, list[int]] = {}
+
+    def add(self, number: int, statement: Statement) -> None:
+        for key in _keys(statement.reading):
+            self._words.setdefault(key, []).append(number)
+        self._frames.setdefault(_frame(statement.reading), []).append(number)
+
+    def near(self, statement: Statement) -> list[int]:
+        """What a statement could replace, oldest first: without a cue, only what differs in nothing but a value."""
+        cues = statement.own.cues
+        if not (cues & {"update", "swap", "done"} or statement.own.label in ("update", "done")):
+            return self._frames.get(_frame(statement.reading), [])[-_BUCKET:]
+        found: set[int] = set()
+        for key in _keys(statement.reading):
+            found.update(self._words.get(key, ())[-_BUCKET:])
+        return sorted(found)
+
+
+def _keys(reading: Reading) -> Iterator[str]:
+    """The beginnings of a sentence's words (of long compounds the end too), and the things it names by a value."""
+    for word in reading.about:
+        yield word[:4]
+        if len(word) > 8:
+            yield word[-6:-2]
+    for kind in _NAMING:
+        for value in reading.measured.get(kind, ()):
+            yield f"{kind} {value}"
+
+
+def _frame(reading: Reading) -> object:
+    return frozenset(reading.about), frozenset(reading.measured), reading.marks
+
+
+def _replaced(new: Statement, live: Sequence[int], statements: Sequence[Statement]) -> list[int]:
+    """The best match among the live statements: several when they are about the same, none when it is not clear."""
+    scored: list[tuple[float, int]] = []
+    for at in live:
+        old = statements[at]
+        if _has_authority(new, old):
+            score = _same_subject(new, old)
+            if score > 0:
+                scored.append((score, at))
+    if not scored:
+        return []
+    best = max(score for score, _ in scored)
+    winners = [at for score, at in scored if score == best]
+    subjects = {frozenset(statements[at].reading.about) for at in winners}
+    return winners if len(subjects) == 1 else []
+
+
+def _has_authority(new: Statement, old: Statement) -> bool:
+    """A reply never touches what the user decided or ruled, and corrects the user only in so many words."""
+    if old.kind == "task":
+        return False
+    if new.speaker == "user" or old.speaker != "user":
+        return old.kind != "rule" or new.speaker == "user"
+    return old.kind == "fact" and "update" in new.own.cues
+
+
+def _same_subject(new: Statement, old: Statement) -> float:
+    """How surely `new` says something else about what `old` is about; 0 when it does not, or not surely."""
+    before, after = old.reading.measured, new.own.measured
+    changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
+    cue = bool(new.own.cues & {"update", "swap"}) or new.own.label == "update"
+    if not cue:
+        return 1.0 if new.ref != old.ref and _same_frame(new.reading, old.reading, changed) else 0.0
+    if not changed:
+        return _switched(new, old)
+    if _other_key(before, new.reading.measured, changed):
+        return 0.0
+    mentions = _mentions(before, after, changed)
+    zone_old, zone_new = _zone(old.reading, changed), _zone(new.own, changed)
+    common, left, _ = shared(zone_old, new.reading.stems)
+    _, _, right = shared(old.reading.stems, zone_new)
+    left, right = _telling(left), _telling(right)
+    telling_common = common - sum(1 for stem in zone_old if stem in generic() and stem in new.reading.stems)
+    if telling_common < 1 or (old.reading.marks ^ new.reading.marks and old.reading.marks and new.reading.marks):
+        return 0.0
+    if left and right and not mentions:
+        return 0.0
+    if left and right and telling_common < 2:
+        return 0.0
+    if right and not mentions and telling_common < 2 and not (len(old.reading.about) == 1 and len(right) == 1):
+        return 0.0
+    if new.ref == old.ref and not mentions and (left or right):
+        return 0.0
+    return telling_common + mentions - 0.4 * len(left) - 0.1 * len(right)
+
+
+def _other_key(before: Measured, after: Measured, changed: Sequence[str]) -> bool:
+    """Whether two sentences measure the same of different things, such as of room 12 and room 14."""
+    measures = any(kind not in _NAMING for kind in changed)
+    return measures and any(kind in before and kind in after and not before[kind] & after[kind] for kind in _NAMING)
+
+
+def _mentions(before: Measured, after: Measured, changed: Sequence[str]) -> bool:
+    """Whether the new sentence names the old value beside its own: "not 30 but 45"."""
+    bare = {figure for kind in after for value in after[kind] for figure in figures(value)}
+    for kind in changed:
+        old = {figure for value in before[kind] for figure in figures(value)} or before[kind]
+        if (old <= bare or before[kind] <= after[kind]) and after[kind] - before[kind]:
+            return True
+    return False
+
+
+def _telling(stems: Sequence[str]) -> tuple[str, ...]:
+    common = generic()
+    return tuple(stem for stem in stems if stem not in common)
+
+
+def _same_frame(new: Reading, old: Reading, changed: Sequence[str]) -> bool:
+    """Whether two sentences differ in one value and in nothing else that tells."""
+    if len(changed) != 1 or not new.about or set(new.measured) != set(old.measured):
+        return False
+    if len(new.stems) < 2 and new.frame != old.frame:
+        return False
+    return frozenset(new.about) == frozenset(old.about) and new.marks == old.marks
+
+
+def _switched(new: Statement, old: Statement) -> float:
+    """Whether a decision was taken back for another: "MariaDB instead of PostgreSQL"."""
+    if "swap" not in new.own.cues or old.kind not in ("decision", "fact") or new.kind == "task":
+        return 0.0
+    first = content(tokens(_CLAUSES.split(old.reading.text, maxsplit=1)[0]), old.reading.language)
+    common, left, _ = shared(_telling(first), new.reading.stems)
+    return float(common) if common >= 2 and not left and new.ref != old.ref else 0.0
+
+
+def _zone(reading: Reading, changed: Sequence[str]) -> tuple[str, ...]:
+    """The stems of the clauses that hold the changed values; reasons and asides are left out."""
+    spots = tuple(value.start for value in reading.values if dimension(value) in changed)
+    inside = _around(reading.text, spots, reading.language)
+    zone = tuple(stem for stem in reading.stems if stem in inside)
+    return zone if _telling(zone) else reading.stems
+
+
+@lru_cache(maxsize=2048)
+def _around(text: str, spots: tuple[int, ...], language: str) -> frozenset[str]:
+    bounds = [0, *(match.end() for match in _CLAUSES.finditer(text)), len(text) + 1]
+    kept = [text[low:high] for low, high in pairwise(bounds) if any(low <= spot < high for spot in spots)]
+    return frozenset(content(tokens(" ".join(kept)), language))
+
+
+def _closes(new: Statement, old: Statement) -> bool:
+    """Whether a task is done now: the user (or, for a task of its own, the model) says so in much the same words."""
+    if old.kind != "task" or new.kind == "task" or "done" not in new.own.cues | {new.own.label}:
+        return False
+    if "task" in new.own.cues or (new.speaker == "reply" and old.speaker == "user"):
+        return False
+    wanted, done = _things(old.reading), _things(new.reading)
+    common, left, right = shared(wanted, done)
+    if common < 1 or (common == 1 and len(wanted) > 2):
+        return False
+    verb_only = len(left) == 1 and left[0] in (wanted[0], wanted[-1]) and common >= 2
+    return not left or not right or verb_only
+
+
+def _things(reading: Reading) -> tuple[str, ...]:
+    """What a sentence about a task is about, without the words for doing it."""
+    return tuple(word for word in reading.about if word not in _doing())
+
+
+@cache
+def _doing() -> frozenset[str]:
+    return frozenset(map(stem, _DOING.split()))
+
+
+_DOING = """
+    pay paid send sent book booked call called order ordered buy bought fix fixed write written wrote sign signed
+    submit submitted cancel cancelled renew renewed return returned finish finished file mail post bezahlen bezahlt
+    überweisen anrufen angerufen schicken geschickt buchen gebucht bestellen bestellt kaufen gekauft schreiben
+    kündigen gekündigt abholen abgeholt payer payé envoyer envoyé réserver réservé appeler appelé acheter pagar
+    pagado pagué enviar enviado reservar llamar comprar pagare pagato inviare inviato prenotare chiamare comprare
+    pago betalen betaald sturen verstuurd boeken geboekt bellen gebeld kopen gekocht done erledigt erledigen
+"""

@@ -1,0 +1,86 @@
+"""What tools did (pure): the summary block's lines about files and tools, from the records and the parent's block."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chat_loop.redact import redacted
+from chat_loop.sessions.records import Exchange, Use
+
+NOTABLE = 3
+"""How many uses of a tool are named."""
+LONGEST = 80
+MOST_FILES = 100
+_LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
+_CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
+_PATHS = ("path", "file_path", "file", "filename")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    count: int
+    notable: tuple[str, ...]
+
+
+def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+    """One line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before` counted in."""
+    found: dict[str, _Tool] = {}
+    others = []
+    for line in before:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            others.append(line)  # written by hand
+            continue
+        notable = tuple((match.group(3) or "").split("; ")) if match.group(3) else ()
+        found[match.group(1)] = _Tool(int(match.group(2)), notable)
+    for use in _uses(exchanges):
+        old = found.get(use.call.name, _Tool(0, ()))
+        notable = (*old.notable, _told(use))[:NOTABLE]
+        found[use.call.name] = _Tool(old.count + 1, tuple(dict.fromkeys(filter(None, notable))))
+    lines = (
+        f"{name}: {tool.count} {'use' if tool.count == 1 else 'uses'}"
+        + (f" ({'; '.join(tool.notable)})" if tool.notable else "")
+        for name, tool in found.items()
+    )
+    return (*others, *lines)
+
+
+def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+    """The files that tools changed, those of `before` first, each once, the newest `MOST_FILES`."""
+    changed = (
+        path
+        for use in _uses(exchanges)
+        if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed
+        for path in _paths(use)
+    )
+    return tuple(dict.fromkeys([*before, *changed]))[-MOST_FILES:]
+
+
+def _uses(exchanges: Iterable[Exchange]) -> Iterable[Use]:
+    return (use for exchange in exchanges for use in exchange.uses)
+
+
+def _arguments(use: Use) -> dict[str, object]:
+    try:
+        value = json.loads(use.call.arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _paths(use: Use) -> Iterable[str]:
+    arguments = _arguments(use)
+    for key in _PATHS:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            yield " ".join(value.split())[:200]
+
+
+def _told(use: Use) -> str:
+    """A use in a few words: its arguments' texts, on one line that the tool's line can hold."""
+    texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
+    flat = redacted(" ".join(" ".join(texts)[:500].split())).replace("; ", ", ").replace("(", "[").replace(")", "]")
+    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"

@@ -1,0 +1,165 @@
+"""Verification (pure): what a model's narrative claims to the letter must occur in what it was made from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from chat_loop.context.canon import Value, figure, figures, normal
+from chat_loop.context.exact import find
+from chat_loop.context.sentences import split
+from chat_loop.context.units import SCALES, UNITS
+from chat_loop.sessions.records import Summary
+
+_REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply)?\]")
+_QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
+_FIGURES = re.compile(r"\d(?:[\d.,'’ \u00a0\u202f]{0,30}\d)?")
+_SCALE = re.compile(r"[ \u00a0\u202f]?([^\W\d_]{1,10})\.?")
+_INSIDE_BEFORE = re.compile(r"[^\W_]\Z|\d[.,:]\Z")
+_INSIDE_BEHIND = re.compile(r"[^\W_]|[.,:]\d")
+"""What shows that a number or word goes on."""
+_AROUND = 40
+"""Characters before and behind a figure in which its unit or month stands."""
+_PLACES = 40
+"""Occurrences of one figure that are looked at."""
+_LETTERS = frozenset({"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"})
+"""Kinds that are compared by their characters alone."""
+_OWN_COUNTS = 12
+"""Up to here a number with a plain noun may be the narrator's own count: "three recipes"."""
+_SHORT_UNITS = frozenset(name for name, _ in UNITS.values())
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            "two zwei deux dos due dois twee", "three drei trois tres tre três drie",
+            "four vier quatre cuatro quattro quatro", "five fünf cinq cinco cinque vijf", "six sechs seis sei zes",
+            "seven sieben sept siete sette sete zeven", "eight acht huit ocho otto oito",
+            "nine neun neuf nueve nove negen", "ten zehn dix diez dieci dez tien", "eleven elf onze once undici",
+            "twelve zwölf douze doce dodici doze twaalf",
+        ),
+        2,
+    )
+    for word in words.split()
+}  # fmt: skip
+
+
+def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
+    """The narrative without what it invented, and what was taken out of it, in order.
+
+    A bullet, or a sentence of the background, goes when it holds an exact value that never occurs in `source` (numbers
+    with units, dates, paths, ids, addresses, versions; not names) or quotes what nobody said. References are no values.
+    """
+    known = _Source(source)
+    refused: list[str] = []
+
+    def kept(lines: tuple[str, ...]) -> tuple[str, ...]:
+        good = tuple(line for line in lines if known.supports(line))
+        refused.extend(line for line in lines if line not in good)
+        return good
+
+    background = [sentence.text for sentence in split(narrative.background)]
+    good = kept(tuple(background))
+    checked = replace(
+        narrative,
+        background=narrative.background if len(good) == len(background) else " ".join(good),
+        topics=kept(narrative.topics),
+        decisions=kept(narrative.decisions),
+        pending=kept(narrative.pending),
+    )
+    return checked, tuple(refused)
+
+
+class _Source:
+    """A text in which values are looked up; it is read once, and closely only around the figures that are asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._flat = _plain(text)
+        self._letters = "".join(self._flat.split())
+        self._places: dict[str, list[int]] = {}
+        for match in _FIGURES.finditer(text):
+            names = {figure(match.group()), *map(figure, match.group().split())}
+            scale = _SCALE.match(text, match.end())
+            if scale is not None and scale.group(1).lower() in SCALES:
+                names.add(figures(normal(match.group() + scale.group()))[0])
+            for name in names:
+                self._places.setdefault(name.lstrip("0") or "0", []).append(match.start())
+        self._spelled = {_NUMBER_WORDS[word] for word in set(self._flat.split()) & _NUMBER_WORDS.keys()}
+
+    def supports(self, line: str) -> bool:
+        """Whether everything exact in a line of the narrative stands in the text."""
+        bare = _REFERENCE.sub("", line).strip()
+        quoted = _QUOTED.fullmatch(bare)
+        if quoted is not None and " ".join(_plain(quoted.group(1)).split()) not in self._flat:
+            return False
+        return all(self._holds(value) for value in find(bare))
+
+    def _holds(self, value: Value) -> bool:
+        if value.kind in _LETTERS:
+            bare = value.text.strip("`\"'")
+            spaced = value.kind in ("phone", "id") and normal(value.text) in self._letters
+            return not _characteristic(value) or spaced or self._stands(bare) or self._stands(f"v{bare}")
+        if value.kind not in ("quantity", "number", "date", "time"):
+            return True
+        wanted = figures(value.text)
+        own_count = value.kind == "quantity" and value.unit not in _SHORT_UNITS and all(map(_small, wanted))
+        if own_count or not wanted or self._stands(value.text):
+            return True
+        if any(self._means(near, value) for number in _alternatives(value, wanted) for near in self._near(number)):
+            return True
+        return set(wanted) <= self._spelled
+
+    def _stands(self, text: str) -> bool:
+        """Whether the text stands in the source as it is, and not inside another number or word."""
+        wanted = _plain(text)
+        at = -1
+        for _ in range(_PLACES if wanted else 0):
+            at = self._flat.find(wanted, at + 1)
+            if at < 0:
+                return False
+            before, behind = self._flat[max(0, at - 2) : at], self._flat[at + len(wanted) : at + len(wanted) + 2]
+            if not (_INSIDE_BEFORE.search(before) or _INSIDE_BEHIND.match(behind)):
+                return True
+        return False
+
+    def _near(self, number: str) -> Iterator[Value]:
+        """The exact values around the places where a figure stands."""
+        for place in self._places.get(number.lstrip("0") or "0", ())[:_PLACES]:
+            yield from find(self._text[max(0, place - _AROUND) : place + _AROUND])
+
+    def _means(self, near: Value, value: Value) -> bool:
+        if normal(near.text) == normal(value.text):
+            return True
+        if value.kind == "date" and near.kind == "date":
+            return normal(near.text).endswith(normal(value.text)) or normal(value.text).endswith(normal(near.text))
+        if "number" in (near.kind, value.kind) or not {near.unit, value.unit} <= _SHORT_UNITS:
+            return near.kind in ("number", "quantity", "id") and figures(near.text) == figures(value.text)
+        return False
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("’", "'").split())
+
+
+def _characteristic(value: Value) -> bool:
+    """Whether a value in code's dress is more than a word: `npm run build`, get_user, but not `fast`."""
+    return not value.text.strip("`").isalpha()
+
+
+def _small(number: str) -> bool:
+    return number.isdigit() and int(number) <= _OWN_COUNTS
+
+
+def _alternatives(value: Value, wanted: list[str]) -> list[str]:
+    """The figures by which a value may be found: 15:00 also as 3, 2 million also as 2000000."""
+    numbers = [wanted[0]] if wanted else []
+    canonical = normal(value.text)
+    if value.kind == "time" and canonical[:2].isdigit():
+        hour = int(canonical[:2])
+        numbers += [str(hour), str((hour + 12) % 24)]
+    elif value.kind == "date":
+        numbers += [str(int(part)) for part in canonical.split("-") if part.isdigit()]
+    else:
+        numbers += figures(canonical)[:1]
+    return list(dict.fromkeys(numbers))

@@ -1,0 +1,150 @@
+"""What the commands about the context show: panels and tables, from values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import one_line, printable
+from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.values import Compaction, Window
+from chat_loop.wording import compaction_text, counted, dollars_text, window_text
+
+BAR = 30
+TOPICS = 8
+"""How many topics a panel lists."""
+FIRST_WORDS = 70
+
+
+def show_draft(display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str) -> None:
+    """A compaction before it is carried out: what it would save, what stays, and the summary itself."""
+    before, after = compaction.before, compaction.after
+    display.line(f"Compacting would take {before:,} tokens to about {after:,}.")
+    display.prose(f"{compaction_text(compaction)}.", "dim")
+    if keep:
+        display.line(f"{counted(len(keep), 'exchange')} would stay in their own words:")
+        for exchange in keep:
+            display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
+    display.line()
+    display.line(text)
+    display.line()
+
+
+def show_summary(display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int) -> None:
+    """The panel of a compaction that was carried out; `before` and `after` are messages."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    less = f" ({1 - after / before:.0%} reduction)" if before > after else ""
+    lines = [
+        f"Messages: {before} → {after}{less}",
+        f"Tokens saved: ~{max(0, compaction.before - compaction.after):,}",
+    ]
+    if summary.topics:
+        lines += ["", "Key Topics:", *(f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS])]
+        more = len(summary.topics) - TOPICS
+        lines += [f"… and {more} more"] if more > 0 else []
+    lines += [
+        "",
+        f"Files Modified: {len(summary.files)}",
+        f"Commands Run: {commands_in(summary)}",
+        f"Key Decisions: {len(summary.decisions)}",
+        f"Key Facts: {len(summary.key_facts)}",
+    ]
+    if compaction.archived:
+        lines.append(f"In the archive only: {counted(compaction.archived, 'value')}")
+    body = Text("\n".join(lines))
+    display.panel(Panel(body, title="Session Summary", title_align="left", expand=False))
+
+
+def commands_in(summary: Summary) -> int:
+    """How many tool uses a block's lines tell of."""
+    total = 0
+    for line in summary.tools:
+        number = line.partition(": ")[2].partition(" ")[0]
+        total += int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+    return total
+
+
+def show_context(
+    display: DisplayManager, parts: Sequence[tuple[str, int]], used: int, window: Window, *, estimated: bool
+) -> None:
+    """What fills the window, a bar for each part."""
+    mark = "~" if estimated else ""
+    guessed = ", guessed" if window.guessed else ""
+    share = used / window.tokens if window.tokens else 1.0
+    of = window_text(window.tokens, False)
+    display.line(f"Context: {mark}{used:,} of {window.tokens:,} tokens ({mark}{share:.0%} of {of}{guessed})")
+    width = max(len(name) for name, _ in parts)
+    full, empty = ("█", "░") if display.has_symbols else ("#", ".")
+    for name, tokens in parts:
+        part = tokens / window.tokens if window.tokens else 0.0
+        bar = min(BAR, round(part * BAR))
+        drawn = f"  {full * bar}{empty * (BAR - bar)}" if display.console.width > width + BAR + 24 else ""
+        display.line(f"  {name:<{width}}  {tokens:>9,}  {part:>4.0%}{drawn}")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One session of a chain in its history: the numbers of its messages within the chain, and its summary block."""
+
+    first: int
+    last: int
+    id: str
+    summary: Summary | None
+
+
+def show_history(
+    display: DisplayManager, told: Sequence[Told], recent: Sequence[Exchange], total: int, *, agent: str, full: bool
+) -> None:
+    """The chain's summaries with the messages they cover, then the messages that stand in the context."""
+    display.line(f"Session history ({counted(total, 'message')} total):")
+    for number, session in enumerate(told, 1):
+        display.line()
+        display.line(f"[Summary {number}] Messages {session.first}-{session.last} ({session.id}):", "bold")
+        summary = session.summary
+        if summary is None:
+            display.line("  no summary was made")
+            continue
+        sections = {"": summary.topics, "Decisions: ": summary.decisions, "Pending: ": summary.pending}
+        for name, items in sections.items():
+            shown = items if full else items[:3]
+            for item in shown:
+                display.prose(f"  {name}{printable(item) if full else one_line(item, 300)}", indent=4)
+            if len(shown) < len(items):
+                display.line(f"  … {len(items) - len(shown)} more", "dim")
+    number = total - sum(2 if exchange.reply is not None else 1 for exchange in recent)
+    if recent:
+        display.line()
+        display.line(f"[Recent] Messages {number + 1}-{total}:", "bold")
+    for exchange in recent:
+        for speaker, text in (("You", exchange.query.text), (agent, exchange.reply.text if exchange.reply else None)):
+            if text is None:
+                continue
+            number += 1
+            shown_text = printable(text) if full else one_line(text, FIRST_WORDS)
+            display.prose(f"  Message {number}: {speaker}: {shown_text}", indent=4)
+
+
+def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:
+    """The audit of a chain's compactions, oldest first."""
+    compacted = [session for session in sessions if session.seal is not None and session.seal.compaction is not None]
+    if not compacted:
+        return
+    display.line()
+    display.line(f"{counted(len(compacted), 'compaction')}:", "bold")
+    for session in compacted:
+        seal = session.seal
+        assert seal is not None
+        compaction = seal.compaction
+        assert compaction is not None
+        parts = [
+            f"{seal.at:%b %d, %H:%M}",
+            f"{compaction.first} to {compaction.last}",
+            compaction_text(compaction),
+            compaction.model or "no model",
+        ]
+        parts += [f"{seal.seconds:.1f}s"] if seal.seconds is not None else []
+        parts += [dollars_text(compaction.cost)] if compaction.model else []
+        display.prose("  " + " · ".join(parts), indent=4)

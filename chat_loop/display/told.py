@@ -1,0 +1,67 @@
+"""What is told of sessions: found, ended, compacted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chat_loop.display.text import one_line
+from chat_loop.events import Compacted, SessionFound, SessionSealed
+from chat_loop.values import Usage
+from chat_loop.wording import compaction_text, counts_text, tokens_text
+
+if TYPE_CHECKING:
+    from chat_loop.display.manager import DisplayManager
+
+
+def found(display: DisplayManager, event: SessionFound) -> None:
+    """The session that is about to be resumed, and what is wrong with its file."""
+    counts = counts_text(event.queries, event.tokens)
+    when = f"{event.created:%b %d, %H:%M}"
+    display.line(f"Found: {one_line(event.agent, 60)} - {when} ({counts})", symbol="✓")
+    for sentence in event.damage[:3]:
+        display.line(f"  {one_line(sentence)}", "yellow")
+    if len(event.damage) > 3:
+        display.line(f"  and {len(event.damage) - 3} more faults; the file is kept as it is.", "yellow")
+
+
+def compacted(display: DisplayManager, event: Compacted) -> None:
+    """One line; with the block between markers when the user wants to see it."""
+    without = "" if event.source == "model" else " · without a model"
+    why = "" if event.compaction.why == "asked" else f" {event.reason}."
+    display.prose(
+        display.symbol("📦", f"Compacted {compaction_text(event.compaction)}{without}.{why}"), "dim", indent=3
+    )
+    if display.show_blocks:
+        display.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
+        display.line(event.block, "dim")
+        display.line("[END SUMMARY]", "dim")
+
+
+def sealed(display: DisplayManager, event: SessionSealed) -> None:
+    """The end of a session: one line in mid-conversation, the whole accounting at the exit."""
+    if event.reason == "automatic" and event.saved:
+        return
+    total = event.session_tokens.total + event.restoration_tokens.total
+    if event.reason != "exit":
+        counts = counts_text(event.queries, total)
+        if event.saved:
+            display.line(f"Saved session: {event.id} ({counts})", symbol="💾")
+        else:
+            display.line("NOT saved.", "bold red")
+        return
+    display.line("Goodbye!")
+    if not event.saved:
+        display.line(f"The conversation is NOT saved: {event.path}", "bold red", symbol="✗")
+        return
+    display.line("Conversation saved successfully!", symbol="✓")
+    display.line(f"  Session ID: {event.id}")
+    display.line(f"  Queries: {event.queries}")
+    display.line(f"  Tokens: {_total(event.session_tokens)}")
+    if event.restoration_tokens.total:
+        display.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
+        display.line(f"  Combined Total: {total:,}")
+    display.line(f"  Resume with: {display.resume_command} --resume {event.id}")
+
+
+def _total(usage: Usage) -> str:
+    return tokens_text(usage) if usage.total else "0"

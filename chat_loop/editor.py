@@ -1,0 +1,33 @@
+"""The user's editor, for one text."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from chat_loop.errors import UsageError
+
+USUAL = ("sensible-editor", "nano", "vim", "vi")
+
+
+def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """`text` as the user leaves it in $VISUAL or $EDITOR. Raises UsageError when there is no editor or it fails."""
+    chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    command = shlex.split(chosen) if chosen else [name for name in USUAL if shutil.which(name)][:1]
+    if not command:
+        raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
+    with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
+        path = Path(directory) / "summary.md"
+        path.write_text(f"{text}\n", "utf-8")
+        try:
+            code = subprocess.run([*command, str(path)], check=False).returncode
+        except OSError as error:
+            raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
+        if code:
+            raise UsageError(f"The editor {command[0]} ended with an error ({code}): nothing is changed.")
+        return path.read_text("utf-8", "replace").removesuffix("\n")

@@ -1,0 +1,54 @@
+"""Chains of sessions on disk, for tests of what is sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.records import Header, Query, Reply, Restoration, Seal
+
+START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
+
+Said = str | tuple[str, str]
+"""A query, or a query and its reply."""
+
+
+class Counting(SessionManager):
+    """Remembers which sessions were read."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, now=lambda: START)
+        self.read: list[str] = []
+
+    def load(self, path: Path) -> Loaded:
+        self.read.append(path.stem)
+        return super().load(path)
+
+    def told(self) -> list[str]:
+        """What was read since the last time it was asked."""
+        read, self.read = self.read, []
+        return read
+
+
+def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2) -> Header:
+    """Write a sealed session; return its header. The agent's name is the beginning of its id."""
+    live = sessions.begin(agent=name, parent=parent)
+    if parent:
+        live.add(Restoration(at=START, parent_created=START, queries=1, tokens=1, block="", depth=depth))
+    for number, one in enumerate(said, 1):
+        query, reply = (one, "Fine.") if isinstance(one, str) else one
+        live.add(Query(number=number, at=START, text=query))
+        live.add(Reply(number=number, at=START, text=reply))
+    live.seal(Seal(at=START, reason="compact"))
+    live.close()
+    return live.header
+
+
+def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Header:
+    """A chain with these words, the oldest session first; return the header of the last, which is the live one."""
+    header = session(sessions, "s1", "", spoken[0])
+    for number, said in enumerate(spoken[1:], 2):
+        header = session(sessions, f"s{number}", header.id, said, number)
+    return header

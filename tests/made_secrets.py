@@ -1,0 +1,218 @@
+"""Secrets made from their shapes, and the places where they stand.
+
+No secret is written down here or in a test: all are made when the tests run.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import string
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+
+Maker = Callable[[random.Random], str]
+
+LETTERS = string.ascii_letters + string.digits
+URL_SAFE = LETTERS + "-_"
+CAPITALS = string.ascii_uppercase + string.digits
+HEX = "0123456789abcdef"
+DIGITS = string.digits
+
+
+def shape(pattern: str) -> Maker:
+    """A maker of texts such as `key-{L20}`: 20 letters or digits; U: URL-safe ones, C: capitals, H: hex, D: digits."""
+    alphabets = {"L": LETTERS, "U": URL_SAFE, "C": CAPITALS, "H": HEX, "D": DIGITS}
+
+    def make(rng: random.Random) -> str:
+        def run(found: re.Match[str]) -> str:
+            return "".join(rng.choices(alphabets[found[1]], k=int(found[2])))
+
+        return re.sub(r"\{([LUCHD])(\d+)\}", run, pattern)
+
+    return make
+
+
+def jwt(rng: random.Random) -> str:
+    parts = (b'{"alg":"HS256"}', json.dumps({"sub": rng.random()}).encode(), rng.randbytes(32))
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+
+
+def private_key(rng: random.Random, kind: str = "RSA ", newline: str = "\n", lines: int = 9) -> str:
+    body = base64.b64encode(rng.randbytes(48 * lines + 20)).decode()
+    rows = [body[at : at + 64] for at in range(0, len(body), 64)]
+    edges = [f"-----{edge} {kind}PRIVATE KEY-----" for edge in ("BEGIN", "END")]
+    return newline.join([edges[0], *rows, edges[1]])
+
+
+def card(rng: random.Random, prefix: str = "4", length: int = 16, groups: tuple[int, ...] = (), sign: str = " ") -> str:
+    digits = prefix + "".join(rng.choices(DIGITS, k=length - len(prefix) - 1))
+    doubled = sum(int(digit) * 2 - 9 * (digit > "4") for digit in digits[::-1][::2])
+    digits += str(-(doubled + sum(map(int, digits[::-1][1::2]))) % 10)
+    ends = [sum(groups[: at + 1]) for at in range(len(groups))]
+    return sign.join(digits[end - size : end] for end, size in zip(ends, groups, strict=True)) or digits
+
+
+TOKENS: dict[str, tuple[str, Maker]] = {
+    "anthropic": ("anthropic", shape("sk-ant-" + "api03-{U93}AA")),
+    "openai": ("api-key", shape("sk-" + "{L20}T3BlbkFJ{L20}")),
+    "openai project": ("openai", shape("sk-" + "proj-{U74}T3BlbkFJ{U74}")),
+    "openai service account": ("openai", shape("sk-" + "svcacct-{U60}")),
+    "deepseek": ("api-key", shape("sk-" + "{H32}")),
+    "openrouter": ("api-key", shape("sk-" + "or-v1-{H64}")),
+    "groq": ("api-key", shape("gsk" + "_{L52}")),
+    "google": ("google", shape("AI" + "za{U35}")),
+    "google oauth": ("google", shape("ya29" + ".a0{U120}")),
+    "aws": ("aws", shape("AK" + "IA{C16}")),
+    "aws session": ("aws", shape("AS" + "IA{C16}")),
+    "github": ("github", shape("gh" + "p_{L36}")),
+    "github oauth": ("github", shape("gh" + "o_{L36}")),
+    "github fine-grained": ("github", shape("github" + "_pat_{L22}_{L59}")),
+    "gitlab": ("gitlab", shape("gl" + "pat-{U20}")),
+    "slack bot": ("slack", shape("xox" + "b-{D12}-{D13}-{L24}")),
+    "slack user": ("slack", shape("xox" + "p-{D11}-{D12}-{D12}-{H32}")),
+    "slack hook": ("slack", shape("hooks.slack" + ".com/services/T{C8}/B{C8}/{L24}")),
+    "stripe": ("stripe", shape("sk" + "_live_{L24}")),
+    "stripe restricted": ("stripe", shape("rk" + "_live_{L99}")),
+    "twilio": ("twilio", shape("S" + "K{H32}")),
+    "sendgrid": ("sendgrid", shape("S" + "G.{U22}.{U43}")),
+    "npm": ("npm", shape("np" + "m_{L36}")),
+    "pypi": ("pypi", shape("py" + "pi-AgEIcHlwaS5vcmc{U150}")),
+    "huggingface": ("huggingface", shape("h" + "f_{L34}")),
+    "vault": ("token", shape("hv" + "s.{U24}")),
+    "jwt": ("jwt", jwt),
+    "key": ("private-key", private_key),
+    "key on one line": ("private-key", lambda rng: private_key(rng, "", "\\n")),
+    "key with CRLF": ("private-key", lambda rng: private_key(rng, "EC ", "\r\n", 2)),
+    "short key": ("private-key", lambda rng: private_key(rng, "OPENSSH ", lines=1)),
+}
+"""Name -> kind and maker of secrets that no neighbour may hide."""
+
+BOUNDED = {"openai", "deepseek"}
+"""Those whose prefix is a part of words (disk-, task-): a letter before them makes them another word."""
+
+CARDS: tuple[Maker, ...] = (
+    card,
+    lambda rng: card(rng, "4", groups=(4, 4, 4, 4)),
+    lambda rng: card(rng, "55", groups=(4, 4, 4, 4), sign="-"),
+    lambda rng: card(rng, "2221", groups=(4, 4, 4, 4)),
+    lambda rng: card(rng, "6011"),
+    lambda rng: card(rng, "37", 15, (4, 6, 5)),
+    lambda rng: card(rng, "36", 14, (4, 6, 4)),
+)
+
+MADE: tuple[Maker, ...] = (
+    shape("{L32}"),
+    shape("{H32}"),
+    shape("{H40}"),
+    shape("{U24}{D3}"),
+    lambda rng: base64.b64encode(rng.randbytes(40)).decode(),
+)
+CHOSEN: tuple[Maker, ...] = (
+    shape("{L14}{D1}"),
+    shape("hunter{D2}"),
+    shape("P@ssw0rd{D1}!"),
+    shape("Tr0ub4dor&{D1}"),
+    shape("{L8}-{L7}{D1}"),
+    shape("s{D2}#{L6}*{L4}"),
+)
+
+seeds = st.integers(0, 2**32).map(random.Random)
+
+MADE_PLACES = r"""
+api_key = "{}"
+API_KEY={}
+apiKey: '{}',
+"api_key": "{}"
+{{"a": "{{\"auth_token\": \"{}\"}}"}}
+export ACME_TOKEN={}
+ACME_KEY={}
+token: {}
+token = {}
+  access_token: {}
+client_secret={}&grant_type=password
+https://api.example.com/v1?a=1&access_token={}&b=2
+X-Api-Key: {}
+--token {}
+--api-key={}
+aws_secret_access_key = {}
+"SecretAccessKey": "{}",
+DefaultEndpointsProtocol=https;AccountName=a;AccountKey={};EndpointSuffix=core.example
+const token: string = `{}`;
+os.environ["ACME_API_KEY"] = "{}"
+<secret>{}</secret>
+<add key="ApiKey" value="{}"/>
+- name: "API_TOKEN", value: "{}"
+API-Schlüssel: {}
+clé API : {}
+clé d’API : {}
+**Token:** `{}`
+my token is {}.
+""".strip().split("\n")
+"""Where tokens and keys stand; doubled braces are braces."""
+
+AUTHORIZATIONS = """
+Authorization: Bearer {}
+authorization: {}
+-H 'authorization: token {}'
+"Authorization": "Bearer {}"
+{{'Authorization': 'Bearer {}'}}
+("Authorization", "Bearer {}")
+we sent Bearer {} and failed
+""".strip().split("\n")
+
+CHOSEN_PLACES = r"""
+password={}
+password = "{}"
+password: {}
+PASSWORD='{}'
+DB_PASSWORD={}
+PGPASSWORD={} psql
+passwd: {}
+dbPass = '{}'
+"password": "{}"
+{{"a": "{{\"password\": \"{}\"}}"}}
+Server=a;User Id=b;Password={};Encrypt=true
+spring.datasource.password={}
+password: str = "{}"
+password := "{}"
+'password' => '{}',
+config['password'] = '{}'
+connect("bob", password="{}")
+auth("password", "{}")
+ALTER USER bob WITH PASSWORD '{}';
+--password {}
+--password={}
+machine example.com login bob password {}
+curl -u bob:{} https://example.com
+<password>{}</password>
+**Password:** {}
+| password | {} |
+my password is {}
+Passwort: {}
+Das Passwort ist {}
+Mein Kennwort lautet {}.
+Passwort: „{}“
+mot de passe : {}
+le mot de passe est {}
+contraseña: {}
+la contraseña es {}
+""".strip().split("\n")
+
+ADDRESSES = """
+postgres://app:{}@db.example.com:5432/main
+mongodb+srv://app:{}@cluster.example.com/?w=1
+redis://:{}@10.0.0.1:6379/0
+https://bob:{}@example.com/repo.git
+""".strip().split("\n")
+
+PLACES = (
+    *((place, "token", MADE) for place in MADE_PLACES),
+    *((place, "authorization", MADE) for place in AUTHORIZATIONS),
+    *((place, "password", CHOSEN) for place in CHOSEN_PLACES),
+    *((place, "url-password", CHOSEN) for place in ADDRESSES),
+    ("/login?user=bob&password={}&next=home", "password", MADE),
+)

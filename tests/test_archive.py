@@ -1,0 +1,388 @@
+"""The archive of a live conversation: followed in the background, searched, read, and put into words for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.context.archive import NO_ARCHIVE, NOT_READY, READ, SEARCH, TOOLS, Archive, common_words
+from chat_loop.context.found import (
+    RECALL_ROOM,
+    ROOM,
+    STRONG,
+    excerpt,
+    found_text,
+    read_text,
+    recall_text,
+)
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.ranking import Hit, Place, texts
+from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.search import Search
+from chat_loop.tokens import estimate
+from tests.archives import Counting, chained, session
+from tests.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
+from tests.strategies import texts as hostile
+from tests.talking import words
+
+PORT = "Decision: the staging database listens on port 5433."
+WEATHER = "How is the weather by the sea?"
+
+
+def refs(hits: list[Hit]) -> list[str]:
+    return [hit.exchange.ref for hit in hits]
+
+
+def followed(sessions: Counting, *spoken: list[str | tuple[str, str]]) -> Archive:
+    """An archive that is ready; the last session is the live one."""
+    archive = Archive(sessions)
+    archive.follow(chained(sessions, *spoken), len(spoken))
+    assert archive.wait(30)
+    return archive
+
+
+def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
+    archive = followed(
+        Counting(tmp_path), [WEATHER, PORT], [WEATHER, "The port is open."], ["port of the live session"]
+    )
+    assert (archive.ready, len(archive), archive.problem) == (True, 4, "")
+    assert refs(archive.search("staging port")) == ["1.2", "2.2"]
+    assert refs(archive.search("staging port", limit=1)) == ["1.2"]
+    assert refs(archive.search("staging port", without={"1.2"})) == ["2.2"]
+    archive.close()
+    assert (archive.ready, archive.search("staging port")) == (False, [])
+
+
+def test_after_a_compaction_only_the_new_parent_is_read(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, [PORT], [WEATHER], ["Now the port is 5434."])
+    archive = Archive(sessions)
+    archive.follow(live, 3)
+    assert archive.wait(30)
+    assert refs(archive.search("port")) == ["1.1"]
+    sessions.told()
+    archive.follow(session(sessions, "s4", live.id, ["hello"], 4), 4)
+    assert archive.wait(30)
+    assert sessions.told() == [live.id]
+    assert (len(archive), set(refs(archive.search("port")))) == (3, {"1.1", "3.1"})
+    archive.close()
+
+
+def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, [PORT], [WEATHER], ["hello"])
+    archive = Archive(sessions)
+    archive.follow(live, 3)
+    assert archive.wait(30)
+    path = next(tmp_path.glob("s1_*"))
+    path.write_bytes(path.read_bytes().replace(b"staging", b"testing"))
+    os.utime(path, ns=(1, 1))
+    archive.follow(live, 3)
+    assert archive.wait(30)
+    assert (refs(archive.search("staging")), refs(archive.search("testing"))) == ([], ["1.1"])
+    archive.follow(session(sessions, "other", "", ["hello"]), 1)
+    assert archive.wait(30)
+    assert (len(archive), archive.search("port")) == (0, [])
+    archive.close()
+
+
+def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, ["lost"], [PORT], ["hello"])
+    next(tmp_path.glob("s1_*")).unlink()
+    archive = Archive(sessions)
+    archive.follow(live, 3)
+    assert archive.wait(30)
+    assert refs(archive.search("port")) == ["2.1"]
+    assert archive.problem.startswith("The chain ends before s1_")
+    assert archive.call(SEARCH, {"query": "port"}).endswith(archive.problem)
+    archive.close()
+
+
+class Slow(Counting):
+    """Reads nothing until it is told to go on."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.go = threading.Event()
+
+    def load(self, path: Path) -> Loaded:
+        assert self.go.wait(30)
+        return super().load(path)
+
+
+def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: Path) -> None:
+    live = chained(Counting(tmp_path), [PORT], ["hello"])
+    slow = Slow(tmp_path)
+    archive = Archive(slow)
+    archive.follow(live, 2)
+    assert (archive.ready, archive.wait(0), len(archive)) == (False, False, 0)
+    assert (archive.search("port"), archive.recall("port")) == ([], ("", ()))
+    archive.follow(live, 2)
+    slow.go.set()
+    assert archive.wait(30)
+    assert refs(archive.search("port")) == ["1.1"]
+    slow.go.clear()
+    archive.follow(session(Counting(tmp_path), "s3", live.id, ["hello"], 3), 3)
+    assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
+    slow.go.set()
+    assert archive.wait(30)
+    assert refs(archive.search("port")) == ["1.1"]
+    archive.close()
+    archive.follow(live, 2)
+    assert not archive.wait(0)
+
+
+def test_an_archive_that_is_closed_while_it_reads_stops(tmp_path: Path) -> None:
+    live = chained(Counting(tmp_path), [PORT], ["hello"])
+    slow = Slow(tmp_path)
+    archive = Archive(slow)
+    archive.follow(live, 2)
+    archive.close()
+    slow.go.set()
+    [worker] = [thread for thread in threading.enumerate() if thread.name == "archive"] or [threading.Thread()]
+    if worker.ident is not None:
+        worker.join(30)
+    assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
+
+
+def test_the_tools_calls(tmp_path: Path) -> None:
+    archive = followed(Counting(tmp_path), [PORT], [("Which day?", "Friday."), WEATHER], ["hello"])
+    assert (
+        archive.call(SEARCH, {"query": "staging port"})
+        == """\
+Found in the archive of this conversation, best first, as it was said:
+
+[1.1] 2026-11-21 22:30
+User: Decision: the staging database listens on port 5433.
+Assistant: Fine."""
+    )
+    assert archive.call(SEARCH, {"query": "unicorn"}) == (
+        "Nothing in the archive matches “unicorn”. It may have been said in other words: search for other words."
+    )
+    friday = "[2.1] 2026-11-21 22:30\nUser: Which day?\nAssistant: Friday."
+    assert archive.call(READ, {"queries": "1"}) == archive.call(READ, {"queries": 1}) == friday
+    assert archive.call(READ, {"queries": "[2.1]", "more": 7}) == friday
+    assert archive.call(READ, {"queries": "1-2"}).startswith(f"{friday}\n\n[2.2]")
+    for arguments in ({}, {"queries": None}, {"queries": True}, {"queries": ["1"]}, {"query": "1"}, {"queries": " "}):
+        assert archive.call(READ, arguments) == f"{READ} needs the argument “queries”, a text."
+    assert archive.call("rm", {}) == f"There is no tool of that name; there are {READ} and {SEARCH}."
+    archive.close()
+
+
+def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    archive = followed(sessions, ["hello"])
+    assert archive.call(READ, {"queries": "1"}) == archive.call(SEARCH, {"query": "hello"}) == NO_ARCHIVE
+    archive.close()
+    assert archive.call(SEARCH, {"query": "hello"}) == NOT_READY
+    live = chained(sessions, ["lost"], ["hello"])
+    next(path for path in tmp_path.glob("s1_*") if path.stem == live.parent).unlink()
+    archive = Archive(sessions)
+    assert archive.call(SEARCH, {"query": "lost"}) == NO_ARCHIVE
+    archive.follow(live, 2)
+    assert archive.call(SEARCH, {"query": "lost"}).startswith(f"{NO_ARCHIVE} The chain ends before {live.parent}: ")
+    archive.close()
+
+
+def test_the_tools_as_a_model_is_told_of_them() -> None:
+    assert list(TOOLS) == [READ, SEARCH]
+    for description, schema in TOOLS.values():
+        assert "\n" not in description
+        assert json.loads(json.dumps(schema)) == schema
+        assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    assert TOOLS[READ][1]["required"] == ["queries"]
+    assert TOOLS[SEARCH][1]["required"] == ["query"]
+
+
+def said(*pairs: tuple[str, str], depth: int = 2) -> list[Exchange]:
+    return [exchange(depth, number, *pair) for number, pair in enumerate(pairs, 1)]
+
+
+def searched(exchanges: list[Exchange], query: str) -> list[Hit]:
+    search = Search(common_words())
+    search.add(exchanges)
+    hits = search.search(query)
+    search.close()
+    return hits
+
+
+LONG = " ".join(f"Sentence number {at} is about nothing at all." for at in range(400))
+
+
+def test_a_long_reply_is_cut_to_what_matches() -> None:
+    reply = f"{LONG} The invoice of the printer is no. 771. {LONG}"
+    text = found_text(searched(said(("Which one?", reply), ("hello", "")), "invoice of the printer"), 60, words)
+    heading, at, user, assistant = [line for line in text.split("\n") if line]
+    assert (heading, at, user) == (
+        "Found in the archive of this conversation, best first, as it was said:",
+        "[2.1] 2026-03-02 09:00",
+        "User: Which one?",
+    )
+    assert assistant.startswith("Assistant: … ")
+    assert assistant.endswith(" …")
+    assert " The invoice of the printer is no. 771. " in assistant
+    assert 30 <= words(text) <= 60
+
+
+def test_newer_mentions_are_named() -> None:
+    older = [exchange(1, 1, "The dentist appointment is on 14 March at 9:40."), *said(("hello", "hi"))]
+    newer = exchange(3, 1, "The dentist appointment is on 21 March at 8:15.")
+    hits = searched([*older, newer], "dentist appointment")
+    text = found_text(hits, ROOM, estimate)
+    assert text.index("[3.1] 2026-03-02 09:00\n") < text.index("[1.1] 2026-03-02 09:00 (newer mention: 3.1)\n")
+
+
+def test_what_is_attached_to_a_query() -> None:
+    exchanges = conversation(planted=FACTS[:1])
+    place = next(one for one in exchanges if FACTS[0].statement in f"{one.query.text}{one.reply}")
+    search = Search(common_words())
+    search.add(exchanges)
+    text, attached = recall_text(search.search(FACTS[0].question), estimate)
+    assert attached == (place.ref,)
+    assert text == (
+        "Found automatically earlier in this conversation; it may be superseded or beside the point:\n"
+        f"[{place.ref}] {place.query.at:%Y-%m-%d}, user: “Decision: the staging database listens on port 5433.”"
+    )
+    for query in ("thanks, go on", "write a poem about the sea", "", "\x00", "port"):
+        assert recall_text(search.search(query), estimate) == ("", ())
+    search.close()
+
+
+def test_the_answer_to_a_question_is_attached_with_it() -> None:
+    hit = Hit(exchange(2, 3, "Which day is market day?", "Friday. Or so."), 1.0, 1.0, "3.1", (Place(0, 0, 24),))
+    text, attached = recall_text([hit], estimate)
+    assert attached == ("2.3",)
+    assert text.split("\n")[1] == (
+        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday. Or so.” (newer mention: 3.1)"
+    )
+
+
+def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
+    one = exchange(2, 3, "Port 5433 it is.", "Fine.")
+    strong, weak = (Hit(one, 1.0, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01))
+    assert recall_text([strong], estimate)[1] == ("2.3",)
+    assert recall_text([weak], estimate) == ("", ())
+    assert recall_text([Hit(one, 1.0, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
+    assert recall_text([strong] * 9, estimate, 60)[1] == ("2.3",) * 2
+
+
+TALK = said(*((f"Question {number}?", f"Answer {number}.") for number in range(1, 15)))
+ONLY = "Only the previous session can be read here, which is number 2 of the chain."
+HAS = "The previous session has queries 1 to 14."
+FORMS = 'Give the number of a query such as "14", a range such as "12-16", or a reference such as "2.14".'
+
+
+@pytest.mark.parametrize(
+    ("request_", "numbers"),
+    [
+        ("14", [14]),
+        (" #14 ", [14]),
+        ("[2.14]", [14]),
+        ("12-16", [12, 13, 14]),
+        ("13 – 12", [12, 13]),
+        ("2.12-2.13", [12, 13]),
+        ("0-2", [1, 2]),
+        ("14:1", [14]),
+    ],
+)
+def test_reading_queries(request_: str, numbers: list[int]) -> None:
+    assert read_text(TALK, request_, ROOM, estimate) == "\n\n".join(
+        f"[2.{number}] 2026-03-02 09:00\nUser: Question {number}?\nAssistant: Answer {number}." for number in numbers
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("99", f"There is no query 99. {HAS}"),
+        ("0", f"There is no query 0. {HAS}"),
+        ("20-30", f"There are no such queries. {HAS}"),
+        ("14:2", "Query 14 has 1 part."),
+        ("the last one", f"{FORMS} {HAS}"),
+        ("", f"{FORMS} {HAS}"),
+        ("1" * 50, f"{FORMS} {HAS}"),
+        ("١٤", f"{FORMS} {HAS}"),
+        ("1.3", f"{ONLY} {HAS} Search the archive for what is older."),
+    ],
+)
+def test_reading_what_is_not_there(request_: str, answer: str) -> None:
+    assert read_text(TALK, request_, ROOM, estimate) == answer
+    assert read_text([], request_, ROOM, estimate) == "There is no previous session to read."
+
+
+def test_a_long_reading_goes_on_in_the_next() -> None:
+    text = read_text(TALK, "3-9", 60, words)
+    assert text.startswith("[2.3] ")
+    assert text.endswith('\n\n(Cut here. Read "6-9" for what follows.)')
+    assert words(text) <= 60
+    assert read_text(TALK, "6-9", 70, words).count("\n[2.") == 3
+
+
+def test_a_query_that_is_too_long_is_read_in_parts() -> None:
+    exchanges = said(("hello", LONG), ("bye", "bye"))
+    request, read, asked = "1-2", "", []
+    while request:
+        asked.append(request)
+        text = read_text(exchanges, request, 1000, words)
+        assert words(text) <= 1000
+        piece, _, rest = text.partition("\n\n(Cut here. Read ")
+        read += f" {piece}"
+        request = rest.split('"')[1] if rest else ""
+    assert asked == ["1-2", "1:2", "1:3", "1:4"]
+    assert read.split()[4:] == f"hello Assistant: {LONG}".split()
+    assert read_text(exchanges, "1:9", 1000, words) == "Query 1 has 4 parts."
+    assert read_text(exchanges, "1-2", 1000, words).endswith('\n\n(Cut here. Read "1:2", then "2" for what follows.)')
+
+
+PAIRS = st.lists(st.tuples(st.one_of(hostile, st.just(LONG)), hostile), min_size=1, max_size=4)
+ROOMS = st.integers(120, 2000)
+
+
+@settings(max_examples=50)
+@given(PAIRS, st.one_of(hostile, st.from_regex(r"\d{0,3}[.:-]?\d{0,3}", fullmatch=True)), ROOMS)
+def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
+    pairs: list[tuple[str, str]], asked: str, room: int
+) -> None:
+    exchanges = said(*pairs)
+    hits = searched(exchanges, asked)
+    assert estimate(found_text(hits, room, estimate, asked)) <= max(room, 100)
+    text, attached = recall_text(hits, estimate, room)
+    assert estimate(text) <= room
+    assert set(attached) <= {one.ref for one in exchanges}
+    assert recall_text(hits, estimate)[1] == () or estimate(recall_text(hits, estimate)[0]) <= RECALL_ROOM
+    assert estimate(read_text(exchanges, asked, room, estimate)) <= max(room, 100)
+
+
+@given(hostile, st.integers(0, 60), st.data())
+def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataObject) -> None:
+    text = f"{text} {LONG[:600]}"
+    start = data.draw(st.integers(0, len(text) - 1))
+    cut = excerpt(text, [Place(0, start, data.draw(st.integers(start + 1, len(text))))], room, words)
+    assert len(cut) <= 60 or words(cut) <= room
+    assert all(piece.strip() in text for piece in cut.strip("…").split(" … "))
+
+
+def test_precision_and_recall_of_what_is_attached() -> None:
+    """Of the facts of the second half, which were kept out of all tuning, in an archive of 1,000 exchanges."""
+    search = Search(common_words())
+    search.add(conversation())
+    right = wrong = 0
+    for fact in FACTS[1::2]:
+        text, attached = recall_text(search.search(fact.question), estimate)
+        right += fact.answer in text
+        wrong += bool(attached) and fact.answer not in text
+    wrong += sum(recall_text(search.search(query), estimate) != ("", ()) for query in NOTHING_TO_FIND[1::2])
+    search.close()
+    assert right / (right + wrong) >= 0.95
+    assert right / len(FACTS[1::2]) >= 0.6
+
+
+def test_an_exchanges_texts() -> None:
+    assert texts(exchange(1, 1, "hello", None)) == (("User", "hello"), ("Assistant", ""))

@@ -1,0 +1,128 @@
+"""Following a session's parents, whatever state their files are in."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_loop.sessions.chain import Chain, ChainReader, placed
+from chat_loop.sessions.records import Header
+from tests.archives import START, Counting, chained, session
+
+
+def ids(chain: Chain) -> list[str]:
+    return [loaded.session.header.id.partition("_")[0] for loaded in chain.loaded]
+
+
+def refs(chain: Chain, depth: int) -> list[list[str]]:
+    return [[exchange.ref for exchange in exchanges] for exchanges in placed(chain, depth)]
+
+
+def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, ["a", "b"], ["c"], ["d", "e"], ["live"])
+    chain = ChainReader(sessions).read(live)
+    assert (ids(chain), chain.broken) == (["s3", "s2", "s1"], "")
+    assert refs(chain, 4) == [["1.1", "1.2"], ["2.1"], ["3.1", "3.2"]]
+    assert refs(chain, 7) == [["4.1", "4.2"], ["5.1"], ["6.1", "6.2"]]
+    assert refs(chain, 2) == refs(chain, 4)
+    assert [exchange.query.text for exchanges in placed(chain, 4) for exchange in exchanges] == list("abcde")
+
+
+def test_a_session_without_a_parent_has_no_ancestors(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    assert ChainReader(sessions).read(Header(id="x", created=START, agent="A")) == Chain()
+    assert placed(Chain(), 1) == ()
+
+
+def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, ["a"], ["b"], ["live"])
+    reader = ChainReader(sessions)
+    first = reader.read(live)
+    assert len(sessions.told()) == 2
+    assert reader.read(live) == first
+    child = session(sessions, "s4", live.id, ["c"], 4)
+    assert ids(reader.read(child)) == ["s3", "s2", "s1"]
+    assert sessions.told() == [live.id]
+    path = next(tmp_path.glob("s1_*"))
+    path.write_bytes(path.read_bytes().replace(b"**You:** a", b"**You:** A"))
+    os.utime(path, ns=(1, 1))
+    chain = reader.read(child)
+    assert sessions.told() == [path.stem]
+    assert placed(chain, 4)[0][0].query.text == "A"
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+def no_transcript(path: Path) -> None:
+    path.write_text("# A readme\n")
+
+
+def a_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [gone, no_transcript, a_link, a_pipe, empty])
+def test_a_chain_ends_where_a_file_cannot_be_read(tmp_path: Path, damage: object) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, ["a"], ["b"], ["c"], ["live"])
+    assert callable(damage)
+    damage(next(tmp_path.glob("s2_*")))
+    chain = ChainReader(sessions).read(live)
+    assert ids(chain) == ["s3"]
+    assert chain.broken.startswith("The chain ends before s2_")
+    assert refs(chain, 4) == [["3.1"]]
+
+
+def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, ["a"], ["b"], ["live"])
+    first = next(tmp_path.glob("s1_*"))
+    data = first.read_bytes()
+    for parent in (f"{next(tmp_path.glob('s2_*')).stem}", first.stem, live.id):
+        first.write_bytes(data.replace(b"<!-- chat:session ", f"<!-- chat:session parent={parent} ".encode(), 1))
+        chain = ChainReader(sessions).read(live)
+        assert ids(chain) == ["s2", "s1"]
+        assert chain.broken == f"The chain ends at {parent}: it would begin again there."
+
+
+def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path / "sessions")
+    outside = session(Counting(tmp_path), "outside", "", ["secret"])
+    live = replace(outside, id="live", parent=f"../{outside.id}")
+    assert ChainReader(sessions).read(live) == Chain((), "The chain ends at a parent whose id is none.")
+    assert sessions.told() == []
+
+
+def test_a_chain_has_an_end(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    live = chained(sessions, *[["x"]] * 6)
+    chain = ChainReader(sessions, longest=3).read(live)
+    assert (ids(chain), refs(chain, 6)) == (["s5", "s4", "s3"], [["3.1"], ["4.1"], ["5.1"]])
+    assert chain.broken == "The chain is longer than 3 sessions; what is older is left out."
+    assert ChainReader(sessions, longest=5).read(live).broken == ""
+
+
+def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
+    sessions = Counting(tmp_path)
+    plain = next(path for path in (Path(__file__).parent / "plain").glob("*.md"))
+    (tmp_path / "old.md").write_bytes(plain.read_bytes())
+    chain = ChainReader(sessions).read(Header(id="x", created=START, agent="A", parent="old"))
+    assert [loaded.plain for loaded in chain.loaded] == [True]
+    assert refs(chain, 2) == [[f"1.{number}" for number in range(1, 1 + len(placed(chain, 2)[0]))]]

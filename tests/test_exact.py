@@ -1,0 +1,106 @@
+"""Exact values: what is found in a text, whole and in order, and when two spellings are the same value."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.context.exact import find, normal, values
+from tests.strategies import texts
+
+PIECES = st.lists(st.sampled_from(["12 km ", "3 May", "`x` ", "a/b.py:3", " €", "1.2.3", "“q”", "Ann Lee", "#4711 ", "\n"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The timeout is 30 seconds.", ("30 seconds",)),
+        ("2,5 Mio. Euro für die Küche", ("2,5 Mio. Euro",)),
+        ("Die Miete ist 1 200 €, das sind 1.200,50 € und 45 %.", ("1 200 €", "1.200,50 €", "45 %")),
+        ("CHF 1'200, USD 45, $19.99, £3.5 million, 5k", ("CHF 1'200", "USD 45", "$19.99", "£3.5 million", "5k")),
+        ("3 Stunden, -18 °C, 120 x 80 cm, 25-30 minutes", ("3 Stunden", "-18 °C", "120 x 80 cm", "25-30 minutes")),
+        ("Mix 1/2 cup with 1920x1080 and 311 kWh.", ("1/2 cup", "1920x1080", "311 kWh")),
+        ("It serves 6 guests with 3 retries, at 90 km/h", ("6 guests", "3 retries", "90 km/h")),
+        ("am 3. Mai 2026 um 17.25 Uhr", ("3. Mai 2026", "17.25 Uhr")),
+        ("Thursday at 15:40, June 3rd, 14/03/2026, 14.3.", ("Thursday", "15:40", "June 3rd", "14/03/2026", "14.3.")),
+        ("le jeudi 14 mars à 15h30", ("jeudi", "14 mars", "15h30")),
+        ("2026-03-14T10:00:00Z or in March 2026 or at 3 pm or at 7", ("2026-03-14T10:00:00Z", "March 2026", "3 pm", "7")),
+        ("see src/net/retry.py:88 and ~/notes.md", ("src/net/retry.py:88", "~/notes.md")),
+        (r"C:\Users\x\a.txt, /etc/fstab, config.yaml", (r"C:\Users\x\a.txt", "/etc/fstab", "config.yaml")),
+        ("https://example.com/a?x=1. And www.foo.org/b_(c).", ("https://example.com/a?x=1", "www.foo.org/b_(c)")),
+        ("Mail bob.s+x@example.co.uk!", ("bob.s+x@example.co.uk",)),
+        ("commit a3f9c1e, 550e8400-e29b-41d4-a716-446655440000", ("a3f9c1e", "550e8400-e29b-41d4-a716-446655440000")),
+        ("ABC-123, #4711, B-2219-A, X7K2QP, LH 438", ("ABC-123", "#4711", "B-2219-A", "X7K2QP", "LH 438")),
+        ("v1.2.3, 3.11.4-rc1, 10.0.0.5:8080, localhost:5432", ("v1.2.3", "3.11.4-rc1", "10.0.0.5:8080", "localhost:5432")),
+        ("+49 30 1234567 or (555) 123-4567", ("+49 30 1234567", "(555) 123-4567")),
+        ("IBAN DE89 3704 0044 0532 0130 00", ("DE89 3704 0044 0532 0130 00",)),
+        ("\"so\" „gut“ «oui» ‘x y’ `git push --force`", ('"so"', "„gut“", "«oui»", "‘x y’", "`git push --force`")),
+        ("snake_case camelCase MAX_SIZE --dry-run foo() K=v", ("snake_case", "camelCase", "MAX_SIZE", "--dry-run", "foo()", "K=v")),
+        ("We met Clara Winter and Dr. Said in Lisbon.", ("Clara Winter", "Dr. Said", "Lisbon")),
+        ("Platform 7, Gleis 3, 14 Baker Street, Hauptstraße 7", ("Platform 7", "Gleis 3", "14 Baker Street", "Hauptstraße 7")),
+        ("会議は3月14日の15時30分、予算は5000円です。", ("3月14日", "15時30分", "5000円")),
+    ],
+)  # fmt: skip
+def test_values_are_found_whole_and_in_order(text: str, found: tuple[str, ...]) -> None:
+    assert values(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and/or, he/she, e.g. this, i.e. that",
+        "It is done.Then we go.",
+        "Hello there! How are you?",
+        "One of these days, maybe.",
+        "At the end of the day we all sat down (as always) - and laughed.",
+    ],
+)
+def test_ordinary_words_are_no_values(text: str) -> None:
+    assert values(text) == ()
+
+
+def test_a_lone_german_noun_is_no_name() -> None:
+    text = "Am Montag kommt Herr Brandt mit Marlene Krause zum Essen in die Küche, das ist schön."
+    assert values(text) == ("Montag", "Herr Brandt", "Marlene Krause")
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        ("1 200 €", "€1,200", "EUR 1200", "1.200 Euro", "1'200 euros"),
+        ("2,5 Mio. Euro", "2.5 million €", "2500000 EUR"),
+        ("3 pm", "15:00", "15h00", "15 Uhr", "3:00 PM"),
+        ("3 May 2026", "May 3rd, 2026", "3. Mai 2026", "2026-05-03", "03.05.2026", "3 de mayo de 2026"),
+        ("30 s", "30 seconds", "30 Sekunden", "30 SECONDS"),
+        ("45%", "45 %", "45 Prozent"),
+        ("`Git Push`", "git push"),
+        ("0171 5550142", "0171/555 01 42"),
+        ("ＡＢＣ-１２３", "abc-123"),
+    ],
+)
+def test_spellings_of_one_value_are_the_same(same: tuple[str, ...]) -> None:
+    assert {normal(value) for value in same} == {normal(same[0])}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("30 s", "30 min"), ("1.2.3", "123"), ("12:30", "1230"), ("3 May", "5 March"), ("v1.2", "v1.20"), ("1,5 l", "15 l")],
+)
+def test_different_values_stay_different(one: str, other: str) -> None:
+    assert normal(one) != normal(other)
+
+
+@given(st.one_of(texts, PIECES.map("".join), st.text(alphabet="aA1.,:/-@_`\"'()€ #\n", max_size=60)))
+def test_values_stand_in_the_text_one_behind_the_other(text: str) -> None:
+    end = 0
+    for value in find(text):
+        assert value.start >= end
+        assert text[value.start : value.end] == value.text
+        end = value.end
+
+
+@pytest.mark.parametrize("piece", ["x", "(", "1", "a.", '"', "`", "1 ", "Ab ", "/", "a@", "-", "12:", "0-", "_a", "\n"])
+def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
+    """With a pattern that backtracks over the whole text this would not end."""
+    assert isinstance(values(piece * 60_000), tuple)

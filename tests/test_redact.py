@@ -1,0 +1,198 @@
+"""Secrets go, whatever stands around them."""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.redact import redacted
+from tests.made_secrets import BOUNDED, CARDS, CHOSEN, MADE, PLACES, TOKENS, Maker, card, private_key, seeds, shape
+from tests.strategies import texts
+
+
+def mark(kind: str, secret: str) -> str:
+    return f"[REDACTED:{kind}:{sha256(secret.encode()).hexdigest()[:4]}]"
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_token_becomes_a_mark_of_its_kind_and_value(name: str) -> None:
+    kind, make = TOKENS[name]
+    for seed in range(50):
+        secret = make(random.Random(seed))
+        gone = mark(kind, secret)
+        assert redacted(f"Use {secret}, or\n“{secret}”.") == f"Use {gone}, or\n“{gone}”."
+
+
+@pytest.mark.parametrize(("place", "kind", "makers"), PLACES)
+def test_a_value_goes_from_beside_its_name(place: str, kind: str, makers: tuple[Maker, ...]) -> None:
+    for seed in range(40):
+        rng = random.Random(seed)
+        for secret in (make(rng) for make in makers):
+            frame = "before\n" + place + "\nafter"
+            assert redacted(frame.format(secret)) == frame.format(mark(kind, secret))
+
+
+def test_a_value_may_stand_in_the_line_below() -> None:
+    text = "- name: DB_PASSWORD\n  value: {}\n- name: MODE\n  value: fast"
+    assert redacted(text.format("hunter22")) == text.format(mark("password", "hunter22"))
+
+
+@pytest.mark.parametrize("word", ["swordfish", "Sommer", "correcthorse"])
+def test_a_password_may_be_a_plain_word_where_nothing_else_can_stand(word: str) -> None:
+    gone = mark("password", word)
+    assert redacted(f'PASSWORD={word}\n  password: {word}\nx = {{"password": "{word}"}}') == (
+        f'PASSWORD={gone}\n  password: {gone}\nx = {{"password": "{gone}"}}'
+    )
+
+
+def test_a_passphrase_in_quotes_goes_whole() -> None:
+    phrase = "correct horse battery staple"
+    assert redacted(f'password = "{phrase}"') == f'password = "{mark("password", phrase)}"'
+
+
+@pytest.mark.parametrize("make", CARDS)
+def test_card_numbers_go(make: Maker) -> None:
+    for seed in range(50):
+        number = make(random.Random(seed))
+        gone = mark("card", number)
+        assert redacted(f"Card {number}, 12/29; 12 {number}") == f"Card {gone}, 12/29; 12 {gone}"
+        for wrong in set("0123456789") - {number[-1]}:
+            assert redacted(f"no. {number[:-1]}{wrong}") == f"no. {number[:-1]}{wrong}"
+
+
+def test_long_values_go_whole() -> None:
+    token, password = (shape(f"{{L{length}}}")(random.Random(length)) for length in (3000, 129))
+    assert redacted(f"TOKEN={token} password: {password}\nBearer {token}.") == (
+        f"TOKEN={mark('token', token)} password: {mark('password', password)}\nBearer {mark('authorization', token)}."
+    )
+
+
+def test_a_secret_that_another_hid_goes_too() -> None:
+    number, token = card(random.Random(1)), TOKENS["github"][1](random.Random(1))
+    assert redacted(number + token) == mark("card", number) + mark("github", token)
+
+
+def test_characters_whose_lower_case_is_longer_shift_nothing() -> None:
+    assert redacted("İİİİ PASSWORD=Tr0ub4dor&3 İ") == f"İİİİ PASSWORD={mark('password', 'Tr0ub4dor&3')} İ"
+
+
+def test_basic_authorization_goes() -> None:
+    value = base64.b64encode(b"bob:swordfish").decode()
+    assert redacted(f"Basic {value}") == f"Basic {mark('authorization', value)}"
+    assert redacted("Basic \u212ay9uZGl0aW9u") == "Basic \u212ay9uZGl0aW9u"
+
+
+def test_an_aws_secret_goes_with_the_id_that_stands_before_it() -> None:
+    rng = random.Random(1)
+    key, secret = TOKENS["aws"][1](rng), shape("{L20}/{L19}")(rng)
+    assert redacted(f"{key},{secret}\n{secret}") == f"{mark('aws', key)},{mark('aws', secret)}\n{secret}"
+
+
+@given(rng=seeds, keep=st.integers(40, 700))
+def test_a_key_that_breaks_off_goes_as_far_as_it_goes(rng: random.Random, keep: int) -> None:
+    secret = private_key(rng)[:keep]
+    out = redacted(f"Here:\n{secret}")
+    assert not [row for row in secret.split("\n")[1:] if len(row) > 15 and row in out and row[0] != "-"]
+
+
+def test_a_key_s_end_is_not_looked_for_in_prose() -> None:
+    secret = private_key(random.Random(1)).rpartition("\n")[0]
+    assert redacted(f"{secret}\n\nIt broke off there.") == f"{mark('private-key', secret)}\n\nIt broke off there."
+
+
+@given(before=texts, name=st.sampled_from(sorted(TOKENS)), rng=seeds, after=texts)
+def test_no_neighbour_hides_a_token(before: str, name: str, rng: random.Random, after: str) -> None:
+    secret = TOKENS[name][1](rng)
+    if name in BOUNDED and before[-1:].isalnum():
+        before += " "
+    out = redacted(before + secret + after)
+    assert not [row for row in re.split(r"\\n|\r?\n", secret) if not row.startswith("-----") and row in out]
+
+
+@given(before=texts, place=st.sampled_from(PLACES), rng=seeds, after=texts)
+def test_no_other_line_hides_a_value(
+    before: str, place: tuple[str, str, tuple[Maker, ...]], rng: random.Random, after: str
+) -> None:
+    for secret in (make(rng) for make in place[2]):
+        assert secret not in redacted(f"{before}\n{place[0].format(secret)}\n{after}")
+
+
+ATOMS = (
+    *("password", "Token", "api_key", "Authorization", "Bearer ", "Basic ", "secret", "--password ", "-u a:", "key"),
+    *(
+        "=",
+        " = ",
+        ": ",
+        ":",
+        '"',
+        "'",
+        "`",
+        "\\",
+        "\\n",
+        "\n",
+        " ",
+        ",",
+        ";",
+        "&",
+        "?",
+        "@",
+        "://",
+        "<",
+        ">",
+        "(",
+        ")",
+        "[",
+        "]",
+    ),
+    *(
+        "{",
+        "}",
+        "${",
+        "$",
+        "%",
+        "***",
+        "xxxx",
+        "...",
+        "is ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END",
+        "eyJ",
+        "sk-",
+        "AC",
+    ),
+    *(
+        "hunter22",
+        "Tr0ub4dor&3",
+        "swordfish",
+        "your",
+        "EXAMPLE",
+        "getToken()",
+        "[REDACTED:password:0a1b]",
+        "[REDACTED:",
+    ),
+    *("0", "4111", " 1111", "x" * 130, "\ufdd0", "\u0130", "ß"),
+)
+soups = st.lists(
+    st.one_of(
+        st.sampled_from(ATOMS),
+        st.text(max_size=4),
+        st.builds(
+            lambda make, rng: make(rng),
+            st.sampled_from([*(make for _, make in TOKENS.values()), *CARDS, *MADE, *CHOSEN]),
+            seeds,
+        ),
+    ),
+    max_size=14,
+).map("".join)
+
+
+@given(text=soups)
+def test_a_second_time_changes_nothing(text: str) -> None:
+    once = redacted(text)
+    assert redacted(once) == once

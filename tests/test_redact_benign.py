@@ -1,0 +1,148 @@
+"""What is no secret stays, however near it comes; and no text, however made, takes more than its time."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chat_loop import redact
+from chat_loop.redact import redacted
+
+BENIGN = r"""
+The password is stored in the vault.
+Your password must be at least 12 characters long, with 1 digit.
+Passwords are hashed with argon2id; the password is base64-encoded on the wire.
+The token is a JWT, the secret is SHA-256 hashed.
+Das Passwort ist im Tresor. Das Passwort ist falsch. Passwort: siehe Tresor
+Le mot de passe est incorrect. Mot de passe : oublié
+La contraseña es obligatoria. La clave es el tiempo.
+Changed the password to something longer; if you pass `x1y2z3` it fails.
+password = get_password()
+password = getpass.getpass("Password: ")
+token = tokens[i]
+token = await client.fetch_token(scope="read:all")
+token = response.json()["access_token"]
+self.api_key = api_key or os.environ["OPENAI_API_KEY"]
+client = Client(api_key=api_key, password=password2, token=self._token)
+def login(user: str, password: str = "", token: Optional[str] = None) -> None:
+password: str | None = None
+const password = process.env.DB_PASSWORD;
+if (token === null || password == undefined) return
+secret_key = settings.SECRET_KEY
+max_tokens=4096, tokens: 12034, token_count = 17
+PASSWORD_MIN_LENGTH=8
+PWD=/home/bob/project1
+"password": {"type": "string", "format": "password"}
+{"password": "string", "token": "string"}
+<input type="password" name="password" placeholder="Password" autocomplete="current-password">
+<label for="password">Password:</label>
+"forgot_password": "Forgot your password?", "password": "Password"
+API_KEY=<your-key>
+API_KEY=your-api-key-here
+api_key: "xxxxxxxxxxxxxxxxxxxx"
+api_key = "sk-..."
+export ANTHROPIC_API_KEY=sk-ant-...
+TOKEN=${TOKEN}
+TOKEN=$(cat /run/secrets/token1)
+token: {{ vault_token_2 }}
+password: "{password}"
+password=%(password)s
+password=********
+password: changeme
+Authorization: Bearer $TOKEN
+Authorization: Bearer <token>
+-H "Authorization: Bearer ${API_KEY_2}"
+headers["Authorization"] = f"Bearer {self.token}"
+Basic authentication is simple. Bearer authentication-scheme-description
+https://user:password@example.com/
+https://example.com:8443/a/b@2x.png?c=d:e@f
+git@github.com:bob/repo.git and ssh://git@github.com:22/bob/repo.git
+mailto:bob@example.com, http://[::1]:8080/x
+root:x:0:0:root:/root:/bin/bash
+docker run -u 1000:1000 -e MODE=fast image
+123e4567-e89b-12d3-a456-426614174000
+commit 9fceb02d0ae598e95dc970b74767f19372d61af8
+sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+task-9fceb02d0ae598e95dc970b74767f19372d61af8 on disk-0123456789abcdef0123456789abcdef
+data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAA
+v1.2.3-rc.1+build.20261122 and Python 3.11.9 on 2026-11-22T01:25:49Z
++49 170 1234567, (555) 123-4567, +1 415 555 2671
+ISBN 978-3-16-148410-0, EAN 4006381333931
+order 4111 1111 1111 1112, 1234567890123456, 1700000000000000
+0.4111111111111111 and 4111111111111111.5 and 4111111111111111a
+risk-averse, task-force and ask-me-anything-about-everything-2026
+sk-learn-compatible-estimators and hf_hub_download_from_the_repository_of
+xoxb-not-a-slack-token-but-words and ghp_documentation_of_the_personal_access_tokens
+AKIA is a prefix; -----BEGIN PRIVATE KEY----- starts a block and -----END PRIVATE KEY----- ends it.
+-----BEGIN PUBLIC KEY----- MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+The key is in the door; monkey: banana12345678901; primary_key = user_id_2024
+cache_key = "user:1234:profile"; public_key: "ssh-ed25519-AAAAC3NzaC1lZDI1NTE5AAAA"
+"nextToken": "eyJzdGFydCI6MTIzfQ", continuation_token = page2of3
+arn:aws:secretsmanager:us-east-1:123456789012:secret:MyDatabase-a1b2c3
+compass: n12345w6789, bypass=abc1234, signature: Qx81
+password=([^&]+)&token=(\w+)
+password=[^&\s]+&x=1 or passwd:\s*(?P<pw>\S+) or token: [a-z0-9]{32}
+print("password: ", value); logging.info("token=%s user=%s", token, user)
+from secrets import token_hex; token = secrets.token_hex(16)
+tokens = tokenizer.encode("hello"); token = vocab["##ing"]
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("text", BENIGN)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+def paragraphs() -> Iterator[str]:
+    """Code that is full of passwords and tokens but holds none: of this package and of Python's library."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    names = "getpass netrc secrets hmac ssl smtplib ftplib imaplib poplib tokenize token ast email urllib http json"
+    roots = [Path(redact.__file__).parent.parent, *(library / name for name in names.split())]
+    for root in roots:
+        for path in sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]:
+            yield from re.split(r"\n\s*\n", path.read_text(encoding="utf-8"))
+
+
+def test_hardly_any_paragraph_of_code_is_changed() -> None:
+    every = list(paragraphs())
+    changed = [text for text in every if redacted(text) != text]
+    assert len(every) > 5000
+    assert len(changed) <= len(every) * 0.0005, changed
+
+
+HOSTILE = (
+    *("a", "4", "sk-", "eyJ", "eyJ.", "AC", "password=", "token=token=", 'password="', "password='a\"b`", "://a:b/"),
+    *(
+        "authorization:",
+        "authorization: basic ",
+        "password: ",
+        "--token ",
+        "-u a:",
+        "((((",
+        "41111111 ",
+        "\\",
+        "[REDACTED:",
+    ),
+    *(
+        "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n",
+        "password=" + "a" * 60 + "1234.",
+        "token: " + "aB" * 60 + "12 ",
+    ),
+    *("sk-ant-" + "a" * 500 + "-", "password=aB1[REDACTED:x:aaaa]", "password=" + "(" * 70, "login a password "),
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_hostile_texts_take_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        start = time.process_time()
+        redacted(text)
+        return time.process_time() - start
+
+    assert seconds(400_000) < 10 * seconds(100_000) + 0.5

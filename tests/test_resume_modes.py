@@ -1,0 +1,248 @@
+"""Taking a session up from its summary, its last words or all of them; taking a compaction back; what stays by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_loop.chain.options import Options
+from chat_loop.errors import UsageError
+from chat_loop.events import Warned
+from chat_loop.sessions.records import Restoration, Session
+from chat_loop.values import Message, Usage, Window
+from tests.talking import SUMMARY, Says, Step, Talk, words
+
+QUIET = replace(Options(), acknowledge=False, summary_on_exit=False)
+ANSWER: Step = Says(("because",), usage=None)
+SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
+
+
+def talk_of(folder: Path, *queries: str, compacted_after: int = 0, window: Window | None = None) -> Talk:
+    """A conversation of these queries, compacted once after so many of them."""
+    steps = [ANSWER] * len(queries)
+    if compacted_after:
+        steps.insert(compacted_after, SUMMED)
+    talk = Talk(folder, *steps, options=QUIET, window=window)
+
+    async def run() -> None:
+        for number, query in enumerate(queries, 1):
+            await talk.conversation.ask(query)
+            if number == compacted_after:
+                assert await talk.conversation.compact()
+
+    asyncio.run(run())
+    return talk
+
+
+def restoration(session: Session) -> Restoration:
+    assert session.restoration is not None
+    return session.restoration
+
+
+def queries_of(messages: tuple[Message, ...]) -> list[str]:
+    """The queries that the model sees in their own words."""
+    return [message.text.rpartition("\n\n")[2] for message in messages if message.role == "user"]
+
+
+EIGHT = tuple(f"q{number} " + "word " * 5 + f"{number}." for number in range(1, 9))
+
+
+def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_by_reference(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, *EIGHT, "now", compacted_after=8)
+    restored = restoration(talk.conversation.session)
+    assert (restored.depth, restored.since, restored.fresh) == (2, "1.7", "1.7")
+    assert queries_of(talk.sent[-1]) == [*EIGHT[6:], "now"]
+    assert EIGHT[7] not in talk.text
+    parent = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
+    assert parent.seal is not None
+    assert parent.seal.covers == 6
+    audit = parent.seal.compaction
+    assert audit is not None
+    assert (audit.first, audit.last, audit.why, audit.model) == ("1.1", "1.6", "asked", "scripted:test")
+
+
+def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not_cover(tmp_path: Path) -> None:
+    before = talk_of(tmp_path, *EIGHT, compacted_after=8)
+    parent = before.conversation.session.header.parent
+    before.conversation.close()
+    later = Talk(tmp_path, ANSWER, options=QUIET)
+    asyncio.run(later.resume(parent))
+    asyncio.run(later.conversation.ask("again"))
+    assert queries_of(later.sent[-1]) == [*EIGHT[6:], "again"]
+    assert restoration(later.conversation.session).since == "1.7"
+
+
+@pytest.mark.parametrize("last", [1, 3, 8, 20])
+def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int) -> None:
+    before = talk_of(tmp_path, *EIGHT)
+    before.conversation.close()
+    later = Talk(tmp_path, SUMMED, ANSWER, SUMMED, options=QUIET)
+
+    async def run() -> None:
+        loaded = later.sessions.load(before.path)
+        offer = await later.conversation.offer(loaded, last=last)
+        assert offer.left_out == 0
+        await later.conversation.accept(offer)
+        await later.conversation.ask("again")
+        assert await later.conversation.compact()
+
+    asyncio.run(run())
+    assert queries_of(later.sent[1]) == [*EIGHT[-last:], "again"]
+    spoken = later.sent[2][0].text
+    assert "[2.1] User: again" in spoken, "what is new is summarised"
+    assert "[1.8]" not in spoken, "the last exchanges stand in a summary already: no text passes through a model twice"
+
+
+def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> None:
+    before = talk_of(tmp_path, *EIGHT, "then", "now", compacted_after=8)
+    seen = before.conversation.messages
+    before.conversation.close()
+    later = Talk(tmp_path, ANSWER, SUMMED, options=QUIET)
+
+    async def run() -> None:
+        offer = await later.conversation.offer(later.sessions.load(before.path), whole=True)
+        assert offer.tokens == pytest.approx(sum(words(message.text) + 4 for message in seen), rel=0.8)
+        await later.conversation.accept(offer)
+        await later.conversation.ask("again")
+        assert await later.conversation.compact()
+
+    asyncio.run(run())
+    assert queries_of(later.sent[0]) == [*EIGHT[6:], "then", "now", "again"]
+    child = later.sessions.load(tmp_path / f"{later.conversation.session.header.parent}.md").session
+    assert restoration(child).since == restoration(child).fresh == "1.7"
+    assert [line for line in later.sent[1][0].text.split("\n") if "User:" in line][:2] == [
+        f"[1.7] User: {EIGHT[6]}",
+        f"[1.8] User: {EIGHT[7]}",
+    ]
+    assert later.conversation.session.depth == 4
+
+
+def test_full_replay_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
+    long = tuple(f"{number} " + "word " * 300 for number in range(1, 21))
+    before = talk_of(tmp_path, *long)
+    before.conversation.close()
+    later = Talk(tmp_path, *[SUMMED] * 3, options=QUIET, window=Window(4_096))
+
+    async def run() -> None:
+        offer = await later.conversation.offer(later.sessions.load(before.path), whole=True)
+        assert 0 < len(offer.beginning.carried) < 20
+        assert offer.left_out == 20 - len(offer.beginning.carried)
+        await later.conversation.accept(offer)
+
+    asyncio.run(run())
+    assert later.conversation.budget.used < later.conversation.trigger
+
+
+def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
+    talk.model.steps = [ANSWER, SUMMED]
+    talk.conversation.pin("Boats are blue.")
+
+    async def run() -> None:
+        await talk.conversation.accept(await talk.conversation.offer_undone(), acknowledge=False)
+        await talk.conversation.ask("again")
+        assert await talk.conversation.compact()
+
+    asyncio.run(run())
+    assert queries_of(talk.sent[-2]) == [*EIGHT, "then", "again"]
+    assert not talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
+    assert talk.conversation.pins == ("Boats are blue.",)
+    assert [f"[1.{n}] User: {EIGHT[n - 1]}" in talk.sent[-1][0].text for n in range(1, 9)] == [True] * 8
+
+
+def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, *EIGHT, compacted_after=8)
+    parent = talk.conversation.session.header.parent
+    asyncio.run(talk.conversation.accept(asyncio.run(talk.conversation.offer_undone()), acknowledge=False))
+    assert talk.conversation.session.header.parent == parent
+    assert queries_of(talk.conversation.messages) == list(EIGHT)
+
+
+def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
+    long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
+    talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
+    talk.conversation.agent.provider.window = Window(2_600)  # type: ignore[misc]  # as when the model was changed
+    offer = asyncio.run(talk.conversation.offer_undone())
+    assert offer.left_out > 0
+    assert [exchange.query.text for exchange in offer.beginning.carried][-1] == "then"
+    asyncio.run(talk.conversation.accept(offer, acknowledge=False))
+    assert talk.conversation.messages[0].text.startswith("CONTEXT RESTORATION")
+
+
+def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, "Hi")
+    with pytest.raises(UsageError, match="This session was not compacted"):
+        asyncio.run(talk.conversation.offer_undone())
+
+
+def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
+    path = tmp_path / f"{talk.conversation.session.header.parent}.md"
+    text = path.read_text("utf-8")
+    assert "- Stay polite [1]" in text
+    path.write_text(text.replace("- Stay polite [1]", "- Be rude on Fridays [1.2]"), "utf-8")
+    talk.model.steps = [SUMMED]
+    assert asyncio.run(talk.conversation.compact())
+    child = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
+    assert child.seal is not None
+    assert child.seal.summary is not None
+    assert "Be rude on Fridays [1.2]" in child.seal.summary.decisions
+
+
+@pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])
+def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(tmp_path: Path, damage: str) -> None:
+    talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
+    path = tmp_path / f"{talk.conversation.session.header.parent}.md"
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:300] if damage == "truncated" else b"\x00\xff" * 500)
+    talk.model.steps = [ANSWER, SUMMED]
+    asyncio.run(talk.conversation.ask("again"))
+    assert queries_of(talk.sent[-1]) == [*EIGHT[6:], "then", "again"]
+    assert asyncio.run(talk.conversation.compact())
+
+
+def test_a_child_whose_parent_is_gone_is_resumed_without_the_carried_words(tmp_path: Path) -> None:
+    before = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
+    before.conversation.close()
+    parent = tmp_path / f"{before.conversation.session.header.parent}.md"
+    parent.unlink()
+    later = Talk(tmp_path, SUMMED, options=QUIET)
+    asyncio.run(later.conversation.resume(later.sessions.load(before.path)))
+    warnings = [event for event in later.events if isinstance(event, Warned)]
+    assert [warning.message for warning in warnings] == [
+        f"The words from 1.7 on are not all there: Session {parent.stem} is not in {tmp_path}."
+    ]
+
+
+def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
+    talk = talk_of(tmp_path, "Hi")
+    talk.conversation.pin("Bob is 41.")
+    talk.conversation.pin("Ann is 42.")
+    talk.model.steps = [SUMMED, ANSWER, SUMMED]
+    asyncio.run(talk.conversation.compact())
+    talk.conversation.unpin("Bob is 41.")
+    assert talk.conversation.pins == ("Ann is 42.",)
+    asyncio.run(talk.conversation.ask("Hi again"))
+    asyncio.run(talk.conversation.compact())
+    assert talk.conversation.pins == ("Ann is 42.",)
+    assert "41" not in restoration(talk.conversation.session).block
+
+
+def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(tmp_path: Path) -> None:
+    long = tuple(f"{number} " + "word " * 300 for number in range(1, 13))
+    before = talk_of(tmp_path, *long, compacted_after=12, window=Window(20_000))
+    parent = before.conversation.session.header.parent
+    before.conversation.close()
+    later = Talk(tmp_path, *[SUMMED] * 30, options=QUIET, window=Window(1_200))
+    asyncio.run(later.resume(parent))
+    restored = restoration(later.conversation.session)
+    assert later.conversation.budget.used <= later.conversation.trigger
+    assert restored.fresh == ""
+    sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
+    assert sealed is not None
+    assert sealed.covers is None

@@ -1,0 +1,318 @@
+"""Searching exchanges: the words that are found, in which order, how surely; laws for any text; what is planted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.context.archive import common_words
+from chat_loop.sessions.ranking import Hit, texts
+from chat_loop.sessions.records import Call, Exchange, Result, Use
+from chat_loop.sessions.search import FullText, NoFullText, Search, Tables, WordLists, best_tables
+from chat_loop.sessions.sentences import LONGEST, spans
+from chat_loop.sessions.terms import MOST_TERMS, fold, related, terms
+from tests.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
+from tests.strategies import texts as hostile
+
+TABLES = pytest.mark.parametrize("tables", [FullText, WordLists])
+
+
+OPEN: list[Search] = []
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    """Give back what a test has opened."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def opened(tables: type[Tables] | None = None) -> Search:
+    OPEN.append(Search(common_words(), tables() if tables is not None else None))
+    return OPEN[-1]
+
+
+def index(*said: str | tuple[str, str], tables: type[Tables] | None = None) -> Search:
+    """One exchange per text or pair of query and reply, ten to a session."""
+    pairs = [(one, "") if isinstance(one, str) else one for one in said]
+    search = opened(tables)
+    search.add(exchange(at // 10 + 1, at % 10 + 1, *pair) for at, pair in enumerate(pairs))
+    return search
+
+
+def refs(hits: list[Hit]) -> list[str]:
+    return [hit.exchange.ref for hit in hits]
+
+
+def sentence(hit: Hit) -> str:
+    """The best sentence of a hit."""
+    place = hit.places[0]
+    return texts(hit.exchange)[place.part][1][place.start : place.end].strip()
+
+
+NOISE = ("Tell me about the weather.", "The sea is blue today.", "A short poem about boats, please.") * 4
+
+
+@TABLES
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("The staging database listens on port 5433.", "which ports do the databases have?"),
+        ("Das Sicherungsskript läuft um halb drei.", "Wann läuft die Sicherung?"),
+        ("Die Miete ist kalt 870 Euro.", "Wie hoch ist die Kaltmiete?"),
+        ("Wir haben Lena in der Waldschule eingeschult.", "Wo war die Einschulung?"),
+        ("Le café du COIN ferme à midi.", "cafe coin"),
+        ("测试数据库使用端口 5533。", "数据库端口"),
+        ("猫の薬は一日二回です。", "猫"),
+        ("Моя сестра не ест орехи.", "сестру и орех"),
+        ("고양이는 약을 먹습니다.", "고양이의 약"),
+        ("The Wi-Fi of the cabin is slow.", "wifi"),
+        ("Use client_max_body_size in /etc/nginx/nginx.conf for it.", "nginx.conf"),
+        ("See commit 9f3c2ab for that.", "9f3c"),
+        ("The repository is sftp:backup@nas.local:/srv/restic now.", "kup@nas.lo"),
+        ("It costs 18,500 euros.", "18,500"),
+        ("Look at XOPS-22178-b today.", "ops-2217"),
+        ("Réunion à 14 h 20.", "reunion"),
+    ],
+)
+def test_other_forms_of_a_word_are_found(tables: type[Tables], said: str, asked: str) -> None:
+    search = index(*NOISE, said, *NOISE, tables=tables)
+    assert refs(search.search(asked))[:1] == ["2.3"]
+
+
+@TABLES
+def test_an_exact_id_wins_over_many_words(tables: type[Tables]) -> None:
+    search = index("The port of the database of the server is open.", "OPS-2217 is done.", *NOISE, tables=tables)
+    assert refs(search.search("the port of the database of the server in OPS-2217")) == ["1.2", "1.1"]
+    assert refs(search.search("10.0.0.5")) == []
+    search = index("Port 8080 is open.", "Port 80 is closed.", "It is 10-0-0-51.", tables=tables)
+    assert refs(search.search("port 80"))[0] == "1.2"
+    assert refs(search.search("10.0.0.5")) == []
+
+
+def test_words_beside_an_exchange_count_less_than_those_in_it() -> None:
+    search = index(
+        *NOISE, ("We talk about the garden fence.", "Fine."), ("Dark green it is.", ""), *NOISE, "green fence"
+    )
+    assert refs(search.search("green garden fence")) == ["2.3", "3.7", "2.4"]
+    assert refs(search.search("green garden fence", limit=1)) == ["2.3"]
+    assert refs(search.search("green garden fence", without={"2.3", "9.9"})) == ["3.7", "2.4"]
+
+
+def test_what_is_said_beside_it_helps() -> None:
+    search = index("The fence, then.", "It is dark green.", *NOISE, "It is dark green.")
+    assert refs(search.search("green fence")) == ["1.1", "1.2", "2.5"]
+    assert refs(search.search("green")) == ["2.5", "1.2"]
+    search = index(("It is dark green.", "I mean the fence."), *NOISE, "It is dark green.", *NOISE, "I mean the fence.")
+    assert refs(search.search("green fence")) == ["1.1", "3.7", "2.4"]
+
+
+def test_a_sentence_with_a_value_is_better_than_a_question() -> None:
+    search = index("Where is the invoice of the printer?", "The invoice of the printer is no. 771.", *NOISE)
+    best, other = search.search("invoice of the printer")
+    assert (sentence(best), sentence(other)) == (
+        "The invoice of the printer is no. 771.",
+        "Where is the invoice of the printer?",
+    )
+    assert best.strength > other.strength
+
+
+def test_the_newest_comes_first_and_older_ones_name_it() -> None:
+    search = index(
+        "The dentist appointment is on 14 March at 9:40.",
+        *NOISE,
+        "The dentist appointment is on 21 March at 8:15.",
+        "When is the dentist appointment?",
+        *NOISE,
+    )
+    first, second, question = search.search("dentist appointment")
+    assert (first.exchange.ref, first.newer) == ("2.4", "")
+    assert (second.exchange.ref, second.newer) == ("1.1", "2.4")
+    assert sentence(question) == "When is the dentist appointment?"
+
+
+@pytest.mark.parametrize(
+    ("old", "later", "newer"),
+    [
+        ("The staging port is 5433.", "The staging port is 5434.", True),
+        ("The staging port is 5433.", "As said, the staging port is 5433.", False),
+        ("The staging port is 5433.", "The production port is 5432.", False),
+        ("The staging port is 5433.", "Is the staging port 5434?", False),
+        ("The staging port is named after Bob.", "The staging port is now named after Alice.", True),
+        ("The staging port is named after Bob.", "A staging port has a name.", False),
+        ("Der Staging Port ist db-1.intern.", "Der Staging Port ist jetzt db-2.intern.", True),
+    ],
+)
+def test_what_is_a_newer_mention(old: str, later: str, newer: bool) -> None:
+    hits = index(old, *NOISE, later, *NOISE).search("staging port")
+    assert {hit.exchange.ref: hit.newer for hit in hits}["1.1"] == ("2.4" if newer else "")
+
+
+def test_common_words_are_searched_for_only_when_there_are_no_others() -> None:
+    search = index("What was it?", "The boat.", *NOISE[:1])
+    assert refs(search.search("what was the boat")) == ["1.2"]
+    [hit] = search.search("what was it")
+    assert (hit.exchange.ref, hit.strength) == ("1.1", 0.0)
+    assert search.search("") == search.search("?!") == search.search("boat", limit=0) == []
+
+
+def test_tools_are_searched_too() -> None:
+    call = Call(number=1, at=START, id="c1", name="shell", arguments='{"command": "systemctl restart harbor"}')
+    result = Result(number=1, at=START, id="c1", text="harbor.service: restarted in 12 ms")
+    search = opened()
+    search.add([Exchange(exchange(1, 1, "Restart it.", "Done.").query, None, 1, (Use(call, result),))])
+    [hit] = search.search("systemctl")
+    assert [(place.part, place.start > 0) for place in hit.places] == [(2, False)]
+    assert refs(search.search("harbor.service")) == ["1.1"]
+
+
+def test_an_index_grows_and_ends() -> None:
+    whole, grown = index(*NOISE, "The boat is red."), index(*NOISE)
+    said = exchange(2, 3, "The boat is red.")
+    grown.add([said, said])
+    grown.add([said])
+    assert len(grown) == len(whole) == 13
+    assert grown.search("red boat") == whole.search("red boat")
+    grown.close()
+    assert (len(grown), grown.search("red boat")) == (0, [])
+
+
+def test_tables_of_this_build() -> None:
+    try:
+        FullText().close()
+        expected: type[Tables] = FullText
+    except NoFullText:
+        expected = WordLists
+    tables = best_tables()
+    assert type(tables) is expected
+    tables.close()
+
+
+def test_a_long_query_has_few_terms() -> None:
+    assert len(terms("where is 10.1.1.1? " + "\x00 ".join(f"word{at}x" for at in range(100_000)))) == MOST_TERMS
+    assert [term.text for term in terms("“Port 5433”, l'école: /etc/hosts -- e-mail!")] == [
+        "port", "5433", "l", "ecole", "etc/hosts", "etc", "hosts", "email", "e", "mail",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "least", "most"),
+    [
+        ("ports", "port", 0.9, 0.9),
+        ("portal", "port", 0.0, 0.5),
+        ("datenbank", "stagingdatenbank", 0.6, 0.6),
+        ("publicite", "publicitaire", 0.5, 0.6),
+        ("house", "mouse", 0.0, 0.0),
+        ("data", "date", 0.0, 0.9),
+    ],
+)
+def test_how_surely_words_are_related(one: str, other: str, least: float, most: float) -> None:
+    assert least <= related(one, other) <= most
+    assert related(one, other) == related(other, one)
+
+
+def test_where_sentences_end() -> None:
+    german = "Der Umzug des ganzen Rechenzentrums begann am 3. August, z. B. mit dem Port 5433."
+    chinese = "决定：测试数据库以后都使用端口 5533，请大家一定记住这一点，不要再用旧的端口了，谢谢大家的配合。好！"
+    text = f"{german} Gut! Weiter geht es morgen?\n- eins\n- zwei\n\n```\nx = 1\n```\n{chinese}{'a' * 900} {'b ' * 400}"
+    found = [text[start:end].strip() for start, end in spans(text)]
+    assert found[:6] == [german, "Gut! Weiter geht es morgen?", "- eins", "zwei", "```", "x = 1"]
+    assert [len(one) for one in found[6:]] == [50, 902, LONGEST - 3, 201]
+
+
+@given(hostile)
+def test_sentences_lose_no_word(text: str) -> None:
+    found = list(spans(text))
+    assert all(start < end for start, end in found)
+    assert all(one[1] <= other[0] for one, other in pairwise(found))
+    assert re.sub(r"\W", "", "".join(text[start:end] for start, end in found)) == re.sub(r"\W", "", text)
+
+
+@TABLES
+@pytest.mark.parametrize(
+    "query", ["a\x001b", "é\x001b", "\ud8001b", '"1"b', "''1", '"', "x\x00", "NEAR/2", "1*", "{1}:2"]
+)
+def test_no_character_breaks_the_index(tables: type[Tables], query: str) -> None:
+    search = index(query, "boat 1b", tables=tables)
+    assert set(refs(search.search(query))) <= {"1.1", "1.2"}
+    assert "1.2" in refs(search.search(f"boat {query}"))
+    assert set(refs(search.search(f"zz9{query}zz9"))) <= {"1.1"}
+
+
+SYNTAX = st.sampled_from(('"', "'", "*", "^", "NEAR(a b)", "AND", "OR NOT", "words:x", "{a b}:c", "-", "(", "a+b", "%"))
+QUERIES = st.one_of(hostile, st.lists(st.one_of(SYNTAX, hostile), max_size=6).map(" ".join), st.text())
+SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
+
+
+@TABLES
+@settings(max_examples=60)
+@given(said=SAID, query=QUERIES, limit=st.integers(0, 4))
+def test_no_query_raises_or_finds_what_is_not_there(
+    tables: type[Tables], said: list[tuple[str, str | None]], query: str, limit: int
+) -> None:
+    search = Search(common_words(), tables())
+    exchanges = [exchange(2, number, *pair) for number, pair in enumerate(said, 1)]
+    search.add(exchanges)
+    hits = search.search(query, limit, without={"2.1"})
+    assert len(hits) <= limit
+    assert all(hit.exchange in exchanges[1:] for hit in hits)
+    assert all(0.0 <= hit.strength <= 1.0 and hit.newer in ("", *(one.ref for one in exchanges)) for hit in hits)
+    for hit in hits:
+        parts = texts(hit.exchange)
+        assert all(parts[place.part][1][place.start : place.end].strip() for place in hit.places)
+    search.close()
+
+
+IDS = st.from_regex(r"[a-z]{1,5}[-_./:]?[0-9]{2,6}[a-z]{0,3}|[0-9]{3,9}|(?:[a-z]{2,6}/){1,3}[a-z]{2,6}", fullmatch=True)
+
+
+@TABLES
+@settings(max_examples=60)
+@given(said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans())
+def test_whatever_was_added_is_found_by_an_id_in_it(
+    tables: type[Tables], said: list[tuple[str, str | None]], identity: str, place: int, in_reply: bool, upper: bool
+) -> None:
+    place %= len(said)
+    before, after = said[place]
+    marked = f"{before} {identity.upper() if upper else identity} {after or ''}"
+    pairs = [*said[:place], ("go on", marked) if in_reply else (marked, None), *said[place + 1 :]]
+    search = Search(common_words(), tables())
+    search.add(exchange(1, number, *pair) for number, pair in enumerate(pairs, 1))
+    hits = search.search(f"what is {identity}?", limit=len(pairs))
+    assert f"1.{place + 1}" in refs(hits)
+    holding = {
+        f"1.{number}" for number, pair in enumerate(pairs, 1) if fold(identity) in fold(" ".join(map(str, pair)))
+    }
+    assert hits[0].exchange.ref in holding
+    search.close()
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[Search]:
+    search = Search(common_words())
+    search.add(conversation())
+    yield search
+    search.close()
+
+
+@pytest.mark.parametrize(("facts", "first", "five"), [(FACTS[::2], 0.88, 0.95), (FACTS[1::2], 0.85, 0.88)])
+def test_planted_facts_are_found(planted: Search, facts: tuple[object, ...], first: float, five: float) -> None:
+    """144 facts in seven languages among 1,000 exchanges; those of the second half were kept out of all tuning."""
+    places = [
+        [fact.statement in " ".join(text for _, text in texts(hit.exchange)) for hit in planted.search(fact.question)]
+        for fact in FACTS
+        if fact in facts
+    ]
+    assert sum(found[:1] == [True] for found in places) >= first * len(facts)
+    assert sum(any(found) for found in places) >= five * len(facts)
+
+
+def test_nothing_is_strong_for_chatter(planted: Search) -> None:
+    strong = [query for query in NOTHING_TO_FIND if any(hit.strength >= 0.4 for hit in planted.search(query))]
+    assert strong == ["Explain password hashing to a beginner.", "What does a database index do?"]
