@@ -83,7 +83,7 @@ usages = st.one_of(
     st.none(),
     st.builds(Usage, input=counts, output=counts, cached=counts, reasoning=counts, estimated=st.booleans()),
 )
-places = st.sampled_from(("", " [2]", " [2.14]", " [2 reply]", " [2] [2]", "[2]"))
+places = st.sampled_from(("", " [2 user]", " [2.14]", " [2 reply]", " [2 user] [2 user]", "[2 user]"))
 items = st.lists(st.builds(str.__add__, texts, places), max_size=5).map(tuple)
 summaries = st.builds(
     Summary,

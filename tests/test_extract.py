@@ -40,7 +40,9 @@ def test_what_is_said_in_passing_is_kept_word_for_word() -> None:
             ("We take oak because pine dents. Never phone my mother before 9:00.", "All right."),
         )
     ) == [
-        Found("the new plumber from around the corner charges 85 euros an hour.", "1.1", "user", "fact", ("85 euros",), 6),
+        Found(
+            "the new plumber from around the corner charges 85 euros an hour.", "1.1", "user", "fact", ("85 euros",), 6
+        ),
         Found("Your contract says the notice period is 3 months.", "1.1", "reply", "fact", ("3 months",), 4),
         Found("We take oak because pine dents.", "1.2", "user", "decision", (), 9),
         Found("Never phone my mother before 9:00.", "1.2", "user", "rule", ("9:00",), 9),
@@ -57,7 +59,7 @@ def test_what_is_said_in_passing_is_kept_word_for_word() -> None:
         ("Nos quedamos con el piso pequeño.", "decision"),
         ("Abbiamo deciso di vendere la macchina.", "decision"),
         ("We hebben besloten de auto te verkopen.", "decision"),
-        ("Decidimos vender o carro.", "decision"),
+        ("Decidimos vender o carro e comprar uma bicicleta.", "decision"),
         ("Never deploy on a Friday.", "rule"),
         ("Nur nach Rücksprache mit Ravi neu starten.", "rule"),
         ("Ne jamais envoyer de facture sans mon accord.", "rule"),

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop.context.fit import clipped
 from chat_loop.context.summary import (
     FIRST,
     GRAMMAR,
     InvalidSummary,
-    clipped,
     extracted,
     joined,
     narrative,

@@ -96,7 +96,9 @@ def _quantity(text: str) -> str:
         return ""
     before, digits, after = match.groups()
     words = after.replace(".", " ").split()
-    if (before and UNITS.get(before, ("", ""))[1] != "money") or (digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0])):
+    if (before and UNITS.get(before, ("", ""))[1] != "money") or (
+        digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0])
+    ):
         return ""
     number = figure(digits)
     if words and words[0] in SCALES and (len(words) > 1 or words[0] not in UNITS):

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chat_loop.context import judge
+from chat_loop.context import judge, used
 from chat_loop.context.extract import Candidate, Found, candidates
-from chat_loop.context.ledger import Item, Section, items, line
+from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
+from chat_loop.context.passing import in_passing, only_advice
 from chat_loop.context.reading import Reading, read, shared
 from chat_loop.context.supersede import Statement, supersede
 from chat_loop.context.words import language, tokens
+from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
 
 _SECTIONS: dict[judge.Kind, Section] = {
@@ -24,9 +26,15 @@ _SECTIONS: dict[judge.Kind, Section] = {
     "done": "key_facts",
     "fact": "key_facts",
 }
-_TOKENS_A_POINT = 14
+_TOKENS_A_POINT = 12
 """A line has to weigh one more for every so many tokens it takes."""
 _VALUE_POINTS = 0.4
+_PASSING_POINTS = 3.0
+"""What a line loses that tells an episode, an example or general advice."""
+_UPDATE_POINTS = 2.0
+"""What a line gains that gives a newer value: without it an older one would stand as if it were true."""
+_REPLY_POINTS = 1.5
+"""What a reply's fact gains: nobody says it again, where the user remembers what the user said."""
 _RECENT_POINTS = 0.5
 _NARRATIVE_WEIGHT = 2.0
 _LEAST_TO_REPLACE = 3
@@ -98,7 +106,7 @@ def ledger(
     ]
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
-    chosen = [entry for entry in lines if entry.kept]
+    chosen = _by_session([entry for entry in lines if entry.kept])
     held = frozenset[str]().union(*(entry.reading.normals for entry in chosen))
     archived = tuple(entry.found for entry in live if not entry.kept and not entry.reading.normals <= held)
     narrative = narrative or Summary(background=parent.background)
@@ -109,10 +117,19 @@ def ledger(
         pending=(*_section(chosen, "pending"), *pending),
         key_facts=_section(chosen, "key_facts"),
         pinned=tuple(dict.fromkeys(pins)),
-        files=parent.files,
-        tools=parent.tools,
+        files=used.files(parent.files, fresh),
+        tools=used.tools(parent.tools, fresh),
     )
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
+
+
+def _by_session(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Lines session by session, the user's before those that only the model said."""
+
+    def place(entry: _Entry) -> tuple[int, bool]:
+        return int(entry.found.ref.partition(".")[0] or 0), entry.found.speaker != "user"
+
+    return sorted(entries, key=place)
 
 
 def _section(chosen: Sequence[_Entry], section: Section) -> tuple[str, ...]:
@@ -158,7 +175,7 @@ def _new(candidate: Candidate, places: dict[int, int]) -> _Entry:
         may_replace=found.weight >= _LEAST_TO_REPLACE,
         corrects=places.get(id(candidate.corrects)),
     )
-    text = line(found.text, found.ref, found.speaker)
+    text = line(redacted(found.text), found.ref, found.speaker)
     order = places[id(candidate)]
     return _Entry(text, _SECTIONS[found.kind], found, statement, order, float(found.weight), False)
 
@@ -220,17 +237,26 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
     """Mark the lines that are worth their tokens until the room is full, and return what is left of it."""
     total = max(1, len(lines))
     for entry in lines:
-        entry.tokens = count(f"- {entry.line}\n")
+        entry.tokens = count(f"- {entry.found.text}\n")  # the place stands once for many
 
     def score(entry: _Entry) -> float:
         values = min(3, len(entry.found.values))
         recent = entry.order / total
-        return entry.weight + _VALUE_POINTS * values + _RECENT_POINTS * recent - entry.tokens / _TOKENS_A_POINT
+        reply = entry.found.speaker == "reply"
+        light = in_passing(entry.reading) or (reply and only_advice(entry.reading))
+        said = entry.weight + _REPLY_POINTS * reply - _PASSING_POINTS * light
+        said += _UPDATE_POINTS * ("update" in entry.reading.cues and bool(entry.reading.measured))
+        return said + _VALUE_POINTS * values + _RECENT_POINTS * recent - entry.tokens / _TOKENS_A_POINT
 
+    groups: set[tuple[Section, str]] = set()
     for entry in sorted(lines, key=score, reverse=True):
-        if entry.tokens <= room:
+        mark = entry.line.removeprefix(entry.found.text)
+        group = (entry.section, mark)
+        needed = entry.tokens + (count(mark) if mark and group not in groups else 0)
+        if needed <= room:
+            groups.add(group)
             entry.kept = True
-            room -= entry.tokens
+            room -= needed
     return room
 
 
@@ -248,7 +274,8 @@ def _untold(
         added: list[str] = []
         for bullet in bullets:
             needed = count(f"- {bullet}\n")
-            if needed <= room and bullet not in present and said.where(_read(bullet), loosely=True) is None:
+            bare = _read(REFERENCE.sub("", bullet))
+            if needed <= room and bullet not in present and said.where(bare, loosely=True) is None:
                 present.add(bullet)
                 added.append(bullet)
                 room -= needed

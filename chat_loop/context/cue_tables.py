@@ -23,7 +23,8 @@ decision: i/we prefer, i'd/we'd rather, we/i want * because, we/i chose/picked/t
 decision: it's going to be, won * over, winner is, gets/got the job, is what * use, do it because, let's/lets
 decision: after a long discussion, after much/some back, it * it is, i/we chose/picked/choose/pick, i'd/we'd like us to
 decision: i'm/we're keeping/taking/renting/standardising/standardizing/doing, we'll be doing/using/going/having
-decision: ended up with, said yes to, we/i/we've/i've accepted
+decision: ended up with, said yes to, we/i/we've/i've accepted, i'm/we're set on, that's what we're, convinced me/us
+decision: we/i went/gone for/with, ended up choosing/taking/with/going/buying/picking
 rule: must not, mustn't, must be/have/stay/go/remain/always/never, may not, not allowed, isn't/aren't allowed
 rule: under no circumstances, off limits, forbidden, prohibited, strictly no, at all times, no exceptions
 rule: without exception, only after/once/when/if/with/on/in/by, not * before/until/without/unless/after
@@ -36,7 +37,8 @@ rule: can't/cannot have/eat/be/use/go, don't/doesn't eat/drink/touch/use/allow/w
 rule: nothing/nobody may/must/should/is, never ever, i'd rather you, hold off * until, wait * until, leave * alone
 rule: stop using, refrain from, not to be, you're/you are/they're not to, is/are not to
 rule: i never eat/drink/take/use/want/work/answer/accept, that/is important to us, you're not to, you are not to
-rule: they're not to
+rule: they're not to, whenever, every time, each time, any time you, leave * out, belongs/belong in/on/to
+rule: strictly forbidden/prohibited/no
 rejected: ruled/ruling/rule * out, decided/decide/deciding against
 rejected: reject/rejected/discarded/dropped/scrapped/abandoned/dismissed/vetoed, gave/given/giving up on, off the table
 rejected: out of the question, not/isn't/wasn't an option, no longer * option, not * because
@@ -48,7 +50,8 @@ rejected: skip/skipped/skipping, turned out * too/not/wrong/bad, wasn't/isn't/we
 rejected: doesn't/didn't fit/suit/scale, backed out, won't/not/never use/take/buy/go/do * because
 rejected: we won't use/take/buy/go/do/need, we're/i'm not using/taking/buying/doing/going
 rejected: is/are/'s/it's dead/history/gone/out, idea is/was dead/off/gone/over
-rejected: is/was rejected/dropped/scrapped/binned/shelved, we're out of, doesn't allow
+rejected: is/was rejected/dropped/scrapped/binned/shelved, we're out of, doesn't allow, fell flat, didn't make it/the
+rejected: said no, not interested in, isn't happening, not happening, had enough of
 task: still need/needs/have/has/must/to, haven't/hasn't/didn't * yet, not * yet, yet to, remains to, todo, remind me
 task: don't/not forget to, remember to, on my/our/the list, left to do, next step, waiting for/on/to
 task: someone/somebody needs/has/should/must, follow up, is/are still/missing/open/pending/outstanding/due, outstanding
@@ -60,7 +63,7 @@ task: we've got to, gotta, on my plate, up next, that's/it's still open/missing/
 task: what's/what is left, keep/keeps forgetting to, still open, open point/question/item, still waiting
 task: forgot/forgotten to, not yet, what's left, what is left, is what's left, things to do, to do list, still to do
 task: haven't/hasn't heard, i promised, i/we've promised, it's on me/us to, is still missing, what is still
-task: need a reply, up to me to
+task: need a reply, up to me to, one thing left, is/are left, needs * before, have/has yet to
 done: done, finished, completed, sorted, taken care
 done: has/have been paid/sent/booked/ordered/fixed/sold/delivered/submitted/cancelled
 done: i've/we've already/now/just/finally, i/we have already/now/just/finally, shipped, crossed off, solved, resolved
@@ -77,7 +80,11 @@ update: switched/switching/switch, as of, used to be, previously, went/gone/goes
 update: scratch that, i meant, turns out, revised, not * but, up/down from, shifted, i/we misspoke, new * is
 update: has become, sorry it's, from * to, supersedes, forget what, is * after all, wrong * it's, extended to
 update: shortened to, swapped, no wait, wait no, or rather, i mean, sorry, better, up to, down to, now that it's
-update: not anymore, bigger/smaller/longer/shorter than
+update: not anymore, bigger/smaller/longer/shorter than, since this/last/yesterday/today, from next/this/tomorrow * on
+update: starting next/this/tomorrow/from, these days, in the meantime, by now, has/have grown, they raised/lowered
+update: forget/ignore/disregard my/the/our earlier/previous/old/first/last, earlier/previous/old/former figure/number
+update: earlier/previous/old/former value/price/sum/date/estimate, corrected/revised/updated offer/quote/price/number
+update: no longer counts, not valid
 reason: because, since, so that, due to, the reason, that's why, given that, in order to, otherwise
 reason: as it/they/we/he/she/the, thanks to
 maybe: what if, suppose, supposing, imagine, for example, for instance, e.g, hypothetically, let's say, something like
@@ -89,7 +96,7 @@ ask: ^ i want you to, ^ how, ^ what, ^ compare, ^ describe, ^ recommend, ^ find,
 ask: ^ make/turn this/it/that/the
 note: remember, note that, keep in mind, bear in mind, for the record, fyi, don't forget that, just so you know
 note: take note, important to know/remember/note, the important thing/part, you should know, worth knowing
-note: good to know, for future reference, you need to know, just so you're aware
+note: good to know, for future reference, you need to know, just so you're aware, remind me
 health: allergic, allergy, intolerant, intolerance, vegetarian, vegan, coeliac, celiac, diabetic, asthma, pregnant
 health: medication
 person: name is, named, called, is my/our/the, my/our * is, contact is/at, in charge, responsible for, looks after
@@ -109,7 +116,7 @@ idle: let's/lets imagine/suppose/pretend/think/assume/focus/dive/walk/compare/fi
 idle: let's go back/through/over, always/never know/knows/say/says/mind/feel/feels/seems/seem, know/knows what to
 idle: going through, no need to worry, no thanks, no thank, no need, no rush, no hurry, no way, no wonder
 idle: must be nice/hard/great/tough/difficult/exhausting/exciting/lovely/awful/so/a, have to go/run/leave
-idle: had to laugh/smile, can't complain/wait/believe
+idle: had to laugh/smile, can't complain/wait/believe, i took the first
 hedge: could be, might be, typically, usually, generally, on average, most people, many people, you can/could/might/may
 hedge: you'll want, it depends, some people, in general, such as, you'd want, i'd recommend/suggest, consider, tend to
 hedge: often, i recommend/suggest, rule of thumb, you should/shouldn't, try to, aim for, on the order of, between
@@ -138,7 +145,8 @@ decision: nehme/mache/nutze/buche/kaufe ich, entscheidung, abgemacht, es bleibt 
 decision: ausgesucht, ausgewählt, wollen wir * weil, ab jetzt, plan ist, fiel auf, geht an
 decision: entscheiden/entscheide uns/mich, einigen uns, künftig/zukünftig * wir, soll es werden, steht fest, verabredet
 decision: vereinbart, ist/sind/wird/werden/wurde * geworden, geworden weil/da, wird's, nehmen wir, machen's
-decision: nach langem hin, nach langer überlegung/diskussion, angenommen, zugesagt, abgestimmt
+decision: nach langem hin, nach langer überlegung/diskussion, angenommen, zugesagt, abgestimmt, überzeugt
+decision: hat uns/mich überzeugt, umgestiegen auf, festgelegt auf
 rule: darf/dürfen/darfst nicht/kein/keine/keinen/nie/niemals/nur/niemand/auf, darf/dürfen * nicht, auf keinen fall
 rule: unter keinen umständen, keinesfalls, keineswegs, verboten, tabu, nur wenn/nach/mit/bei/auf/noch
 rule: erst wenn/nach/nachdem/dann, nicht ohne/vor/bevor
@@ -146,7 +154,8 @@ rule: ohne rücksprache/zustimmung/freigabe/erlaubnis/absprache/mich/zu, vorher/
 rule: frag/frage/fragt * bevor/vorher/vor, bitte nicht/nie/kein/keine/keinen, ausnahmslos, ohne ausnahme, grundsätzlich
 rule: stets, pflicht, muss/müssen * sein/bleiben, muss/müssen immer/stets/unbedingt, unbedingt, niemand darf/soll
 rule: mindestens, höchstens, maximal, soll/sollen nie/niemals/nicht/immer/kein/keine, achte darauf, verzichte
-rule: finger weg, ^ kein/keine/keinen, ^ nur, nicht erlaubt, nicht * bevor
+rule: finger weg, ^ kein/keine/keinen, ^ nur, nicht erlaubt, nicht * bevor, wann immer, jedes mal wenn, immer wenn
+rule: lass/lasst * raus/weg/draußen, gehört/gehören in/ins/nicht, lass/lasst * aus
 rejected: verworfen, ausgeschlossen, abgelehnt, gestrichen, abgesagt, verabschiedet, scheidet * aus
 rejected: fällt * weg/aus/flach, kommt * nicht * frage, keine option, vom tisch, gegen * entschieden
 rejected: dagegen entschieden, klappt/klappte/funktioniert/funktionierte * nicht, geht/ging * nicht, hat nicht
@@ -154,7 +163,8 @@ rejected: taugt nicht, nicht infrage, nicht weil, nicht mehr weiterverfolgen/ver
 rejected: bringt nichts, ausprobiert * aber, probiert * aber, überlegt * aber, aufgegeben, lohnt * nicht
 rejected: nichts geworden, nehmen/nutzen/wollen wir nicht, statt * nehmen, ist/sind raus, fliegt raus, flog raus
 rejected: das war nichts, hat nicht geklappt/funktioniert, kein/keine/keinen * diesmal/mehr, gestorben, ist tot
-rejected: ist/sind abgehakt, wird/werden es doch nicht, abgeblasen, begraben
+rejected: ist/sind abgehakt, wird/werden es doch nicht, abgeblasen, begraben, abgeschminkt, will/wollen * nicht mehr
+rejected: kein interesse an, haben * abgesagt, davon abgekommen
 task: muss/müssen/müsste/müssten/sollte/sollten noch, noch * müssen/muss, muss/müssen * noch
 task: fehlt/fehlen/steht/stehen * noch, noch offen/nicht/zu/kein/keine, offen ist
 task: noch * erledigen/kaufen/bezahlen/anrufen/buchen/bestellen/schreiben
@@ -174,6 +184,9 @@ update: gesenkt, reduziert, angehoben, verlängert, verkürzt, umgestellt, umgez
 update: lieber, eigentlich, neue/neuer/neues * ist/lautet/beträgt, war falsch, ich meinte, nun, aktualisiert, gestiegen
 update: gesunken, von * auf, mach * draus, machen wir * draus, wechseln/wechsle/gewechselt, nein warte, moment
 update: besser gesagt, quatsch, sorry, pardon, besser, mach/macht/machen * lieber, wird/wurde * auf
+update: seit dieser/diesem/gestern/heute/letzter/letztem/kurzem, ab nächster/nächstem/morgen/kommender/kommendem
+update: ab der/dem nächsten/kommenden, stand heute, gilt/zählt/stimmt nicht mehr, alte/alten/vorige/frühere summe/zahl
+update: alte/alten/vorige/frühere angabe/wert/preis/termin, berichtigt/berichtigten/korrigiert/korrigierten, gewachsen
 reason: weil, da, denn, damit, deshalb, deswegen, daher, darum, wegen, aufgrund, sonst, grund
 maybe: was wäre wenn, stell dir vor, zum beispiel, z.b, etwa * oder, beispielsweise, hypothetisch, sagen wir
 maybe: so etwas wie, hätte/wäre/würde * wenn, wäre es, überlege ob, frage mich, ^ angenommen
@@ -183,7 +196,7 @@ ask: ^ empfiehl, ^ bitte schreib/schreibe/gib/zeig/erkläre/erstelle/nenne/über
 ask: ^ beschreibe, ^ such, ^ kürze, ^ formuliere
 note: merk dir, merke, merken, beachte, denk daran, denk dran, zur info, notiere, notier, nur damit, behalte * im kopf
 note: vergiss nicht dass, zur erinnerung, wichtig zu wissen, wichtig ist, ist wichtig dass, solltest du wissen
-note: musst du wissen, zu deiner info, du solltest wissen, damit du bescheid
+note: musst du wissen, zu deiner info, du solltest wissen, damit du bescheid, erinnere mich, erinner mich
 health: allergisch, allergie, unverträglichkeit, intoleranz, vegetarisch, vegetarier, vegetarierin, vegan, veganerin
 health: zöliakie, diabetes, asthma, schwanger, verträgt
 person: heißt, namens, ist mein/meine/unser/unsere/der/die, mein/meine/unser/unsere * ist/heißt, zuständig
@@ -220,7 +233,8 @@ rule: verboden, mag/mogen niet/geen/nooit/alleen/niemand, mag/mogen * niet, onde
 rule: alleen na/als/met/wanneer/op/nog, pas na/als/wanneer, niet zonder/voor/voordat
 rule: zonder toestemming/overleg/goedkeuring/vragen/te, vraag/vragen * eerst/voordat/voor, niemand mag, verplicht
 rule: moet/moeten altijd/zijn/blijven/worden, minstens, maximaal, hooguit, absoluut, ^ geen, ^ niet, ^ alleen
-rule: beslist niet, zonder uitzondering, zorg dat, let erop
+rule: beslist niet, zonder uitzondering, zorg dat, let erop, telkens als, elke keer, laat * weg/buiten
+rule: hoort/horen in/niet
 rejected: afgewezen, verworpen, afgevallen, valt/vallen * af, laten varen, geschrapt, uitgesloten, geen optie
 rejected: werkt/werkte * niet, lukt/lukte * niet, van tafel, niet * omdat, geprobeerd * maar, tegen besloten, niet door
 rejected: afgezien van, zien we * af, overwogen * maar, gaat niet, doen we niet, nemen we niet, afgeblazen, opgegeven
@@ -240,7 +254,8 @@ reason: omdat, want, zodat, doordat, vanwege, daarom, dankzij, reden, anders, aa
 maybe: wat als, stel dat, stel je voor, bijvoorbeeld, bijv, zeg maar, zoiets als
 ask: ^ geef me, ^ geef, ^ schrijf, ^ toon, ^ laat zien, ^ maak een, ^ leg uit, ^ vertel, ^ vat, ^ vertaal
 ask: ^ kun/kan/kunt/zou je/u, ^ help, ^ stel * voor, ^ vergelijk, ^ hoe, ^ wat, ^ welke, ^ zoek, ^ noem
-note: onthoud, onthou, let op, denk eraan, noteer, ter info, even ter, vergeet niet dat, weet dat
+note: onthoud, onthou, let op, denk eraan, noteer, ter info, even ter, vergeet niet dat, weet dat, herinner me
+note: herinner ons
 health: allergisch, allergie, intolerant, intolerantie, vegetarisch, vegetariër, vegan, veganist, coeliakie, diabetes
 health: astma, zwanger
 person: heet, genaamd, is mijn/onze/ons/de, mijn/onze/ons * is/heet, verantwoordelijk, contactpersoon, regelt

@@ -14,13 +14,15 @@ rule: sous aucun prétexte, ne doit/doivent/faut/peut/peuvent * pas/jamais, ne d
 rule: sans * accord/autorisation/permission/demander/validation, demander/demande/demandez * avant/abord, personne ne
 rule: surtout pas, obligatoire, obligatoirement, impérativement, doit/doivent toujours/être/rester
 rule: il faut toujours/absolument/impérativement, au moins, au maximum, pas question, ^ ne, ^ n, ^ pas de
-rule: ^ aucun/aucune, exclusivement, systématiquement, veille/veillez à, ^ pas d
+rule: ^ aucun/aucune, exclusivement, systématiquement, veille/veillez à, ^ pas d, chaque fois, à chaque fois
+rule: laisse/laissez * de côté
 rejected: écarté, écartée, écartés, abandonné, abandonnée, rejeté, rejetée, exclu, exclue, éliminé, laissé tomber
 rejected: laisse/laissons tomber, hors de question, pas une option, n est plus une option, renoncé
 rejected: ne marche/fonctionne/marchait/fonctionnait/convient/convenait pas, n a pas marché/fonctionné/convenu
 rejected: pas * parce/car, on oublie, essayé * mais, n irons/irai/ira pas, ne prend/prenons/prendra pas
 rejected: a refusé/refusée, pas retenu/retenue, on ne prend/veut/fait/garde pas, envisagé * mais, tombé à l eau
 rejected: ne vaut pas, c est mort, est mort/morte, abandonne/abandonnons, tombe à l eau, recalé, recalée, refusé
+rejected: pas intéressé/intéressée/intéressés, n en veux/voulons plus
 task: il faut encore, il reste à, reste à, dois/devons/doit/doivent encore/aussi, faut * avant/encore, à faire
 task: pas encore, rappelle moi, n oublie pas de, n oubliez pas, en attente, il me/nous reste, manque encore, penser à
 task: pense à, reste encore, avant lundi/mardi/mercredi/jeudi/vendredi/samedi/dimanche, d ici, prochaine étape
@@ -33,6 +35,8 @@ update: déplacé, déplacée, reporté, reportée, repoussé, avancé, avancée
 update: passe/passé/passée/passent * à, dorénavant, rectification, je voulais dire, augmenté, baissé, réduit, réduite
 update: remplacé, remplacée, remplace, nouveau/nouvelle/nouvel * est, mais, a changé, passons/passer à, prolongé
 update: non pas * mais, mets/mettons plutôt, non attends, enfin, pardon, mieux vaut, passera, plus que
+update: depuis hier/cette/ce/aujourd, à partir de/du, ne compte plus, corrigé/corrigée/révisé/révisée
+update: ancien/ancienne somme/chiffre/prix/valeur/date, ont augmenté/baissé/changé, descendu/monté/passé à, a grandi
 reason: parce, car, puisque, afin, pour que, à cause, grâce, comme, vu que, étant donné, raison, sinon
 maybe: et si, imaginons, imagine, supposons, par exemple, p.ex, hypothèse, disons, serait, quelque chose comme
 ask: ^ donne moi, ^ donnez moi, ^ écris, ^ écrivez, ^ montre, ^ liste, ^ explique, ^ expliquez, ^ dis moi, ^ résume
@@ -41,6 +45,7 @@ ask: ^ quel/quelle/quels/quelles, ^ comment, ^ qu est, ^ est ce, ^ crée, ^ gén
 ask: ^ peux/pouvez
 note: retiens, retenez, souviens, note que, notez, rappel, garde/gardez en tête, pour info, n oublie/oubliez pas que
 note: à savoir, sache/sachez, il faut savoir, tu dois savoir, vous devez savoir, bon à savoir, à retenir, à noter
+note: rappelle moi, rappelez moi
 health: allergique, allergie, intolérant, intolérante, intolérance, végétarien, végétarienne, végane, cœliaque
 health: diabétique, asthme, enceinte
 person: s appelle, nommé, nommée, est mon/ma/notre/le/la, mon/ma/notre * est/s, responsable, s occupe, contact
@@ -48,7 +53,7 @@ person: interlocuteur, interlocutrice
 idle: pas de problème, pas de souci, ne t inquiète pas, ne vous inquiétez pas, je ne sais pas, sais pas, comme toujours
 idle: pas du tout, pas mal, pas grave, n hésite pas, n hésitez pas, il faut dire, tu dois, vous devez, tout fait
 idle: tout à fait, ai jamais, jamais été, toujours aimé, toujours eu, pas vraiment, est/sont/était toujours, si tu as
-idle: si vous avez, dois y aller, dois filer/partir, ai toujours aimé/voulu/été/eu/pensé
+idle: si vous avez, dois y aller, dois filer/partir, ai toujours aimé/voulu/été/eu/pensé, n est/ai/a/était/avait, n en
 hedge: pourrait, pourraient, peut être, en général, généralement, habituellement, en moyenne, on peut, vous pouvez
 hedge: tu peux, souvent, je recommande, je conseille, je te/vous conseille/recommande, tu devrais, vous devriez, entre
 hedge: il vaut
@@ -74,13 +79,14 @@ rule: solo/sólo/únicamente después/cuando/si/con/tras, no * sin
 rule: sin permiso/autorización/preguntar/consultar/aprobación
 rule: pregunta/preguntar/consulta/pregúntame/consúltame * antes, nadie puede/debe, obligatorio, hay que * siempre
 rule: tiene/tienen que ser/estar, debe/deben ser/estar/ir/siempre, como máximo, como mínimo, al menos, ^ no, ^ nada de
-rule: sin excepción, evita, asegúrate
+rule: sin excepción, evita, asegúrate, cada vez que, siempre que, deja/dejad * fuera
 rejected: descartado, descartada, descartamos, descarté, rechazado, rechazada, rechazamos, desechado, abandonado
 rejected: no funcionó/funciona/sirve/sirvió/vale/convence, ni hablar, no es * opción, fuera de, no * porque
 rejected: hemos descartado, ya no es opción, no vamos a usar/ir/coger/hacer, probamos/probé * pero, pensamos * pero
 rejected: renunciamos, dejamos de lado, no merece, no nos convence
 rejected: queda/quedó/quedan descartado/descartada/descartados, pensado * pero, probado * pero
-rejected: descartado/descartada/descartados, queda/quedan fuera, no va a poder ser, cancelado
+rejected: descartado/descartada/descartados, queda/quedan fuera, no va a poder ser, cancelado, no me/nos interesa
+rejected: dijo que no, dijeron que no
 task: todavía/aún hay/tengo/tenemos/falta/faltan/queda/quedan, queda/quedan/falta/faltan por, queda/falta, pendiente
 task: pendientes, recuérdame, no olvides/olvidar/olvidéis, no te olvides, por hacer, hace falta, todavía/aún no
 task: antes del lunes/martes/miércoles/jueves/viernes/sábado/domingo, siguiente paso, esperando
@@ -92,13 +98,16 @@ update: ahora, en lugar, en vez, ya no, cambiado, cambió, cambia, cambiamos, ca
 update: aplazado, aplazada, retrasado, adelantado, corrección, mejor, en realidad, finalmente, al final, a partir de
 update: sino, subido/bajado, subió/bajó, sube/baja a, reducido, ampliado, sustituido, reemplazado, nuevo/nueva * es
 update: quería decir, me equivoqué, rectifico, actualizado, de * a, no espera, perdón, perdona
+update: desde ayer/hoy/esta/este, corregido/corregida/revisado/revisada, ya no vale/cuenta/es
+update: suma/cifra/precio/fecha anterior, no vale, han/cambiaron/subieron/bajaron subido/bajado/cambiado/el/la
+update: cambiaron, subieron, bajaron, ha crecido
 reason: porque, ya que, puesto que, para que, debido, por eso, así que, dado que, como, pues, gracias a, motivo, razón
 maybe: y si, supongamos, imagina, imaginemos, por ejemplo, p.ej, digamos, sería, algo como
 ask: ^ dame, ^ escribe, ^ muestra, ^ muéstrame, ^ lista, ^ explica, ^ explícame, ^ dime, ^ resume, ^ traduce
 ask: ^ puedes/podrías/puede/podría, ^ me puedes, ^ ayúdame, ^ redacta, ^ propón, ^ hazme, ^ compara, ^ crea, ^ genera
 ask: ^ sugiere, ^ busca, ^ qué, ^ cómo, ^ cuál
 note: recuerda, recuerde, ten en cuenta, tenga en cuenta, anota, apunta, para que conste, que sepas, no olvides que
-note: debes saber, tienes que saber
+note: debes saber, tienes que saber, recuérdame, recuérdanos
 health: alérgico, alérgica, alergia, intolerante, intolerancia, vegetariano, vegetariana, vegano, vegana, celíaco
 health: celíaca, celiaca, diabético, diabética, asma, embarazada
 person: se llama, llamado, llamada, es mi/nuestro/nuestra/el/la, mi/nuestro/nuestra * es/se, responsable, encargado
@@ -106,6 +115,7 @@ person: encargada, se encarga, se ocupa, contacto
 idle: no hay problema, no te preocupes, no pasa nada, no sé, no se preocupe, como siempre, no creo, no dudes, sin duda
 idle: tienes que, debes, no solo, hay que decir, nunca he, nunca fui, siempre he, siempre me, no realmente
 idle: está/es/son siempre, siempre es/está, si necesitas, tengo que irme/ir, hay que ver
+idle: no he/has/ha/hemos/han/es/son/está/están/sé/me/te/tengo/puedo/creo/quiero/hay/había/fue/era/tiene/dormí
 hedge: podría, podrían, tal vez, quizá, quizás, en general, normalmente, generalmente, de media, se puede, puedes
 hedge: usted puede, suele, suelen, recomiendo, te/le recomiendo, deberías, debería, entre, es mejor, lo mejor
 choice: queremos/vamos/usamos/alquilamos/pagamos/pintamos/preferimos/compramos/ponemos/dejamos, será, serán, vamos
@@ -127,12 +137,12 @@ rule: vietato, vietata, non si deve/può/devono/possono, non deve/devono/può/po
 rule: assolutamente, solo/soltanto dopo/se/quando/con, non * senza/prima
 rule: senza permesso/autorizzazione/chiedere/approvazione, chiedi/chiedere/chiedimi/chiedete * prima, nessuno può/deve
 rule: obbligatorio, deve/devono essere/restare/sempre, al massimo, almeno, ^ non, ^ niente, ^ nessun/nessuna
-rule: senza eccezioni, evita, assicurati
+rule: senza eccezioni, evita, assicurati, ogni volta, ogni volta che, lascia/lasciate * fuori
 rejected: scartato, scartata, scartati, scartiamo, escluso, esclusa, rifiutato, respinto, abbandonato, bocciato
 rejected: bocciata, non ha funzionato, non funziona/funzionava/va/conviene/convince, fuori questione, non se ne parla
 rejected: non è * opzione, non * perché, provato * ma, pensato * ma, rinunciato, rinunciamo, lasciamo perdere, saltato
 rejected: non useremo/prenderemo/andremo, non vale, da escludere, da scartare, è/sono fuori, bocciamo, lasciato perdere
-rejected: lasciata perdere
+rejected: lasciata perdere, non mi/ci interessa, ha detto di no
 task: devo/dobbiamo/deve/devono ancora, ancora da, resta/restano da, rimane/rimangono da, manca/mancano, da fare
 task: in sospeso, ricordami, non dimenticare di, ricordati di, ho/abbiamo da, non * ancora, c è da
 task: entro lunedì/martedì/mercoledì/giovedì/venerdì/sabato/domenica/domani, prossimo passo, aspetto, aspettiamo
@@ -144,7 +154,8 @@ update: ora, adesso, invece, al posto, non * più, cambiato, cambiata, cambia, c
 update: rinviata, anticipato, correzione, anzi, piuttosto, in realtà, alla fine, d ora, bensì, aumentato, aumentata
 update: ridotto, ridotta, portato a, sale/scende/salito/sceso a, passa/passato/passata a, sostituito, sostituita
 update: nuovo/nuova * è, volevo dire, mi sono sbagliato, mi sbagliavo, aggiornato, da * a, no aspetta, scusa, meglio
-update: pardon
+update: pardon, da ieri/oggi/questa/questo, a partire da/dal, non conta/vale più, corretto/corretta/rivisto/rivista
+update: vecchia/vecchio somma/cifra/prezzo/data, hanno aumentato/cambiato/alzato/ridotto, è cresciuto/cresciuta
 reason: perché, siccome, poiché, dato che, visto che, così, affinché, a causa, per questo, quindi, motivo, grazie
 reason: altrimenti
 maybe: e se, supponiamo, immagina, mettiamo, per esempio, ad esempio, diciamo, sarebbe, qualcosa come
@@ -152,7 +163,7 @@ ask: ^ dammi, ^ scrivi, ^ mostra, ^ mostrami, ^ elenca, ^ spiega, ^ spiegami, ^ 
 ask: ^ puoi/potresti/può/potrebbe, ^ mi puoi, ^ aiutami, ^ prepara, ^ proponi, ^ fammi, ^ confronta, ^ crea, ^ genera
 ask: ^ suggerisci, ^ cerca, ^ come, ^ cosa, ^ quale
 note: ricorda, ricordati che, tieni presente, tieni a mente, nota, annota, per la cronaca, sappi, non dimenticare che
-note: segnati, devi sapere, da ricordare, da sapere
+note: segnati, devi sapere, da ricordare, da sapere, ricordami, ricordaci
 health: allergico, allergica, allergia, intollerante, intolleranza, vegetariano, vegetariana, vegano, vegana, celiaco
 health: celiaca, diabetico, diabetica, asma, incinta
 person: si chiama, di nome, è mio/mia/nostro/nostra/il/la, mio/mia/nostro/nostra * è/si, responsabile, si occupa
@@ -160,6 +171,7 @@ person: contatto, referente
 idle: nessun problema, non preoccuparti, non ti preoccupare, non so, figurati, come sempre, non credo, non esitare
 idle: devi, dovresti, non solo, da sempre, a proposito, non ho mai, sono mai, ho sempre, non proprio, è/sono sempre
 idle: se hai bisogno, fammi sapere, devo andare/scappare
+idle: non ho/hai/ha/abbiamo/hanno/è/sono/so/mi/ti/posso/credo/voglio/c/ci/era/vedo
 hedge: potrebbe, potrebbero, forse, magari, in genere, di solito, generalmente, normalmente, in media, si può, puoi
 hedge: potete, spesso, consiglio, ti/vi consiglio, dovresti, dovreste, tra, è meglio, conviene
 choice: vogliamo/andiamo/usiamo/affittiamo/paghiamo/compriamo/mettiamo/lasciamo/preferiamo, sarà, saranno, si va, si fa
@@ -178,7 +190,7 @@ rule: proibido, proibida, não se deve/pode, não deve/devem/pode/podem, em nenh
 rule: só/somente/apenas depois/quando/se/com/após, não * sem, sem permissão/autorização/perguntar/aprovação
 rule: pergunta/pergunte/perguntar/consulte * antes, ninguém pode/deve, obrigatório, deve/devem ser/estar/ficar/sempre
 rule: tem que ser, no máximo, no mínimo, pelo menos, ^ não, ^ nada de, ^ nenhum, sem exceção, evita, evite
-rule: certifica/certifique
+rule: certifica/certifique, cada vez que, sempre que, deixa/deixe * de fora
 rejected: descartado, descartada, descartamos, descartei, rejeitado, rejeitada, rejeitamos, abandonado, excluído
 rejected: desistimos, desisti, não funcionou/funciona/serve/deu/dá, fora de questão, não é * opção, não * porque
 rejected: pensamos * mas, tentamos * mas, não vamos usar/fazer/comprar/ficar, deixamos de lado, não vale, não compensa
@@ -199,7 +211,7 @@ ask: ^ dá-me, ^ me dê, ^ dê, ^ dá, ^ escreve, ^ escreva, ^ mostra, ^ mostre,
 ask: ^ diz, ^ diga, ^ resume, ^ resuma, ^ traduz, ^ traduza, ^ podes/pode/poderia/podias, ^ ajuda, ^ ajude, ^ faz
 ask: ^ compara, ^ compare, ^ cria, ^ crie, ^ sugere, ^ sugira, ^ como, ^ qual, ^ quais, ^ o que
 note: lembra-te, lembra te, lembre-se, lembre se, lembra que, lembre que, tem em conta, tenha em conta, anota, anote
-note: para constar, fica a saber, não esqueças que
+note: para constar, fica a saber, não esqueças que, lembra me, lembre me
 health: alérgico, alérgica, alergia, intolerante, intolerância, vegetariano, vegetariana, vegano, vegana, celíaco
 health: celíaca, diabético, diabética, asma, grávida
 person: chama-se, chama se, se chama, é meu/minha/nosso/nossa/o/a, meu/minha/nosso/nossa * é/chama, responsável
@@ -207,6 +219,7 @@ person: trata de, encarregado, encarregada, contato, contacto
 idle: não há problema, sem problema, não te preocupes, não se preocupe, não sei, como sempre, não acho, não hesite
 idle: sem dúvida, tens de, você deve, não só, nunca fui, nunca tinha, sempre gostei, sempre quis, não muito
 idle: é/são/está sempre, se precisar, se precisares, tenho de/que ir
+idle: não tenho/é/está/há/posso/quero/me/era/foi/dormi/gosto
 hedge: poderia, poderiam, talvez, em geral, normalmente, geralmente, em média, pode se, podes, você pode, costuma
 hedge: recomendo, aconselho, deverias, deveria, entre, é melhor
 choice: queremos/vamos/usamos/alugamos/pagamos/compramos/pomos/deixamos/preferimos, será, vai ser, vamos, iremos

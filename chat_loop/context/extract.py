@@ -153,7 +153,8 @@ class _Harvester:
                 kind, least = (old.found.kind, old.found.weight) if old is not None else ("fact", 1)
                 return Candidate(_found(joined, turn, kind, max(weight, least)), joined, own, old, base)
         reading = own
-        if sentence.role == "said" and judge.leans(own):
+        leans = judge.leans(own) or (turn.before is None and self._question is not None and judge.answers(own))
+        if sentence.role == "said" and leans:
             before = self._leaned_on(own, turn)
             if before is None:
                 weight -= 2

@@ -1,7 +1,8 @@
 """The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins, and its lines.
 
-A line is a sentence as it was said and where: `We use oak because pine is soft. [2.14]`, or `[2.14 reply]` when only
-the model said it. Lines are added, superseded, closed or evicted (`cover`), never reworded.
+A line is a sentence as it was said, and in which session of the chain and by whom: `We use oak because pine is soft.
+[2 user]`, or `[2 reply]` when only the model said it. A bullet of a narrative has no such mark. Lines are added, superseded, closed or evicted (`cover`),
+never reworded.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from chat_loop.sessions.records import Session, Summary
 Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
 
-_PLACE = re.compile(r" \[(\d{1,9}\.\d{1,9})( reply)?\]\Z")
+REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
+"""A place in the chain, or several, as bullets name them: `[2.14]`, `[3, 5-7]`. It is no value."""
+_PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class Item:
 
 
 def line(text: str, ref: str, speaker: str) -> str:
-    """A sentence as the ledger holds it."""
-    return f"{text} [{ref}{' reply' if speaker == 'reply' else ''}]"
+    """A sentence as the ledger holds it. It names its session only, so that a session's lines are one group."""
+    return f"{text} [{ref.partition('.')[0]} {speaker}]"
 
 
 def items(summary: Summary) -> Iterator[Item]:
@@ -46,7 +49,7 @@ def items(summary: Summary) -> Iterator[Item]:
                 yield Item(whole, section, whole, "", "narrative")
             else:
                 text = whole[: len(whole) - len(place.group())]
-                yield Item(whole, section, text, place.group(1), "reply" if place.group(2) else "user")
+                yield Item(whole, section, text, place.group(1), "reply" if place.group(2) == "reply" else "user")
 
 
 def inherited(session: Session) -> Summary | None:

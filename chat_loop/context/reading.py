@@ -10,10 +10,11 @@ from chat_loop.context.canon import Value, normal
 from chat_loop.context.cues import cues, label
 from chat_loop.context.exact import find
 from chat_loop.context.units import MONTHS, UNITS, WEEKDAYS
-from chat_loop.context.words import NEGATIONS, alike, content, generic, stopwords, tokens
+from chat_loop.context.words import LIMITS, NEGATIONS, alike, content, generic, stopwords, tokens
 
 _KEYS = frozenset({"name", "identifier"})
 """Values that say what a sentence is about rather than what it says of it."""
+_DECISIVE = NEGATIONS | LIMITS
 _EXACT = {"id": 3, "path": 3, "url": 3, "email": 3, "phone": 3, "address": 3, "version": 3, "code": 2, "identifier": 2}
 _MEASURED = frozenset(
     {
@@ -93,7 +94,7 @@ def read(sentence: str, language: str, whole: bool = True) -> Reading:
     found = tuple(find(sentence, language == "de", words))
     said = cues(words, language or "en")
     announced = label(sentence)
-    if not (whole or found or said or announced) and NEGATIONS.isdisjoint(words):
+    if not (whole or found or said or announced) and _DECISIVE.isdisjoint(words):
         return Reading(sentence, language, words, (), said, "", (), (), words, frozenset(), frozenset(), {})
     outside = _outside(sentence, found) if found else words
     stems = content(outside, language)

@@ -14,9 +14,9 @@ TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentenc
 Keep your response concise."""
 
 GUIDE = (
-    "The summary is for orientation. What it lists under Pinned, Decisions Made and Key Facts is exact; [2.14] is "
-    "query 14 of the chain's second session. If it does not contain the answer to a later question, search the archive "
-    "when you have a tool for that; otherwise say that it does not."
+    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what the user or "
+    "you said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a "
+    "later question, search the archive when you have a tool for that; otherwise say that it does not."
 )
 
 

@@ -83,7 +83,7 @@ def _paragraphs(text: str) -> Iterator[tuple[str, Role]]:
 
 def _wraps(before: str, line: str) -> bool:
     """Whether a line only goes on because somebody's editor broke it there."""
-    return len(before) >= 60 and line[:1].islower() and before[-1] not in ".!?:;"
+    return len(before) >= 50 and line[:1].islower() and before[-1] not in ".!?:;"
 
 
 def _lines(text: str) -> Iterator[tuple[str, Role]]:

@@ -6,7 +6,7 @@ In doubt both stay, the newer one later: a wrong replacement loses a fact, a mis
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -27,6 +27,8 @@ _CLAUSES = re.compile(
 
 _NAMING = ("id", "path", "url", "email", "identifier")
 """Values that name what a sentence is about when it also holds a measure: "room 12 is 30 m²"."""
+_ENOUGH = 1.7
+"""What the words in common must weigh where the sentences have other words as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def supersede(statements: Sequence[Statement], newer: int) -> Outcome:
             if statement.corrects is not None:
                 replaced[statement.corrects] = number
             live = [at for at in index.near(statement) if at not in replaced and at not in closed]
-            for old in _replaced(statement, live, statements):
+            for old in _replaced(statement, live, statements, index.weigh):
                 replaced[old] = number
             for old in live:
                 if old not in replaced and _closes(statement, statements[old]):
@@ -81,6 +83,10 @@ class _Index:
         for key in _keys(statement.reading):
             self._words.setdefault(key, []).append(number)
         self._frames.setdefault(_frame(statement.reading), []).append(number)
+
+    def weigh(self, stem_: str) -> float:
+        """How much a word says about what a sentence is about: less the more sentences have it."""
+        return 1.0 / (1.0 + 0.15 * max(0, len(self._words.get(stem_[:4], ())) - 2))
 
     def near(self, statement: Statement) -> list[int]:
         """What a statement could replace, oldest first: without a cue, only what differs in nothing but a value."""
@@ -108,13 +114,15 @@ def _frame(reading: Reading) -> object:
     return frozenset(reading.about), frozenset(reading.measured), reading.marks
 
 
-def _replaced(new: Statement, live: Sequence[int], statements: Sequence[Statement]) -> list[int]:
+def _replaced(
+    new: Statement, live: Sequence[int], statements: Sequence[Statement], weigh: Callable[[str], float]
+) -> list[int]:
     """The best match among the live statements: several when they are about the same, none when it is not clear."""
     scored: list[tuple[float, int]] = []
     for at in live:
         old = statements[at]
         if _has_authority(new, old):
-            score = _same_subject(new, old)
+            score = _same_subject(new, old, weigh)
             if score > 0:
                 scored.append((score, at))
     if not scored:
@@ -134,7 +142,7 @@ def _has_authority(new: Statement, old: Statement) -> bool:
     return old.kind == "fact" and "update" in new.own.cues
 
 
-def _same_subject(new: Statement, old: Statement) -> float:
+def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float]) -> float:
     """How surely `new` says something else about what `old` is about; 0 when it does not, or not surely."""
     before, after = old.reading.measured, new.own.measured
     changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
@@ -147,21 +155,39 @@ def _same_subject(new: Statement, old: Statement) -> float:
         return 0.0
     mentions = _mentions(before, after, changed)
     zone_old, zone_new = _zone(old.reading, changed), _zone(new.own, changed)
-    common, left, _ = shared(zone_old, new.reading.stems)
+    _, left, _ = shared(zone_old, new.reading.stems)
     _, _, right = shared(old.reading.stems, zone_new)
     left, right = _telling(left), _telling(right)
-    telling_common = common - sum(1 for stem in zone_old if stem in generic() and stem in new.reading.stems)
-    if telling_common < 1 or (old.reading.marks ^ new.reading.marks and old.reading.marks and new.reading.marks):
-        return 0.0
-    if left and right and not mentions:
-        return 0.0
-    if left and right and telling_common < 2:
-        return 0.0
-    if right and not mentions and telling_common < 2 and not (len(old.reading.about) == 1 and len(right) == 1):
+    telling = [stem for stem in _telling(zone_old) if stem not in left]
+    if not telling or (old.reading.marks ^ new.reading.marks and old.reading.marks and new.reading.marks):
         return 0.0
     if new.ref == old.ref and not mentions and (left or right):
         return 0.0
-    return telling_common + mentions - 0.4 * len(left) - 0.1 * len(right)
+    score = len(telling) + mentions - 0.4 * len(left) - 0.1 * len(right)
+    if _nothing_else(old, left, right, len(telling), mentions=mentions):
+        return score
+    if (len(left) == 1 == len(right)) or _named_apart(old.reading, new.reading):
+        return 0.0  # they differ in one word, as the staging gateway and the production gateway do
+    strength, other = sum(map(weigh, telling)), sum(map(weigh, left))
+    return score if strength >= _ENOUGH and strength >= other else 0.0
+
+
+def _nothing_else(old: Statement, left: Sequence[str], right: Sequence[str], common: int, *, mentions: bool) -> bool:
+    """Whether what two sentences do not share is too little to tell them apart."""
+    if left and right and (not mentions or common < 2):
+        return False
+    return not right or mentions or common >= 2 or (len(old.reading.about) == 1 and len(right) == 1)
+
+
+def _named_apart(old: Reading, new: Reading) -> bool:
+    """Whether both sentences name somebody or something, and not the same: Ben's shoe size, Anna's shoe size."""
+    before = {value.text.casefold() for value in old.values if value.kind == "name"}
+    after = {value.text.casefold() for value in new.values if value.kind == "name"}
+    return bool(before and after) and not any(_part(one, other) for one in before for other in after)
+
+
+def _part(one: str, other: str) -> bool:
+    return one in other or other in one
 
 
 def _other_key(before: Measured, after: Measured, changed: Sequence[str]) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from chat_loop.context.canon import Value, figure, figures, normal
 from chat_loop.context.exact import find
+from chat_loop.context.ledger import REFERENCE
 from chat_loop.context.sentences import split
 from chat_loop.context.units import SCALES, UNITS
 from chat_loop.sessions.records import Summary
 
-_REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply)?\]")
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _FIGURES = re.compile(r"\d(?:[\d.,'’ \u00a0\u202f]{0,30}\d)?")
 _SCALE = re.compile(r"[ \u00a0\u202f]?([^\W\d_]{1,10})\.?")
@@ -89,16 +89,16 @@ class _Source:
 
     def supports(self, line: str) -> bool:
         """Whether everything exact in a line of the narrative stands in the text."""
-        bare = _REFERENCE.sub("", line).strip()
+        bare = REFERENCE.sub("", line).strip()
         quoted = _QUOTED.fullmatch(bare)
-        if quoted is not None and " ".join(_plain(quoted.group(1)).split()) not in self._flat:
-            return False
-        return all(self._holds(value) for value in find(bare))
+        if quoted is not None:
+            return _plain(quoted.group(1)) in self._flat
+        return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
     def _holds(self, value: Value) -> bool:
         if value.kind in _LETTERS:
             bare = value.text.strip("`\"'")
-            spaced = value.kind in ("phone", "id") and normal(value.text) in self._letters
+            spaced = (value.kind == "phone" or " " in bare) and normal(value.text) in self._letters
             return not _characteristic(value) or spaced or self._stands(bare) or self._stands(f"v{bare}")
         if value.kind not in ("quantity", "number", "date", "time"):
             return True

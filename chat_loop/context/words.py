@@ -104,10 +104,15 @@ NEGATIONS = lexicon(
     """
     not no never nobody nothing none cannot can't don't doesn't mustn't shouldn't nicht nichts kein keine keinen keiner
     keinem niemand nie pas rien jamais personne aucun aucune nada nadie ningún ninguna nunca non niente nessuno nessun
-    mai não ninguém nenhum nenhuma niet geen niets nooit
+    mai não ninguém nenhum nenhuma niet geen niets nooit nirgends nirgendwo nowhere nulle ninguna nergens
     """
 )
 """Words that deny or forbid, of all languages."""
+LIMITS = lexicon(
+    "only solely nur bloß ausschließlich seul seule seuls seules uniquement seulement solo sólo solamente"
+    " únicamente soltanto solamente só somente apenas alleen enkel slechts"
+)
+"""Words that allow one thing and nothing else."""
 
 _WORD = re.compile(
     r"(?<![^\W_])(?:[cdjlmnst]|qu|dell|nell|all|dall|sull|un|quest|jusqu|lorsqu|puisqu)(?=['’])"
@@ -198,10 +203,16 @@ def content(found: Iterable[str], language: str = "") -> tuple[str, ...]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two stems mean the same: one begins with the other ("prod", "production"), or a compound ends with it."""
+    """Whether two stems mean the same: one begins with the other ("prod", "production"), a compound ends with it, or
+    they are forms of one word ("restituir", "restituit")."""
     if one == other:
         return True
     short, long = sorted((one, other), key=len)
     if len(short) >= 3 and long.startswith(short) and (len(short) >= 4 or len(long) - len(short) > 3):
         return True
-    return len(short) >= 5 and long.endswith(short)
+    forms = len(short) > _SAME_FORM and long[:_SAME_FORM] == short[:_SAME_FORM] and len(long) <= _SAME_FORM + 3
+    return forms or (len(short) >= 5 and long.endswith(short))
+
+
+_SAME_FORM = 6
+"""Letters that forms of one word have in common at least."""

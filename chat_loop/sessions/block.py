@@ -1,7 +1,7 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
 
 `parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are indented by two
-spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as `[2]`,
+spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as `[2 user]`,
 are one group: the first has the bullet `-`, the others `+`, and the place stands once, after the last.
 """
 
@@ -26,8 +26,8 @@ _LISTS = {
     "tools": "**Tools Used:**",
 }
 _ALWAYS = ("topics", "decisions", "pending")
-_PLACE = re.compile(r" \[[0-9]{1,6}(?:\.[0-9]{1,9})?(?: reply)?\]\Z")
-"""Where an item was said: ` [2.14]`, ` [2]`; `reply` when only the model said it."""
+_PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
+"""In which session of the chain an item was said, and by whom: ` [2 user]`, ` [2 reply]`."""
 
 
 def _item(text: str, bullet: str) -> str:
