@@ -2,17 +2,20 @@
 
 Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py` checks it):
 
-    values, events, errors, wording
-                                what everything speaks
+    values, events, errors, wording, redact/
+                                what everything speaks; secrets taken out of a text
     tokens, config              estimates of sizes; settings, read once
     sessions/                   the file format and the only code that writes transcripts
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
-    agent/                      a provider with a name, a system prompt and one visible retry loop
-    context/                    what the model sees: budget, ledger, summary, restoration
+    agent/                      a provider with a name, a system prompt, tools, and one visible retry loop
+    facts/                      what is exact in a text, found by code
+    context/                    what the model sees: budget, plan, ledger, summary, archive, restoration
     turn                        one reply, from the agent into the file
+    chain/                      the live end of a chain: its session, compaction, taking an old one up
     conversation                one chain as it goes on: ask, save, compact, resume, end
-    display/, lines, prompt     the doors to the terminal: out; in without an editor and with one
+    display/, lines, prompt, editor
+                                the doors to the terminal: out; in without an editor and with one; the user's own
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
     interactive, headless, subcommands, cli

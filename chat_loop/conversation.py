@@ -16,7 +16,7 @@ from chat_loop.chain.options import Options
 from chat_loop.chain.resuming import Offer, Resuming, parent_of, resumable
 from chat_loop.chain.words import thread_of
 from chat_loop.context.archived import only_archived
-from chat_loop.context.budget import Budget
+from chat_loop.context.budget import Budget, room
 from chat_loop.context.draft import Draft
 from chat_loop.context.fit import check
 from chat_loop.context.plan import trigger, truncated
@@ -33,6 +33,9 @@ from chat_loop.values import Message, Usage
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
 ARCHIVE_SECONDS = 30.0
+MOST_RECALLED = 400
+"""Tokens of the archive that are attached to a query, at most; less on a small window."""
+RECALL_MARGIN = 20
 MAKE_LATER = "It will be made when you resume the session."
 
 
@@ -246,7 +249,8 @@ class Conversation:
         head = self._head
         if not self.options.attach_from_archive or head.agent.calls_tools or self.session.restoration is None:
             return
-        found, refs = head.archive.recall(text, head.known())
+        free = room(head.window) - head.budget.used - RECALL_MARGIN
+        found, refs = head.archive.recall(text, head.known(), min(MOST_RECALLED, head.window // 16, free))
         if found:
             head.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
             self._show(Recalled(refs))

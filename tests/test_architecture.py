@@ -14,6 +14,7 @@ LAYERS = (
     ("sessions", "models", "start"),
     ("providers",),
     ("agent",),
+    ("facts",),
     ("context",),
     ("turn",),
     ("chain",),

@@ -195,7 +195,7 @@ def test_switched_off_and_full_nothing_is_sent_and_nothing_lost(tmp_path: Path) 
         for number in range(1, 20):
             await talk.conversation.ask(f"{number} " + LONG)
 
-    with pytest.raises(ContextFull, match="the request would hold .* tokens, and the window of 1K takes 800"):
+    with pytest.raises(ContextFull, match=r"the request would hold .* tokens, and the window of 1K takes 800"):
         asyncio.run(run())
     assert all(sum(words(message.text) for message in sent) <= 800 for sent in talk.sent)
     assert len(everything(talk)) == len(talk.sent) + 1
@@ -216,7 +216,7 @@ def test_a_message_longer_than_the_window_is_saved_whole_and_shortened_for_the_m
 
 def test_a_window_in_which_nothing_fits_is_said_before_anything_is_sent(tmp_path: Path) -> None:
     talk = Talk(tmp_path, window=Window(3), options=limited())
-    with pytest.raises(ContextFull, match="Nothing is lost."):
+    with pytest.raises(ContextFull, match=r"Nothing is lost\."):
         asyncio.run(talk.conversation.ask("Hi there, is anybody out there?"))
     assert talk.sent == []
     assert everything(talk) == ["Hi there, is anybody out there?"]

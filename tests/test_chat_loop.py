@@ -114,7 +114,7 @@ You: /help nothing
 ✗ There is no command /nothing.
   help lists them.
 Goodbye!
-"""
+"""  # noqa: E501 - as wide as a screen
     )
 
 

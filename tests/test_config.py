@@ -48,7 +48,8 @@ def test_a_window_is_set_by_model_name() -> None:
             "c.yaml: unknown key providers.local.contxt. Did you mean providers.local.context?",
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
-        ("1: 2", "c.yaml: unknown key 1. Known keys: agent, auto_compact, context, model, models, providers, restoration, sessions, summary."),
+        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, auto_compact, context, "
+        "model, models, providers, restoration, sessions, summary.")),
         (
             "summary: {timeout: soon}",
             "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",

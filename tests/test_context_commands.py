@@ -62,7 +62,9 @@ def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Pa
     screen = Screen(tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=none, options=QUIET)
     assert "✗ There is no editor." in screen.text
     assert screen.talk.conversation.session.restoration is None
-    again = Screen(tmp_path / "b", [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=lambda text: "", options=QUIET)
+    again = Screen(
+        tmp_path / "b", [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=lambda text: "", options=QUIET
+    )
     assert "✗ Nothing is left of the summary: not compacted." in again.text
 
 
@@ -71,7 +73,13 @@ def test_summarize_shows_the_panel(tmp_path: Path) -> None:
     panel = shown(screen, "/summarize")
     assert panel.startswith("Summarizing conversation history...\n📝 Generating session summary... ✓\n")
     assert "─ Session Summary ─" in panel
-    for line in ("Messages: 16 → 5 (69% reduction)", "Key Topics:", "• Greetings [1]", "Files Modified: 0", "Commands Run: 0"):
+    for line in (
+        "Messages: 16 → 5 (69% reduction)",
+        "Key Topics:",
+        "• Greetings [1]",
+        "Files Modified: 0",
+        "Commands Run: 0",
+    ):
         assert line in panel
     assert re.search(r"Tokens saved: ~\d+", panel)
 
@@ -91,7 +99,14 @@ def test_the_context_part_by_part(tmp_path: Path) -> None:
     text = shown(screen, "/context")
     assert re.match(r"Context: ~\d+ of 8,000 tokens \(~\d+% of 8K\)\n", text)
     names = re.findall(r"^  (\S.*?)  +[\d,]+  +\d+%", text, re.MULTILINE)
-    assert names == ["System prompt", "Restored block", "Carried words", "This session (1)", "Kept for the reply", "Free"]
+    assert names == [
+        "System prompt",
+        "Restored block",
+        "Carried words",
+        "This session (1)",
+        "Kept for the reply",
+        "Free",
+    ]
     assert "Compacted by itself from 6,400 tokens on." in text
     assert re.search(r"The next request costs about \$0\.00\d\d plus the reply\.", text)
 
@@ -131,7 +146,9 @@ Session history (18 messages total):
 
 def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
-    screen = Screen(tmp_path, [*QUERIES, "compact", "And then?", "/stats"], *[ANSWER] * 8, SUMMED, ANSWER, options=options)
+    screen = Screen(
+        tmp_path, [*QUERIES, "compact", "And then?", "/stats"], *[ANSWER] * 8, SUMMED, ANSWER, options=options
+    )
     text = shown(screen, "/stats")
     assert re.search(r"^Queries in the chain: +9$", text, re.MULTILINE)
     assert re.search(r"^Summaries: +940 \(in: 900, out: 40\)$", text, re.MULTILINE)

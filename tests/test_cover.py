@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.context.cover import Kept, ledger
-from chat_loop.context.extract import Found
 from chat_loop.context.ledger import items
+from chat_loop.facts.extract import Found
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Summary
 from tests.said import CHATTER, FACTS, REPLIES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.context.exact import find, normal, values
+from chat_loop.facts.exact import find, normal, values
 from tests.strategies import texts
 
 PIECES = st.lists(

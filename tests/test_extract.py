@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_loop.context.extract import LOOKED_AT, OWN_WORDS, Found, harvest
-from chat_loop.context.sentences import LONGEST, Sentence, split
+from chat_loop.facts.extract import LOOKED_AT, OWN_WORDS, Found, harvest
+from chat_loop.facts.sentences import LONGEST, Sentence, split
 from chat_loop.sessions.records import Exchange, Query, Reply
 from tests.said import CHATTER, FACTS, REPLIES
 from tests.strategies import texts

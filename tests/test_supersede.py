@@ -95,10 +95,7 @@ def child(parent: Summary | None, *pairs: tuple[str, str], depth: int = 1) -> Ke
 
 def lines(summary: Summary) -> list[str]:
     """The ledger's lines with the session that each comes from."""
-    return [
-        f"{item.text} [{item.ref} {item.speaker}]"
-        for item in items(summary)
-    ]
+    return [f"{item.text} [{item.ref} {item.speaker}]" for item in items(summary)]
 
 
 def chain(*queries: str) -> list[str]:

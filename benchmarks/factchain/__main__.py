@@ -69,6 +69,7 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
             if seed == 1 and provider is None:
                 results.faults.append(await run.faults(talk, folder, count, window))
                 results.waits.append(await run.waits(talk, folder, count, window))
+                results.hundreds.append(await run.hundred(talk, folder, count))
             sys.stderr.write(f"{profile} {seed} done\n")
     if provider is not None:
         await provider.close()

@@ -18,6 +18,8 @@ SCORED = (1, 3, 5, SEGMENTS)
 """After how many compactions everything is scored; what is in the context is scored after each."""
 HIT_TOKENS = 1_500
 """How much of a search's answer counts."""
+HUNDRED = 100
+LARGE_WINDOW = 200_000
 SLOW_SECONDS = 0.1
 """What a summary takes where the wait for it is measured."""
 
@@ -93,6 +95,8 @@ class Results:
     compactions: list[Compaction] = field(default_factory=list)
     faults: list[Faults] = field(default_factory=list)
     waits: list[Waits] = field(default_factory=list)
+    hundreds: list[float] = field(default_factory=list)
+    """Seconds of one compaction of 100 messages into a full ledger, beside the model's; one per conversation."""
     sentences: list[int] = field(default_factory=list)
     """Tokens of the sentences of all facts that are live in the end, per conversation."""
     seconds: float = 0.0
@@ -201,6 +205,19 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
         invented=invented(ledger, talk.text()),
         obeyed="203.0.113.77" in ledger,
     )
+
+
+async def hundred(talk: Talk, folder: Path, count: Count) -> float:
+    """Seconds of the program's own work for 100 messages, with a ledger that 100 others have filled."""
+    chat = Ours(folder / "hundred", Lossy(talk.facts, talk.seed, count), count, window=LARGE_WINDOW)
+    turns = [turn for segment in talk.segments for turn in segment]
+    took = 0.0
+    for first in (0, HUNDRED // 2):
+        for turn in turns[first : first + HUNDRED // 2]:
+            await chat.say(turn)
+        took = (await chat.compact()).wait
+    chat.close()
+    return took
 
 
 async def waits(talk: Talk, folder: Path, count: Count, window: int) -> Waits:

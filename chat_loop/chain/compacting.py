@@ -13,7 +13,7 @@ from chat_loop.context import plan as planning
 from chat_loop.context.background import Background, Prepared
 from chat_loop.context.budget import size
 from chat_loop.context.compactor import Outcome, summarise, together
-from chat_loop.context.draft import Draft, covering, drafted, spanned
+from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, UsageError
@@ -69,6 +69,7 @@ class Compacting:
     def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         head, limits = self._head, self._options.limits
+        read_ahead(head.session)
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self._background.broken and not self._told_broken:

@@ -66,7 +66,7 @@ _HITS = 5
 @cache
 def common_words() -> frozenset[str]:
     """Folded words that are not worth searching for: function words, and those of requests."""
-    from chat_loop.context.words import stopwords
+    from chat_loop.facts.words import stopwords
     from chat_loop.sessions.sentences import REQUESTS
     from chat_loop.sessions.terms import words
 
@@ -123,14 +123,17 @@ class Archive:
         index = self._index
         return index.search(text, limit, without) if index is not None and self.ready else []
 
-    def recall(self, text: str, without: Collection[str] = ()) -> tuple[str, tuple[str, ...]]:
-        """What is to be attached to a new query `text`, and the references it is from; ("", ()) when nothing fits."""
+    def recall(self, text: str, without: Collection[str] = (), room: int = 400) -> tuple[str, tuple[str, ...]]:
+        """What is to be attached to a new query `text`, and the references it is from; ("", ()) when nothing fits.
+
+        It is of at most `room` tokens.
+        """
         hits = self.search(text, without=without)
         if not hits:
             return "", ()
         from chat_loop.context.found import recall_text
 
-        return recall_text(hits, self._count)
+        return recall_text(hits, self._count, room)
 
     def call(self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()) -> str:
         """Run one of TOOLS for a model. Whatever is wrong is said in a sentence.

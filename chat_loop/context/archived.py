@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chat_loop.context import exact, extract
 from chat_loop.context.thread import Thread
+from chat_loop.facts import exact, extract
 
 
 def only_archived(before: Thread, after: Thread) -> tuple[str, ...]:

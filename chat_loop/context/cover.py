@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chat_loop.context import judge, used
-from chat_loop.context.extract import Candidate, Found, candidates
+from chat_loop.context import used
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
-from chat_loop.context.passing import in_passing, only_advice
-from chat_loop.context.reading import Reading, read, shared
-from chat_loop.context.supersede import Statement, supersede
-from chat_loop.context.words import language, tokens
+from chat_loop.facts import judge
+from chat_loop.facts.extract import Candidate, Found, candidates
+from chat_loop.facts.passing import in_passing, only_advice
+from chat_loop.facts.reading import Reading, read, shared
+from chat_loop.facts.supersede import Statement, supersede
+from chat_loop.facts.words import language, tokens
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from chat_loop.context import cover, summary
+from chat_loop.context import summary
 from chat_loop.context.budget import Count, size
 from chat_loop.context.compactor import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Exchange, Summary, SummarySource
+from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
+
+if TYPE_CHECKING:
+    from chat_loop.context.cover import Kept
 
 RESTORATION_TOKENS = 150
 """What the restoration says around the block."""
@@ -40,6 +44,13 @@ def spanned(thread: Thread, plan: Plan) -> tuple[Exchange, ...]:
     return tuple(exchange for exchange in plan.compact if exchange.ref in fresh)
 
 
+def read_ahead(session: Session) -> None:
+    """Look through a session's newest exchange, so that a compaction finds it read."""
+    from chat_loop.facts import extract  # not before the first reply
+
+    extract.harvest(session.exchanges[-1:])
+
+
 def covering(
     thread: Thread,
     narrative: Summary | None,
@@ -49,9 +60,11 @@ def covering(
     *,
     room: int,
     count: Count,
-) -> cover.Kept:
+) -> Kept:
     """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the span; the rest of the
     span's topics are extracted. `room` are the ledger's tokens."""
+    from chat_loop.context import cover  # not before something is compacted
+
     parent = thread.inherited
     if not span:  # nothing new was said: the parent's block is passed on
         return cover.Kept(summary=replace(parent or Summary(), pinned=thread.pins), archived=(), superseded=0, closed=0)

@@ -1,8 +1,8 @@
 """The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins, and its lines.
 
 A line is a sentence as it was said, and in which session of the chain and by whom: `We use oak because pine is soft.
-[2 user]`, or `[2 reply]` when only the model said it. A bullet of a narrative has no such mark. Lines are added, superseded, closed or evicted (`cover`),
-never reworded.
+[2 user]`, or `[2 reply]` when only the model said it. A bullet of a narrative has no such mark. Lines are added,
+superseded, closed or evicted (`cover`), never reworded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
 
 `parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are indented by two
-spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as `[2 user]`,
-are one group: the first has the bullet `-`, the others `+`, and the place stands once, after the last.
+spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as
+`[2 user]`, are one group: the first has the bullet `-`, the others `+`, and the place stands once, after the last.
 """
 
 from __future__ import annotations

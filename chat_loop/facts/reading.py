@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from chat_loop.context.canon import Value, normal
-from chat_loop.context.cues import cues, label
-from chat_loop.context.exact import find
-from chat_loop.context.units import MONTHS, UNITS, WEEKDAYS
-from chat_loop.context.words import LIMITS, NEGATIONS, alike, content, generic, stopwords, tokens
+from chat_loop.facts.canon import Value, normal
+from chat_loop.facts.cues import cues, label
+from chat_loop.facts.exact import find
+from chat_loop.facts.units import MONTHS, UNITS, WEEKDAYS
+from chat_loop.facts.words import LIMITS, NEGATIONS, alike, content, generic, stopwords, tokens
 
 _KEYS = frozenset({"name", "identifier"})
 """Values that say what a sentence is about rather than what it says of it."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from chat_loop.context.canon import figures
-from chat_loop.context.judge import Kind, Speaker
-from chat_loop.context.reading import Reading, dimension, shared
-from chat_loop.context.words import content, generic, stem, tokens
+from chat_loop.facts.canon import figures
+from chat_loop.facts.judge import Kind, Speaker
+from chat_loop.facts.reading import Reading, dimension, shared
+from chat_loop.facts.words import content, generic, stem, tokens
 
 Measured = Mapping[str, frozenset[str]]
 _BUCKET = 40
@@ -29,6 +29,10 @@ _NAMING = ("id", "path", "url", "email", "identifier")
 """Values that name what a sentence is about when it also holds a measure: "room 12 is 30 m²"."""
 _ENOUGH = 1.7
 """What the words in common must weigh where the sentences have other words as well."""
+
+
+_UNCUED = 2.0
+"""The same where nothing says that something has changed; then the newer sentence may have nothing else, either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +93,9 @@ class _Index:
         return 1.0 / (1.0 + 0.15 * max(0, len(self._words.get(stem_[:4], ())) - 2))
 
     def near(self, statement: Statement) -> list[int]:
-        """What a statement could replace, oldest first: without a cue, only what differs in nothing but a value."""
-        cues = statement.own.cues
-        if not (cues & {"update", "swap", "done"} or statement.own.label in ("update", "done")):
+        """What a statement could replace, oldest first: without cue and value, what is worded the same."""
+        own = statement.own
+        if not (own.cues & {"update", "swap", "done"} or own.label in ("update", "done") or own.measured):
             return self._frames.get(_frame(statement.reading), [])[-_BUCKET:]
         found: set[int] = set()
         for key in _keys(statement.reading):
@@ -147,8 +151,10 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
     before, after = old.reading.measured, new.own.measured
     changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
     cue = bool(new.own.cues & {"update", "swap"}) or new.own.label == "update"
-    if not cue:
-        return 1.0 if new.ref != old.ref and _same_frame(new.reading, old.reading, changed) else 0.0
+    if not cue and _same_frame(new.reading, old.reading, changed):
+        return 1.0 if new.ref != old.ref else 0.0
+    if not cue and (not changed or new.ref == old.ref or "maybe" in new.own.cues):
+        return 0.0
     if not changed:
         return _switched(new, old)
     if _other_key(before, new.reading.measured, changed):
@@ -164,11 +170,13 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
     if new.ref == old.ref and not mentions and (left or right):
         return 0.0
     score = len(telling) + mentions - 0.4 * len(left) - 0.1 * len(right)
-    if _nothing_else(old, left, right, len(telling), mentions=mentions):
+    if cue and _nothing_else(old, left, right, len(telling), mentions=mentions):
         return score
     if (len(left) == 1 == len(right)) or _named_apart(old.reading, new.reading):
         return 0.0  # they differ in one word, as the staging gateway and the production gateway do
     strength, other = sum(map(weigh, telling)), sum(map(weigh, left))
+    if not cue:
+        return score if strength >= _UNCUED and strength >= 2 * other and not right else 0.0
     return score if strength >= _ENOUGH and strength >= other else 0.0
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from chat_loop.context.canon import Value
-from chat_loop.context.lexicon import lexicon
-from chat_loop.context.units import MONTHS, SCALES, UNITS
-from chat_loop.context.words import generic, stem, stopwords
+from chat_loop.facts.canon import Value
+from chat_loop.facts.lexicon import lexicon
+from chat_loop.facts.units import MONTHS, SCALES, UNITS
+from chat_loop.facts.words import generic, stem, stopwords
 
 NUMBER = (
     r"\d{1,3}(?:[.,'’\u00a0\u202f\u2009 ]\d{3}){1,5}(?!\d)(?:[.,]\d{1,2}(?!\d))?"

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from chat_loop.context import names
-from chat_loop.context.canon import Kind, Value, normal
-from chat_loop.context.counted import NUMBER, counted
-from chat_loop.context.lexicon import lexicon
-from chat_loop.context.words import language, tokens
+from chat_loop.facts import names
+from chat_loop.facts.canon import Kind, Value, normal
+from chat_loop.facts.counted import NUMBER, counted
+from chat_loop.facts.lexicon import lexicon
+from chat_loop.facts.words import language, tokens
 
 __all__ = ["Kind", "Value", "find", "normal", "values"]
 

@@ -6,7 +6,7 @@ beginning of the sentence. What is listed under `idle` is said without meaning i
 
 from __future__ import annotations
 
-from chat_loop.context.cue_tables_romance import FRENCH, ITALIAN, PORTUGUESE, SPANISH
+from chat_loop.facts.cue_tables_romance import FRENCH, ITALIAN, PORTUGUESE, SPANISH
 
 ENGLISH = """
 decision: we/i/we've/i've/they/we'd/i'd decided/chose/chosen/picked/settled/agreed/opted/concluded/committed

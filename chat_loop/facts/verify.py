@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chat_loop.context.canon import Value, figure, figures, normal
-from chat_loop.context.exact import find
 from chat_loop.context.ledger import REFERENCE
-from chat_loop.context.sentences import split
-from chat_loop.context.units import SCALES, UNITS
+from chat_loop.facts.canon import Value, figure, figures, normal
+from chat_loop.facts.exact import find
+from chat_loop.facts.sentences import split
+from chat_loop.facts.units import SCALES, UNITS
 from chat_loop.sessions.records import Summary
 
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")

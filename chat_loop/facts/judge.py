@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from chat_loop.context import grammar
-from chat_loop.context.reading import Reading
-from chat_loop.context.sentences import Role
-from chat_loop.context.words import LIMITS, NEGATIONS
+from chat_loop.facts import grammar
+from chat_loop.facts.reading import Reading
+from chat_loop.facts.sentences import Role
+from chat_loop.facts.words import LIMITS, NEGATIONS
 
 Kind = Literal["decision", "rule", "rejected", "task", "done", "fact"]
 Speaker = Literal["user", "reply"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from chat_loop.context.units import MONTHS, SCALES, UNITS
+from chat_loop.facts.units import MONTHS, SCALES, UNITS
 
 Kind = Literal[
     "url", "email", "path", "id", "date", "day", "time", "quantity", "number", "version", "address", "phone",

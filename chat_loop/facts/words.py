@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-from chat_loop.context.lexicon import lexicon
+from chat_loop.facts.lexicon import lexicon
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
 

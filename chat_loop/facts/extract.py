@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from chat_loop.context import judge
-from chat_loop.context.canon import figures, normal
-from chat_loop.context.fillers import without_filler
-from chat_loop.context.judge import Kind, Speaker
-from chat_loop.context.reading import Reading, read, shared
-from chat_loop.context.sentences import Sentence, split
-from chat_loop.context.words import language, tokens
+from chat_loop.facts import judge
+from chat_loop.facts.canon import figures, normal
+from chat_loop.facts.fillers import without_filler
+from chat_loop.facts.judge import Kind, Speaker
+from chat_loop.facts.reading import Reading, read, shared
+from chat_loop.facts.sentences import Sentence, split
+from chat_loop.facts.words import language, tokens
 from chat_loop.sessions.records import Exchange
 
 OWN_WORDS = 4_000

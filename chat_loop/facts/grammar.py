@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chat_loop.context.lexicon import lexicon
+from chat_loop.facts.lexicon import lexicon
 
 ASKING = lexicon(
     """

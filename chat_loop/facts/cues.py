@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from chat_loop.context.cue_tables import LABELS, TABLES
-from chat_loop.context.lexicon import lexicon
+from chat_loop.facts.cue_tables import LABELS, TABLES
+from chat_loop.facts.lexicon import lexicon
 
 _GAP = frozenset({"*"})
 _GAP_WORDS = 4

@@ -1,12 +1,12 @@
-"""What is said of a moment (pure): a walk, the weather, a film. It may hold numbers, and few will be asked for again."""
+"""What is said of a moment (pure): a walk, the weather, a film. Few of its numbers will be asked for again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from chat_loop.context.lexicon import lexicon
-from chat_loop.context.reading import Reading
+from chat_loop.facts.lexicon import lexicon
+from chat_loop.facts.reading import Reading
 
 _LASTING = frozenset({"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"})
 """Kinds of values that name a thing for good."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from chat_loop.context.lexicon import lexicon
-from chat_loop.context.units import MONTHS
+from chat_loop.facts.lexicon import lexicon
+from chat_loop.facts.units import MONTHS
 
 LONGEST = 400
 """Characters of a sentence; a longer one is cut between its clauses."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from chat_loop.context.canon import Value
-from chat_loop.context.lexicon import lexicon
-from chat_loop.context.units import MONTHS_ALONE, WEEKDAYS
-from chat_loop.context.words import stopwords
+from chat_loop.facts.canon import Value
+from chat_loop.facts.lexicon import lexicon
+from chat_loop.facts.units import MONTHS_ALONE, WEEKDAYS
+from chat_loop.facts.words import stopwords
 
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’-]{0,40}")
 _PARTICLE = re.compile(
