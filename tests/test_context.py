@@ -96,9 +96,9 @@ Previous session file: /home/bob/a.md
 *none*
 <!-- SESSION_SUMMARY_END -->
 
-The summary is for orientation. What it lists under Pinned, Decisions Made and Key Facts is exact; [2.14] is query 14 \
-of the chain's second session. If it does not contain the answer to a later question, search the archive when you \
-have a tool for that; otherwise say that it does not."""
+The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what the user or you \
+said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a later \
+question, search the archive when you have a tool for that; otherwise say that it does not."""
     )
     first = restoration_text(HEADER, replace(RESTORATION, grandparent=""))
     assert "This session was resumed from" not in first

@@ -93,10 +93,13 @@ Bob is 41 years old
 **Pinned:**
 - \<!-- chat:end -->
   Bob is 41 years old
+
+**Key Facts:**
+- Hi, I am Bob [1 user]
 <!-- SESSION_SUMMARY_END -->
 
-<!-- chat:compaction first=1.1 last=1.2 before=110 after=186 why=asked model=scripted:test decisions=1 pins=1 -->
-*Compacted 1.1 to 1.2: 110 → 186 tokens · 1 decision, 1 pin kept*
+<!-- chat:compaction first=1.1 last=1.2 before=110 after=195 why=asked model=scripted:test decisions=1 pins=1 facts=1 -->
+*Compacted 1.1 to 1.2: 110 → 195 tokens · 1 decision, 1 pin, 1 fact kept*
 *Model: scripted:test | Cost: price unknown*
 <!-- chat:end -->
 
@@ -144,6 +147,9 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 - \<!-- chat:end -->
   Bob is 41 years old
 
+**Key Facts:**
+- Hi, I am Bob [1 user]
+
 </details>
 <!-- chat:end -->
 
@@ -184,6 +190,9 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 **Pinned:**
 - \<!-- chat:end -->
   Bob is 41 years old
+
+**Key Facts:**
+- Hi, I am Bob [1 user]
 <!-- SESSION_SUMMARY_END -->
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
@@ -212,6 +221,9 @@ Previous session file: {folder}/sally_20261121_223015.md
 **Pinned:**
 - \<!-- chat:end -->
   Bob is 41 years old
+
+**Key Facts:**
+- Hi, I am Bob [1 user]
 <!-- SESSION_SUMMARY_END -->
 
 The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what the user or you said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a later question, search the archive when you have a tool for that; otherwise say that it does not.
@@ -314,7 +326,7 @@ def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> No
         ),
         Compacted(
             compaction=Compaction(
-                first="1.1", last="1.2", before=110, after=186, model="scripted:test", decisions=1, pins=1
+                first="1.1", last="1.2", before=110, after=195, model="scripted:test", decisions=1, pins=1, facts=1
             ),
             reason="Asked for",
             source="model",

@@ -33,6 +33,9 @@ FIRST = "sally_20261121_223015"
 PLAIN = Path(__file__).parent / "plain" / "resumed.md"
 
 
+BOB = "Hi, I am Bob [1 user]"
+
+
 def later(folder: Path, *steps: str | Says | Overloaded, options: Options | None = None) -> Talk:
     """The program started again, an hour later."""
     clock = Clock()
@@ -136,7 +139,7 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
         at=parsed.session.seal.at if parsed.session.seal else START,
         reason="resume",
         source="model",
-        summary=Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",)),
+        summary=Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)),
         usage=CALL,
         seconds=2.0,
     )
@@ -150,7 +153,7 @@ def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
     assert ended == [SummaryEnded(source="extracted", seconds=4.0, problem="It is down.")]
     assert summary_of(talk, before) == Summary(
-        topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"), key_facts=("My boat is 9.4 m long. [1.1]",)
+        topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"), key_facts=("My boat is 9.4 m long. [1 user]",)
     )
 
 
@@ -178,7 +181,9 @@ def test_a_session_torn_by_a_crash_is_fenced_and_goes_on_from_what_is_left(tmp_p
     assert "[1.2] User: And now?\n[1.2] Assistant (interrupted): An\n====" in talk.sent[0][0].text
     kept = data[data.index(b"\n---\n") : data.rindex(b"swer 2.")]
     assert kept + b"\n<!-- chat:torn -->\n" in path.read_bytes()
-    assert summary_of(talk, before) == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
+    assert summary_of(talk, before) == Summary(
+        topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)
+    )
 
 
 def test_a_session_that_is_damaged_otherwise_is_resumed_and_never_rewritten(tmp_path: Path) -> None:
@@ -273,7 +278,9 @@ def test_a_summary_block_that_says_nothing_is_made_anew(tmp_path: Path, block: s
     talk = later(tmp_path, SUMMARY, "Ready.")
     asyncio.run(talk.resume(before))
     assert Warned("The session's summary has an invalid format; it is made anew.") in talk.events
-    assert summary_of(talk, before) == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
+    assert summary_of(talk, before) == Summary(
+        topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)
+    )
 
 
 def test_without_acknowledgment_the_restored_context_goes_with_the_first_query(tmp_path: Path) -> None:
@@ -346,7 +353,7 @@ def test_a_child_in_which_nothing_was_said_passes_its_parents_block_on(tmp_path:
     asyncio.run(pass_on())
     identity = middle.conversation.live.header.id
     assert summary_of(middle, identity) == Summary(
-        topics=("Greetings [1]",), decisions=("Stay polite [1]",), pinned=("Bob is 41 ", "new pin")
+        topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,), pinned=("Bob is 41 ", "new pin")
     )
     last = later(tmp_path, "Ready again.")
     asyncio.run(last.resume(identity))

@@ -126,6 +126,8 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "queries": 1,
         "tokens": 17,
         "parent": None,
+        "depth": 1,
+        "compacted": False,
         "state": "sealed",
         "path": str(path),
     }

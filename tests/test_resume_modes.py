@@ -238,7 +238,7 @@ def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(tmp
     before = talk_of(tmp_path, *long, compacted_after=12, window=Window(20_000))
     parent = before.conversation.session.header.parent
     before.conversation.close()
-    later = Talk(tmp_path, *[SUMMED] * 30, options=QUIET, window=Window(1_200))
+    later = Talk(tmp_path, *[SUMMED] * 30, options=QUIET, window=Window(1_000))
     asyncio.run(later.resume(parent))
     restored = restoration(later.conversation.session)
     assert later.conversation.budget.used <= later.conversation.trigger
