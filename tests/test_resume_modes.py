@@ -235,7 +235,7 @@ def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
 
 def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 13))
-    before = talk_of(tmp_path, *long, compacted_after=12, window=Window(20_000))
+    before = talk_of(tmp_path, *long, compacted_after=12, window=Window(100_000))
     parent = before.conversation.session.header.parent
     before.conversation.close()
     later = Talk(tmp_path, *[SUMMED] * 30, options=QUIET, window=Window(1_000))

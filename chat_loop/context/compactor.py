@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.context import summary
+from chat_loop.context import summary, verify
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
-from chat_loop.context import verify
 from chat_loop.providers import Provider
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Summary

@@ -18,6 +18,7 @@ from chat_loop.facts.supersede import Statement, supersede
 from chat_loop.facts.words import language, tokens
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.tokens import estimate
 
 _SECTIONS: dict[judge.Kind, Section] = {
     "decision": "decisions",
@@ -42,6 +43,8 @@ _LEAST_TO_REPLACE = 3
 """What weighs less, such as pasted text, replaces nothing."""
 _NEAR = 40
 """Lines with a word or value in common that are compared, the newest."""
+_LEAST_LINE = 3
+"""Tokens: with less room than this no line is looked for any more."""
 _READ = 1_000
 """Characters of a line or bullet that are compared."""
 
@@ -68,7 +71,6 @@ class _Entry:
     order: int
     weight: float
     carried: bool
-    tokens: int = 0
     kept: bool = False
 
     @property
@@ -108,6 +110,7 @@ def ledger(
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
     chosen = _by_session([entry for entry in lines if entry.kept])
+    _without_secrets([entry for entry in chosen if not entry.carried])
     held = frozenset[str]().union(*(entry.reading.normals for entry in chosen))
     archived = tuple(entry.found for entry in live if not entry.kept and not entry.reading.normals <= held)
     narrative = narrative or Summary(background=parent.background)
@@ -122,6 +125,13 @@ def ledger(
         tools=used.tools(parent.tools, fresh),
     )
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
+
+
+def _without_secrets(entries: Sequence[_Entry]) -> None:
+    """Take secrets out of lines, all at once as long as that leaves a line for each."""
+    whole = redacted("\n".join(entry.line for entry in entries)).split("\n")
+    for number, entry in enumerate(entries):
+        entry.line = whole[number] if len(whole) == len(entries) else redacted(entry.line)
 
 
 def _by_session(entries: Sequence[_Entry]) -> list[_Entry]:
@@ -176,7 +186,7 @@ def _new(candidate: Candidate, places: dict[int, int]) -> _Entry:
         may_replace=found.weight >= _LEAST_TO_REPLACE,
         corrects=places.get(id(candidate.corrects)),
     )
-    text = line(redacted(found.text), found.ref, found.speaker)
+    text = line(found.text, found.ref, found.speaker)
     order = places[id(candidate)]
     return _Entry(text, _SECTIONS[found.kind], found, statement, order, float(found.weight), False)
 
@@ -237,8 +247,6 @@ def _without_repetitions(live: Sequence[_Entry], pins: Sequence[str]) -> list[_E
 def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> int:
     """Mark the lines that are worth their tokens until the room is full, and return what is left of it."""
     total = max(1, len(lines))
-    for entry in lines:
-        entry.tokens = count(f"- {entry.found.text}\n")  # the place stands once for many
 
     def score(entry: _Entry) -> float:
         values = min(3, len(entry.found.values))
@@ -247,13 +255,15 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
         light = in_passing(entry.reading) or (reply and only_advice(entry.reading))
         said = entry.weight + _REPLY_POINTS * reply - _PASSING_POINTS * light
         said += _UPDATE_POINTS * ("update" in entry.reading.cues and bool(entry.reading.measured))
-        return said + _VALUE_POINTS * values + _RECENT_POINTS * recent - entry.tokens / _TOKENS_A_POINT
+        return said + _VALUE_POINTS * values + _RECENT_POINTS * recent - estimate(entry.found.text) / _TOKENS_A_POINT
 
     groups: set[tuple[Section, str]] = set()
     for entry in sorted(lines, key=score, reverse=True):
-        mark = entry.line.removeprefix(entry.found.text)
+        if room < _LEAST_LINE:
+            break
+        mark = entry.line.removeprefix(entry.found.text)  # it stands once for many
         group = (entry.section, mark)
-        needed = entry.tokens + (count(mark) if mark and group not in groups else 0)
+        needed = count(f"- {entry.found.text}\n") + (count(mark) if mark and group not in groups else 0)
         if needed <= room:
             groups.add(group)
             entry.kept = True

@@ -157,15 +157,30 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
         return 0.0
     if not changed:
         return _switched(new, old)
-    if _other_key(before, new.reading.measured, changed):
+    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured, changed):
         return 0.0
+    if not cue and len(_openings(old.reading) & _openings(new.reading)) < 2:
+        return 0.0  # what follows is not free
+    return _shared_subject(new, old, changed, weigh, cue=cue)
+
+
+def _apart(old: Reading, new: Reading) -> bool:
+    """Whether both are marked, and not the same: flat B, flat C."""
+    return bool(old.marks and new.marks and old.marks != new.marks)
+
+
+def _shared_subject(
+    new: Statement, old: Statement, changed: Sequence[str], weigh: Callable[[str], float], *, cue: bool
+) -> float:
+    """The same by the words that the two have in common and by those that only one of them has."""
+    before, after = old.reading.measured, new.own.measured
     mentions = _mentions(before, after, changed)
     zone_old, zone_new = _zone(old.reading, changed), _zone(new.own, changed)
     _, left, _ = shared(zone_old, new.reading.stems)
     _, _, right = shared(old.reading.stems, zone_new)
     left, right = _telling(left), _telling(right)
     telling = [stem for stem in _telling(zone_old) if stem not in left]
-    if not telling or (old.reading.marks ^ new.reading.marks and old.reading.marks and new.reading.marks):
+    if not telling:
         return 0.0
     if new.ref == old.ref and not mentions and (left or right):
         return 0.0
@@ -212,6 +227,10 @@ def _mentions(before: Measured, after: Measured, changed: Sequence[str]) -> bool
         if (old <= bare or before[kind] <= after[kind]) and after[kind] - before[kind]:
             return True
     return False
+
+
+def _openings(reading: Reading) -> frozenset[str]:
+    return frozenset(word[:4] for word in reading.about)
 
 
 def _telling(stems: Sequence[str]) -> tuple[str, ...]:
