@@ -15,7 +15,6 @@ from chat_loop.chain.head import Head, uncancel
 from chat_loop.chain.options import Options
 from chat_loop.chain.resuming import Offer, Resuming, parent_of, resumable
 from chat_loop.chain.words import thread_of
-from chat_loop.context.archived import only_archived
 from chat_loop.context.budget import Budget, room
 from chat_loop.context.draft import Draft
 from chat_loop.context.fit import check
@@ -24,7 +23,6 @@ from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ProviderError, SaveError, SessionError
 from chat_loop.events import Event, Recalled, SessionFound, SummaryEnded, Warned
-from chat_loop.redact import redacted
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Pin, Query, Recall, Reply, Restoration, Seal, SealReason, Session, Unpin
@@ -103,6 +101,8 @@ class Conversation:
 
         Raises UsageError when nothing was compacted, SessionError when the parent's file cannot be read.
         """
+        from chat_loop.context.archived import only_archived  # rarely asked for
+
         parent = parent_of(self._head)
         before, _ = thread_of(self.sessions, self.sessions.load(self.sessions.directory / f"{parent}.md").session)
         return only_archived(before, self.thread)
@@ -252,6 +252,8 @@ class Conversation:
         free = room(head.window) - head.budget.used - RECALL_MARGIN
         found, refs = head.archive.recall(text, head.known(), min(MOST_RECALLED, head.window // 16, free))
         if found:
+            from chat_loop.redact import redacted  # not before something is found
+
             head.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
             self._show(Recalled(refs))
 

@@ -20,7 +20,6 @@ from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
-from chat_loop.editor import edited
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
 from chat_loop.lines import LineReader, Reader
@@ -169,6 +168,7 @@ class Interactive:
                 with contextlib.suppress(ChatLoopError):  # the first request says it again, to somebody who waits
                     provider.warm()
                 self._display.load()
+                _load_compaction()
             finally:
                 _collect_again()
             self._used.wait()
@@ -182,12 +182,18 @@ class Interactive:
 def _edited(reader: Reader, text: str) -> str:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("There is no terminal to open an editor in.")
+    from chat_loop.editor import edited  # rarely asked for
+
     with reader.lent():
         return edited(text)
 
 
 def _load_saving() -> None:
     from chat_loop.sessions import lock  # noqa: F401 - loading it is the point
+
+
+def _load_compaction() -> None:
+    from chat_loop.context import compactor, cover  # noqa: F401 - they are needed after the first reply
 
 
 def _collect_again() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import Options
-from chat_loop.context.compactor import Wanted
+from chat_loop.context.outcome import Wanted
 from chat_loop.context.plan import Limits
 from chat_loop.conversation import Conversation
 from chat_loop.errors import ContextFull, Overloaded

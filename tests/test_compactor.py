@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from chat_loop.agent.ask import Patience
 from chat_loop.context import cover
-from chat_loop.context.compactor import Outcome, Wanted, summarise, together
+from chat_loop.context.compactor import summarise, together
+from chat_loop.context.outcome import Outcome, Wanted
 from chat_loop.context.summary import FIRST
 from chat_loop.context.thread import Thread
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.chain.options import Options
-from chat_loop.context.compactor import Wanted
+from chat_loop.context.outcome import Wanted
 from chat_loop.errors import Overloaded, ProviderError, RateLimited, RequestRejected, SaveError, StreamBroken
 from chat_loop.events import (
     Finished,

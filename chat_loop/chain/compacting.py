@@ -12,8 +12,8 @@ from chat_loop.chain.words import edited_block
 from chat_loop.context import plan as planning
 from chat_loop.context.background import Background, Prepared
 from chat_loop.context.budget import size
-from chat_loop.context.compactor import Outcome, summarise, together
 from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned
+from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, UsageError
@@ -130,6 +130,8 @@ class Compacting:
         else:
             outcome = await self._summarise(rest, thread.inherited, focus)
             if prepared is not None:
+                from chat_loop.context.compactor import together  # loaded by then
+
                 outcome = together(prepared.outcome, outcome)
         source = "none" if outcome.narrative is None and otherwise else "model" if outcome.narrative else "extracted"
         problem = outcome.problem
@@ -282,6 +284,8 @@ class Compacting:
     async def _summarise(
         self, span: Sequence[Exchange], parent: Summary | None, focus: str, *, quiet: bool = False
     ) -> Outcome:
+        from chat_loop.context.compactor import summarise  # not before something is summarised
+
         head = self._head
         wanted = replace(self._options.wanted, patience=head.agent.patience)
         return await summarise(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chat_loop.config import Config
-from chat_loop.context.compactor import Wanted
+from chat_loop.context.outcome import Wanted
 from chat_loop.context.plan import Limits
 from chat_loop.providers import Provider, prices
 from chat_loop.values import Usage

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chat_loop.context.compactor import Outcome
+from chat_loop.context.outcome import Outcome
 from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3

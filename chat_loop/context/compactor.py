@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.context import summary, verify
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
+from chat_loop.context.outcome import Outcome, Wanted
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
@@ -30,35 +31,6 @@ SMALL_WINDOW = 16_384
 parameters) instead of summarising what is new. The background is then condensed without a model."""
 SMALLEST_SPAN = 400
 """Tokens: a summary may be as large as this, whatever it summarises."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
-
-    `instructions` are the agent's own. `patience` is how long a provider that fails is tried.
-    """
-
-    max_tokens: int = 2048
-    limit: float = 120.0
-    instructions: str = ""
-    patience: Patience | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
-
-    `invented` are lines that were left out, because they name exact values that nobody said. `model` is
-    provider:model of whoever wrote it.
-    """
-
-    narrative: Summary | None
-    usage: Usage | None = None
-    seconds: float = 0.0
-    model: str = ""
-    problem: str = ""
-    invented: tuple[str, ...] = ()
 
 
 async def summarise(

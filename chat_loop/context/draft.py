@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chat_loop.context import summary
 from chat_loop.context.budget import Count, size
-from chat_loop.context.compactor import Outcome
+from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
@@ -63,7 +62,7 @@ def covering(
 ) -> Kept:
     """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the span; the rest of the
     span's topics are extracted. `room` are the ledger's tokens."""
-    from chat_loop.context import cover  # not before something is compacted
+    from chat_loop.context import cover, summary  # not before something is compacted
 
     parent = thread.inherited
     if not span:  # nothing new was said: the parent's block is passed on

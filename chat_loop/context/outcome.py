@@ -1,0 +1,38 @@
+"""What a summary call is asked for, and what it came to, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chat_loop.agent.ask import Patience
+from chat_loop.sessions.records import Summary
+from chat_loop.values import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
+
+    `instructions` are the agent's own. `patience` is how long a provider that fails is tried.
+    """
+
+    max_tokens: int = 2048
+    limit: float = 120.0
+    instructions: str = ""
+    patience: Patience | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
+
+    `invented` are lines that were left out, because they name exact values that nobody said. `model` is
+    provider:model of whoever wrote it.
+    """
+
+    narrative: Summary | None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    model: str = ""
+    problem: str = ""
+    invented: tuple[str, ...] = ()
