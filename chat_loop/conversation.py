@@ -236,18 +236,21 @@ class Conversation:
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
         self.live.close()
-        self._head.archive.close()
+        if self._head.archive is not None:
+            self._head.archive.close()
 
     async def settled(self) -> None:
         """Wait until nothing is being prepared in the background, and the archive can be searched."""
         await self._compacting.settled()
-        if self.session.restoration is not None:
+        if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
 
     def _recall(self, number: int, text: str) -> None:
         """Attach what the archive has on a query, for a model that cannot search it itself."""
         head = self._head
-        if not self.options.attach_from_archive or head.agent.calls_tools or self.session.restoration is None:
+        if not self.options.attach_from_archive or head.agent.calls_tools or head.archive is None:
+            return
+        if self.session.restoration is None:
             return
         free = room(head.window) - head.budget.used - RECALL_MARGIN
         found, refs = head.archive.recall(text, head.known(), min(MOST_RECALLED, head.window // 16, free))

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.archive_tools import archive_tools
-from chat_loop.context.archive import Archive
 from chat_loop.context.budget import Budget, Count, budget
 from chat_loop.context.fit import fitted, shortened_block
 from chat_loop.context.messages import messages_of
@@ -25,6 +24,9 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Entry, Exchange, Pin, Reply, Restoration, Seal, Session, Summary, Unpin
 from chat_loop.turn import answer
 from chat_loop.values import Message, Usage
+
+if TYPE_CHECKING:
+    from chat_loop.context.archive import Archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +48,11 @@ class Head:
     """The live session, and what of its chain stands in the context. `count(text)` estimates tokens."""
 
     def __init__(self, agent: Agent, sessions: SessionManager, count: Count, show: Callable[[Event], None]) -> None:
-        self.archive = Archive(sessions, count=count)
         self._plain = agent
-        self._equipped = replace(agent, tools=(*agent.tools, *archive_tools(self.archive, self.known)))
         self.agent = agent
         """With the archive's tools while there is an archive."""
+        self.archive: Archive | None = None
+        """What stands before the words; None until there is something."""
         self.sessions = sessions
         self.count = count
         self.show = show
@@ -175,7 +177,7 @@ class Head:
             parent=parent.header.id,
             parent_path=str(beginning.path),
         )
-        self._carried, self.edited, self.agent = beginning.carried, None, self._equipped
+        self._carried, self.edited = beginning.carried, None
         restoration = Restoration(
             at=self.sessions.now(),
             parent_created=parent.header.created,
@@ -188,10 +190,20 @@ class Head:
             fresh=beginning.fresh,
         )
         self.add(restoration)
-        self.archive.follow(self.live.header, restoration.depth)
+        self._equip(restoration.depth)
         if beginning.pins is not None:
             self._repin(beginning.pins)
         return restoration
+
+    def _equip(self, depth: int) -> None:
+        """Give the agent the archive of a session that begins, the depth-th of its chain."""
+        from chat_loop.chain.archive_tools import archive_tools  # not before there is an archive
+        from chat_loop.context.archive import Archive
+
+        if self.archive is None:
+            self.archive = Archive(self.sessions, count=self.count)
+        self.archive.follow(self.live.header, depth)
+        self.agent = replace(self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known)))
 
     def _repin(self, pins: tuple[str, ...]) -> None:
         standing = self.thread.pins

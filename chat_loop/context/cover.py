@@ -14,7 +14,7 @@ from chat_loop.facts import judge
 from chat_loop.facts.extract import Candidate, Found, candidates
 from chat_loop.facts.passing import in_passing, only_advice
 from chat_loop.facts.reading import Reading, read, shared
-from chat_loop.facts.supersede import Statement, supersede
+from chat_loop.facts.supersede import Statement, elders, supersede
 from chat_loop.facts.words import language, tokens
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
@@ -35,6 +35,8 @@ _PASSING_POINTS = 3.0
 """What a line loses that tells an episode, an example or general advice."""
 _UPDATE_POINTS = 2.0
 """What a line gains that gives a newer value: without it an older one would stand as if it were true."""
+_BARE_POINTS = 2.0
+"""What a decision or task loses that has neither a reason nor anything exact, and was not announced."""
 _REPLY_POINTS = 1.5
 """What a reply's fact gains: nobody says it again, where the user remembers what the user said."""
 _RECENT_POINTS = 0.5
@@ -43,6 +45,8 @@ _LEAST_TO_REPLACE = 3
 """What weighs less, such as pasted text, replaces nothing."""
 _NEAR = 40
 """Lines with a word or value in common that are compared, the newest."""
+_LONGER = 1.2
+"""A line takes the place of another that is shorter by this factor at most."""
 _LEAST_LINE = 3
 """Tokens: with less room than this no line is looked for any more."""
 _READ = 1_000
@@ -109,6 +113,7 @@ def ledger(
     ]
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
+    _prefer_newer(lines)
     chosen = _by_session([entry for entry in lines if entry.kept])
     _without_secrets([entry for entry in chosen if not entry.carried])
     held = frozenset[str]().union(*(entry.reading.normals for entry in chosen))
@@ -125,6 +130,15 @@ def ledger(
         tools=used.tools(parent.tools, fresh),
     )
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
+
+
+def _prefer_newer(lines: Sequence[_Entry]) -> None:
+    """An older value does not stay where one that may have replaced it goes: the newer takes its place."""
+    staying = [entry for entry in lines if entry.kept]
+    going = [entry for entry in lines if not entry.kept]
+    for old, new in elders([entry.statement for entry in staying], [entry.statement for entry in going]):
+        if staying[old].kept and len(going[new].found.text) <= _LONGER * len(staying[old].found.text):
+            staying[old].kept, going[new].kept = False, True
 
 
 def _without_secrets(entries: Sequence[_Entry]) -> None:
@@ -254,6 +268,8 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
         reply = entry.found.speaker == "reply"
         light = in_passing(entry.reading) or (reply and only_advice(entry.reading))
         said = entry.weight + _REPLY_POINTS * reply - _PASSING_POINTS * light
+        bare = entry.section != "key_facts" and not (entry.found.values or entry.reading.label)
+        said -= _BARE_POINTS * (bare and "reason" not in entry.reading.cues)
         said += _UPDATE_POINTS * ("update" in entry.reading.cues and bool(entry.reading.measured))
         return said + _VALUE_POINTS * values + _RECENT_POINTS * recent - estimate(entry.found.text) / _TOKENS_A_POINT
 

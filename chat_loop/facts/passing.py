@@ -53,6 +53,10 @@ _SHOWN = lexicon(
     " exemple ejemplo esempio exemplo voorbeeld hypothetically"
 )
 _CONDITION = lexicon("if should wenn falls sollte si se cuando quando als indien")
+_WOULD = lexicon(
+    "would i'd could might würde würdest würden könntest könnte pourrais pourriez serait serais podrías sería potresti"
+    " sarebbe poderia seria zou kunt"
+)
 _VAGUE = lexicon(
     "rarely usually generally probably often sometimes selten meist meistens allgemein wahrscheinlich oft manchmal"
     " rarement souvent généralement probablement normalmente raramente probabilmente spesso zelden vaak meestal"
@@ -76,7 +80,9 @@ def only_advice(reading: Reading) -> bool:
     if any(value.kind in _LASTING for value in reading.values):
         return False
     words = frozenset(reading.words)
-    return bool(frozenset(reading.words[:6]) & _CONDITION) or bool(words & _VAGUE)
+    if frozenset(reading.words[:6]) & _CONDITION or words & _VAGUE:
+        return True
+    return not reading.measured and bool(words & _WOULD)
 
 
 def _is_past(reading: Reading, words: frozenset[str]) -> bool:

@@ -31,6 +31,8 @@ _ENOUGH = 1.7
 """What the words in common must weigh where the sentences have other words as well."""
 
 
+_RELATED = 0.8
+"""The same for a statement that may be about the same: it only decides which of the two goes first."""
 _UNCUED = 2.0
 """The same where nothing says that something has changed; then the newer sentence may have nothing else, either."""
 
@@ -74,6 +76,32 @@ def supersede(statements: Sequence[Statement], newer: int) -> Outcome:
                     closed[old] = number
         index.add(number, statement)
     return Outcome(replaced, closed)
+
+
+def elders(staying: Sequence[Statement], going: Sequence[Statement]) -> list[tuple[int, int]]:
+    """Pairs of positions: what stays, and what goes although it may be the newer word on the same.
+
+    That it replaces the older is not sure enough to let that go; but the older should not stand alone. Both sequences
+    are in the order they were said; a statement is older than those of later sessions of the chain.
+    """
+    index = _Index()
+    for number, statement in enumerate(staying):
+        index.add(number, statement)
+    pairs = []
+    for number, newer in enumerate(going):
+        related = [
+            (_related(newer, staying[at], index.weigh), at)
+            for at in (index.near(newer) if newer.own.measured else ())
+            if _session(staying[at]) < _session(newer)
+        ]
+        strength, at = max(related, default=(0.0, -1))
+        if strength >= _RELATED:
+            pairs.append((at, number))
+    return pairs
+
+
+def _session(statement: Statement) -> int:
+    return int(statement.ref.partition(".")[0]) if statement.ref[:1].isdigit() else 0
 
 
 class _Index:
@@ -162,6 +190,20 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
     if not cue and len(_openings(old.reading) & _openings(new.reading)) < 2:
         return 0.0  # what follows is not free
     return _shared_subject(new, old, changed, weigh, cue=cue)
+
+
+def _related(new: Statement, old: Statement, weigh: Callable[[str], float]) -> float:
+    """What the words weigh that `new` has in common with an older statement that measures the same otherwise."""
+    before, after = old.reading.measured, new.own.measured
+    changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
+    if not changed or new.ref == old.ref or not _openings(old.reading) & _openings(new.reading):
+        return 0.0
+    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured, changed):
+        return 0.0
+    if _named_apart(old.reading, new.reading):
+        return 0.0
+    _, left, _ = shared(old.reading.about, new.reading.about)
+    return sum(weigh(stem_) for stem_ in old.reading.about if stem_ not in left)
 
 
 def _apart(old: Reading, new: Reading) -> bool:
