@@ -229,24 +229,10 @@ class Compacting:
         path = head.live.path
         if draft.source == "extracted" and self._background.running:
             self._background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
-        head.show(
-            Compacted(
-                compaction=draft.compaction,
-                reason=draft.plan.reason,
-                source=draft.source,
-                block=block.render(draft.summary),
-            )
-        )
-        head.begin_child(
-            Beginning(
-                parent=parent,
-                path=path,
-                block=block.render(draft.summary),
-                carried=draft.plan.keep,
-                fresh=draft.plan.keep[0].ref if draft.plan.keep else "",
-            ),
-            told,
-        )
+        text, keep = block.render(draft.summary), draft.plan.keep
+        head.show(Compacted(compaction=draft.compaction, reason=draft.plan.reason, source=draft.source, block=text))
+        fresh = keep[0].ref if keep else ""
+        head.begin_child(Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told)
         self._block_from = path
         return True
 

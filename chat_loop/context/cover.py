@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chat_loop.context import used
+from chat_loop.context import rank, used
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
 from chat_loop.facts import judge
 from chat_loop.facts.extract import Candidate, Found, candidates
-from chat_loop.facts.passing import in_passing, only_advice
 from chat_loop.facts.reading import Reading, read, shared
-from chat_loop.facts.supersede import Statement, elders, supersede
+from chat_loop.facts.statement import Statement
+from chat_loop.facts.supersede import elders, supersede
 from chat_loop.facts.words import language, tokens
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
-from chat_loop.tokens import estimate
 
 _SECTIONS: dict[judge.Kind, Section] = {
     "decision": "decisions",
@@ -28,18 +27,6 @@ _SECTIONS: dict[judge.Kind, Section] = {
     "done": "key_facts",
     "fact": "key_facts",
 }
-_TOKENS_A_POINT = 12
-"""A line has to weigh one more for every so many tokens it takes."""
-_VALUE_POINTS = 0.4
-_PASSING_POINTS = 3.0
-"""What a line loses that tells an episode, an example or general advice."""
-_UPDATE_POINTS = 2.0
-"""What a line gains that gives a newer value: without it an older one would stand as if it were true."""
-_BARE_POINTS = 2.0
-"""What a decision or task loses that has neither a reason nor anything exact, and was not announced."""
-_REPLY_POINTS = 1.5
-"""What a reply's fact gains: nobody says it again, where the user remembers what the user said."""
-_RECENT_POINTS = 0.5
 _NARRATIVE_WEIGHT = 2.0
 _LEAST_TO_REPLACE = 3
 """What weighs less, such as pasted text, replaces nothing."""
@@ -263,15 +250,8 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
     total = max(1, len(lines))
 
     def score(entry: _Entry) -> float:
-        values = min(3, len(entry.found.values))
-        recent = entry.order / total
-        reply = entry.found.speaker == "reply"
-        light = in_passing(entry.reading) or (reply and only_advice(entry.reading))
-        said = entry.weight + _REPLY_POINTS * reply - _PASSING_POINTS * light
-        bare = entry.section != "key_facts" and not (entry.found.values or entry.reading.label)
-        said -= _BARE_POINTS * (bare and "reason" not in entry.reading.cues)
-        said += _UPDATE_POINTS * ("update" in entry.reading.cues and bool(entry.reading.measured))
-        return said + _VALUE_POINTS * values + _RECENT_POINTS * recent - estimate(entry.found.text) / _TOKENS_A_POINT
+        worth = rank.worth(entry.found, entry.reading, entry.weight, bare=entry.section != "key_facts")
+        return worth + rank.RECENT_POINTS * entry.order / total
 
     groups: set[tuple[Section, str]] = set()
     for entry in sorted(lines, key=score, reverse=True):
