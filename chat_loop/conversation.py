@@ -250,10 +250,13 @@ class Conversation:
         head = self._head
         if not self.options.attach_from_archive or head.agent.calls_tools or head.archive is None:
             return
-        if self.session.restoration is None:
+        restoration = self.session.restoration
+        if restoration is None:
             return
         free = room(head.window) - head.budget.used - RECALL_MARGIN
-        found, refs = head.archive.recall(text, head.known(), min(MOST_RECALLED, head.window // 16, free))
+        found, refs = head.archive.recall(
+            text, head.known(), min(MOST_RECALLED, head.window // 16, free), restoration.block
+        )
         if found:
             from chat_loop.redact import redacted  # not before something is found
 

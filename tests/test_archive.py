@@ -386,3 +386,11 @@ def test_precision_and_recall_of_what_is_attached() -> None:
 
 def test_an_exchanges_texts() -> None:
     assert texts(exchange(1, 1, "hello", None)) == (("User", "hello"), ("Assistant", ""))
+
+
+def test_what_the_restored_block_says_word_for_word_is_not_attached() -> None:
+    exchanges = said(("The database listens on port 5544, by the way.", "Noted."), ("How are you?", "Well."))
+    hits = searched(exchanges, "Which port does the database listen on?")
+    text, _ = recall_text(hits, words)
+    assert "port 5544" in text
+    assert recall_text(hits, words, known="- The database listens on port 5544, by the way. [2 user]") == ("", ())

@@ -37,8 +37,8 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
     assert re.search(r"Compacting would take \d+ tokens to about \d+\.", first)
     assert "2 exchanges would stay in their own words:\n  [1.7] Question 7, about boats.\n  [1.8] Question 8" in first
     assert "**Decisions Made:**\n- Stay polite [1]" in first
-    assert first.endswith("Compact so? (y: yes, n: no, e: edit the summary) n\nNot compacted.")
-    assert "📦 Compacted" in screen.text.rpartition("edit the summary) y\n")[2]
+    assert first.endswith("Compact so? (y, n, or e to edit) n\nNot compacted.")
+    assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
     assert "Resumed From:" in shown(screen, "/info")
 
 

@@ -7,7 +7,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.context.draft import Draft, with_summary
 from chat_loop.context.parts import parts
 from chat_loop.context.plan import messages_in
-from chat_loop.display.panels import show_context, show_draft, show_summary
+from chat_loop.display.panels import show_block, show_context, show_draft, show_summary
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Summary
@@ -37,7 +37,7 @@ async def _preview(chat: Chat, focus: str) -> None:
         return
     show_draft(chat.display, draft.compaction, draft.plan.keep, block.render(draft.summary))
     while True:
-        answer = await chat.ask("Compact so? (y: yes, n: no, e: edit the summary) ")
+        answer = await chat.ask("Compact so? (y, n, or e to edit) ")
         if answer in ("y", "yes"):
             await chat.conversation.take(draft)
             return
@@ -45,7 +45,7 @@ async def _preview(chat: Chat, focus: str) -> None:
             chat.display.line("Not compacted.", "dim")
             return
         draft = with_summary(draft, _edited(chat, draft))
-        chat.display.line(block.render(draft.summary))
+        show_block(chat.display, block.render(draft.summary))
 
 
 def _edited(chat: Chat, draft: Draft) -> Summary:

@@ -123,17 +123,19 @@ class Archive:
         index = self._index
         return index.search(text, limit, without) if index is not None and self.ready else []
 
-    def recall(self, text: str, without: Collection[str] = (), room: int = 400) -> tuple[str, tuple[str, ...]]:
+    def recall(
+        self, text: str, without: Collection[str] = (), room: int = 400, known: str = ""
+    ) -> tuple[str, tuple[str, ...]]:
         """What is to be attached to a new query `text`, and the references it is from; ("", ()) when nothing fits.
 
-        It is of at most `room` tokens.
+        It is of at most `room` tokens, and says nothing that stands in `known`.
         """
         hits = self.search(text, without=without)
         if not hits:
             return "", ()
         from chat_loop.context.found import recall_text
 
-        return recall_text(hits, self._count, room)
+        return recall_text(hits, self._count, room, known)
 
     def call(self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()) -> str:
         """Run one of TOOLS for a model. Whatever is wrong is said in a sentence.

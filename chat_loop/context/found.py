@@ -56,8 +56,12 @@ def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") ->
         hits = hits[:-1]
 
 
-def recall_text(hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM) -> tuple[str, tuple[str, ...]]:
+def recall_text(
+    hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
+) -> tuple[str, tuple[str, ...]]:
     """What is attached to a new query: the sentences of strong hits, marked as such, and the references they are from.
+
+    What stands word for word in `known`, the restored block, is not said again.
 
     Nothing, `("", ())`, unless a hit is strong. What tools gave back is never attached.
     """
@@ -67,10 +71,21 @@ def recall_text(hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM) -> t
     refs: list[str] = []
     for hit in strong:
         line = _recalled(hit, count) if hit.strength >= 0.7 * best else ""
-        if line and len(refs) < _MOST_RECALLED and count("\n".join((*lines, line))) <= room:
+        if (
+            line
+            and not _is_known(line, known)
+            and len(refs) < _MOST_RECALLED
+            and count("\n".join((*lines, line))) <= room
+        ):
             lines.append(line)
             refs.append(hit.exchange.ref)
     return ("\n".join(lines), tuple(refs)) if refs else ("", ())
+
+
+def _is_known(line: str, known: str) -> bool:
+    """Whether everything that a line quotes stands in `known`."""
+    quoted = line.partition("“")[2].rpartition("”")[0]
+    return bool(quoted) and all(piece.strip() in known for piece in quoted.split("…") if piece.strip())
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:

@@ -27,8 +27,14 @@ def show_draft(display: DisplayManager, compaction: Compaction, keep: Sequence[E
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()
-    display.line(text)
+    show_block(display, text)
     display.line()
+
+
+def show_block(display: DisplayManager, text: str) -> None:
+    """A summary block, broken between words."""
+    for line in text.split("\n"):
+        display.prose(line, indent=2)
 
 
 def show_summary(display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int) -> None:
