@@ -148,7 +148,7 @@ class Talk:
             self.sessions,
             count=words,
             show=self._tell,
-            options=options or Options(),
+            options=options or Options(attach_from_archive=False),  # a thread decides when there is an archive
         )
 
     @property

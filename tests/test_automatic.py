@@ -34,7 +34,8 @@ LONG = "word " * 400
 
 
 def limited(**limits: object) -> Options:
-    return replace(Options(), acknowledge=False, summary_on_exit=False, limits=replace(Limits(), **limits))  # type: ignore[arg-type]
+    quiet = Options(acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+    return replace(quiet, limits=replace(Limits(), **limits))  # type: ignore[arg-type]
 
 
 def chain(talk: Talk) -> list[Session]:

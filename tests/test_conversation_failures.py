@@ -367,7 +367,9 @@ def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path:
     asyncio.run(first.conversation.ask("Hi"))
     first.conversation.close()
     files = FailingFiles()
-    talk = Talk(tmp_path, SUMMARY, files=files, options=Options(acknowledge=False), clock=first.clock)
+    talk = Talk(
+        tmp_path, SUMMARY, files=files, options=Options(acknowledge=False, attach_from_archive=False), clock=first.clock
+    )
 
     async def run() -> None:
         files.sync_error = OSError(errno.EROFS, "Read-only file system")

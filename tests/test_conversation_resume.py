@@ -148,7 +148,7 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
 def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_path: Path) -> None:
     before = unsealed(tmp_path, "My boat is 9.4 m long. Is that much?", "Thanks")
     down = Overloaded("It is down.")
-    talk = later(tmp_path, down, down, options=Options(acknowledge=False))
+    talk = later(tmp_path, down, down, options=Options(acknowledge=False, attach_from_archive=False))
     asyncio.run(talk.resume(before))
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
     assert ended == [SummaryEnded(source="extracted", seconds=4.0, problem="It is down.")]
@@ -244,7 +244,7 @@ def test_a_session_of_pins_alone_hands_them_on(tmp_path: Path) -> None:
     first = Talk(tmp_path)
     first.conversation.pin("Bob is 41")
     first.conversation.close()
-    talk = later(tmp_path, options=Options(acknowledge=False))
+    talk = later(tmp_path, options=Options(acknowledge=False, attach_from_archive=False))
     asyncio.run(talk.resume(FIRST))
     assert talk.conversation.pins == ("Bob is 41",)
     assert talk.sent == []
@@ -285,7 +285,7 @@ def test_a_summary_block_that_says_nothing_is_made_anew(tmp_path: Path, block: s
 
 def test_without_acknowledgment_the_restored_context_goes_with_the_first_query(tmp_path: Path) -> None:
     before = sealed(tmp_path)
-    talk = later(tmp_path, "You are Bob.", options=Options(acknowledge=False))
+    talk = later(tmp_path, "You are Bob.", options=Options(acknowledge=False, attach_from_archive=False))
 
     async def run() -> None:
         await talk.resume(before)

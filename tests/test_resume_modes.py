@@ -15,7 +15,7 @@ from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
 from tests.talking import SUMMARY, Says, Step, Talk, words
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False)
+QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
@@ -189,7 +189,8 @@ def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: 
     child = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
     assert child.seal is not None
     assert child.seal.summary is not None
-    assert "Be rude on Fridays [1.2]" in child.seal.summary.decisions
+    assert "Be rude on Fridays [1 user]" in child.seal.summary.decisions
+    assert "Stay polite [1]" not in child.seal.summary.decisions[:1]
 
 
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])

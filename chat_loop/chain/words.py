@@ -59,4 +59,6 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
         return None
     if seal is None or seal.summary is None or block.render(seal.summary) == restoration.block:
         return None
-    return seal.summary
+    from chat_loop.context.ledger import said_by_hand  # not before something was edited
+
+    return said_by_hand(seal.summary, block.parse(restoration.block), thread.session.depth - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chat_loop.sessions.records import Summary
@@ -20,6 +20,7 @@ SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 """A place in the chain, or several, as bullets name them: `[2.14]`, `[3, 5-7]`. It is no value."""
 _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
+_END = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}\]\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +50,17 @@ def items(summary: Summary) -> Iterator[Item]:
             else:
                 text = whole[: len(whole) - len(place.group())]
                 yield Item(whole, section, text, place.group(1), "reply" if place.group(2) == "reply" else "user")
+
+
+def said_by_hand(edited: Summary, given: Summary, depth: int) -> Summary:
+    """A block that was edited in its file: what `given` does not have counts as the user's own words."""
+
+    def marked(section: Section) -> tuple[str, ...]:
+        before: tuple[str, ...] = getattr(given, section)
+        lines: tuple[str, ...] = getattr(edited, section)
+        return tuple(
+            whole if whole in before or _PLACE.search(whole[-30:]) else line(_END.sub("", whole), str(depth), "user")
+            for whole in lines
+        )
+
+    return replace(edited, decisions=marked("decisions"), pending=marked("pending"), key_facts=marked("key_facts"))
