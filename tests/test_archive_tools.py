@@ -64,7 +64,8 @@ def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:
     assert [len(request.tools) for request in provider.requests if request.grammar is None] == [0] * 6 + [2, 2]
     entries = talk.session.entries
     assert [entry.name for entry in entries if isinstance(entry, Call)] == [SEARCH, READ]
-    found, read = (entry.text for entry in entries if isinstance(entry, Result))
+    results = {entry.id: entry.text for entry in entries if isinstance(entry, Result)}  # as they came
+    found, read = results["c1"], results["c2"]
     assert SAID in found
     assert SAID in read
     assert not [entry for entry in entries if isinstance(entry, Recall)]

@@ -73,7 +73,7 @@ def recall_text(
         line = _recalled(hit, count) if hit.strength >= 0.7 * best else ""
         if (
             line
-            and not _is_known(line, known)
+            and not _is_known(line, "\n".join((known, *lines)))
             and len(refs) < _MOST_RECALLED
             and count("\n".join((*lines, line))) <= room
         ):
