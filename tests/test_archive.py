@@ -270,7 +270,12 @@ def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak], estimate) == ("", ())
     assert recall_text([Hit(one, 1.0, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
-    assert recall_text([strong] * 9, estimate, 60)[1] == ("2.3",) * 2
+    assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
+    others = [
+        Hit(exchange(2, number, f"Port {number} it is.", "Fine."), 1.0, STRONG, "", (Place(0, 0, 16),))
+        for number in range(3, 12)
+    ]
+    assert recall_text(others, estimate, 60)[1] == ("2.3", "2.4")
 
 
 TALK = said(*((f"Question {number}?", f"Answer {number}.") for number in range(1, 15)))
