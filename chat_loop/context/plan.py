@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chat_loop.context.budget import Count, room, size
 from chat_loop.sessions.records import Exchange
+from chat_loop.tokens import estimate
 from chat_loop.wording import window_text
 
 EARLY = 0.75
@@ -127,15 +128,14 @@ def asked(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: 
     """The plan of a compaction that the user asks for: of the newest quarter, what `preserve_recent` allows stays."""
     newest = max(0, min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1))
     cut = len(exchanges) - newest
-    sizes = [_size(exchange, count, window) for exchange in exchanges]
-    while cut < len(exchanges) and sum(sizes[cut:]) > trigger(window, limits) // ASKED_SHARE:
+    while cut < len(exchanges) and _sizes(exchanges[cut:], count, window) > trigger(window, limits) // ASKED_SHARE:
         cut += 1
     return Plan(
         due=True,
         reason="Asked for",
         compact=tuple(exchanges[:cut]),
         keep=tuple(exchanges[cut:]),
-        savings=max(0, sum(sizes[:cut]) - NARRATIVE),
+        savings=max(0, _sizes(exchanges[:cut], estimate, window) - NARRATIVE),
     )
 
 
@@ -178,6 +178,10 @@ def _kept(exchanges: Sequence[Exchange], messages: int) -> int:
             return number
         total += messages_in(exchanges[number - 1 : number])
     return 0
+
+
+def _sizes(exchanges: Sequence[Exchange], count: Count, window: int) -> int:
+    return sum(_size(exchange, count, window) for exchange in exchanges)
 
 
 def _size(exchange: Exchange, count: Count, window: int) -> int:
