@@ -54,8 +54,7 @@ class Compacting:
             return
         thread = head.thread
         used = head.budget.used + size(text, head.count)
-        near, _ = planning.fullness(used, planning.messages_in(thread.exchanges), head.window, limits)
-        if near < 1:
+        if self._near(thread, used) < 1:
             return
         found = self._plan(thread, used)
         if found.compact:
@@ -82,7 +81,7 @@ class Compacting:
                 )
             )
         thread, used = head.thread, head.budget.used
-        near, _ = planning.fullness(used, planning.messages_in(thread.exchanges), head.window, limits)
+        near = self._near(thread, used)
         if near < planning.EARLY or not self._background.may_start(used):
             return
         found = self._plan(thread, used, ahead=max(1, int(used / near - used)))
@@ -161,6 +160,12 @@ class Compacting:
     @property
     def _ledger_room(self) -> int:
         return planning.ledger_room(self._head.window, self._options.limits)
+
+    def _near(self, thread: Thread, used: int) -> float:
+        """How near the nearest limit is. Messages are only counted when they are limited: there may be many."""
+        limits = self._options.limits
+        messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
+        return planning.fullness(used, messages, self._head.window, limits)[0]
 
     def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
         head = self._head

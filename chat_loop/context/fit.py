@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import is_
 
 from chat_loop.context.budget import Count, room, size
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Entry, Query, Reply, Restoration, Result
+from chat_loop.sessions.records import Entry, Exchange, Query, Reply, Restoration, Result
 from chat_loop.values import Message
 from chat_loop.wording import window_text
 
+_LONG = (Query, Reply, Result)
+"""What may be too long for the window."""
 BLOCK_SHARE = 0.6
 """The most of a request's room that the restored block may take."""
 
@@ -48,20 +51,25 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
 
     def entry_of(entry: Entry) -> Entry:
         if isinstance(entry, Restoration):
-            return replace(entry, block=block_of(entry.block))
-        if isinstance(entry, Query | Reply | Result):
-            return replace(entry, text=short(entry.text))
+            text = block_of(entry.block)
+            return entry if text is entry.block else replace(entry, block=text)
+        if isinstance(entry, _LONG):
+            text = short(entry.text)
+            return entry if text is entry.text else replace(entry, text=text)
         return entry
 
-    entries = tuple(entry_of(entry) for entry in thread.session.entries)
-    carried = tuple(
-        replace(
-            exchange,
-            query=replace(exchange.query, text=short(exchange.query.text)),
-            reply=exchange.reply and replace(exchange.reply, text=short(exchange.reply.text)),
-        )
-        for exchange in thread.carried
-    )
+    def exchange_of(exchange: Exchange) -> Exchange:
+        query, reply = entry_of(exchange.query), exchange.reply and entry_of(exchange.reply)
+        if query is exchange.query and reply is exchange.reply:
+            return exchange
+        assert isinstance(query, Query)
+        assert reply is None or isinstance(reply, Reply)
+        return replace(exchange, query=query, reply=reply)
+
+    entries = tuple(map(entry_of, thread.session.entries))
+    carried = tuple(map(exchange_of, thread.carried))
+    if not shortened and all(map(is_, entries, thread.session.entries)):
+        return thread, 0
     return replace(thread, session=replace(thread.session, entries=entries), carried=carried), shortened
 
 

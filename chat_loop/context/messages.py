@@ -13,6 +13,7 @@ from chat_loop.context.thread import Thread
 from chat_loop.sessions.records import Call, Entry, Exchange, Query, Recall, Reply, Result
 from chat_loop.values import Message, ToolCall, ToolResult
 
+_ASKED = (Query, Recall)
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
 
@@ -67,7 +68,7 @@ def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
 
 def _said(entry: Entry) -> Message | None:
     """What an entry says, if it says something."""
-    if isinstance(entry, Query | Recall):
+    if isinstance(entry, _ASKED):
         return Message("user", entry.text)
     if isinstance(entry, Reply) and entry.number and entry.text.strip():
         return Message("assistant", entry.text)

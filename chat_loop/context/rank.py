@@ -7,17 +7,17 @@ from chat_loop.facts.passing import in_passing, only_advice
 from chat_loop.facts.reading import Reading
 from chat_loop.tokens import estimate
 
-_TOKENS_A_POINT = 12
+_TOKENS_A_POINT = 30
 """A line has to weigh one more for every so many tokens it takes."""
-_VALUE_POINTS = 0.4
-RECENT_POINTS = 0.5
-_PASSING_POINTS = 3.0
+_VALUE_POINTS = 0.6
+RECENT_POINTS = 1.0
+_PASSING_POINTS = 6.0
 """What a line loses that tells an episode, an example or general advice."""
 _UPDATE_POINTS = 2.0
 """What a line gains that gives a newer value: without it an older one would stand as if it were true."""
 _BARE_POINTS = 2.0
 """What a decision or task loses that has neither a reason nor anything exact, and was not announced."""
-_REPLY_POINTS = 1.5
+_REPLY_POINTS = 2.0
 """What a reply's fact gains: nobody says it again, where the user remembers what the user said."""
 MOST_VALUES = 3
 
