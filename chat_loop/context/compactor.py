@@ -169,7 +169,8 @@ class _Calls:
         lines = (*made.topics, *made.decisions, *made.pending)
         if len(invented) > len(lines):
             raise summary.InvalidSummary("most of the summary names values that nobody said")
-        if self._count("\n".join(lines)) > max(SMALLEST_SPAN, self._count(span)):
+        size = self._count("\n".join(lines))
+        if size > SMALLEST_SPAN and size > self._count(span):
             raise summary.InvalidSummary("the summary is larger than what it summarises")
         self.invented += invented
         self.model = f"{provider.name}:{provider.model}"

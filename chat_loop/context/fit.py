@@ -11,6 +11,7 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Entry, Exchange, Query, Reply, Restoration, Result
+from chat_loop.tokens import estimate
 from chat_loop.values import Message
 from chat_loop.wording import window_text
 
@@ -22,6 +23,8 @@ BLOCK_SHARE = 0.6
 
 def clipped(text: str, most: int, count: Count) -> str:
     """`text` with its middle left out when it is longer than `most` tokens; what is missing is said."""
+    if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
+        return text
     tokens = count(text)
     if tokens <= most:
         return text
@@ -95,7 +98,7 @@ def shortened_block(text: str, window: int, count: Count) -> str:
     Key facts go first, the oldest before the newest, then topics, open points and decisions; pins stay.
     """
     most = int(room(window) * BLOCK_SHARE)
-    if count(text) <= most:
+    if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
         return text
     summary = block.parse(text)
     lists: dict[str, tuple[str, ...]]
