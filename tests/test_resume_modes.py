@@ -247,3 +247,21 @@ def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(tmp
     sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
     assert sealed is not None
     assert sealed.covers is None
+
+
+@pytest.mark.parametrize("compact_on_resume", [True, False])
+def test_the_uncovered_words_are_summarised_on_resume_when_that_is_wanted(
+    tmp_path: Path, compact_on_resume: bool
+) -> None:
+    before = talk_of(tmp_path, *EIGHT, compacted_after=8)
+    parent = before.conversation.session.header.parent
+    before.conversation.close()
+    steps = [SUMMED] if compact_on_resume else []
+    later = Talk(tmp_path, *steps, options=replace(QUIET, compact_on_resume=compact_on_resume))
+    asyncio.run(later.resume(parent))
+    assert restoration(later.conversation.session).since == ("" if compact_on_resume else "1.7")
+    assert len(later.sent) == compact_on_resume
+    sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
+    assert sealed is not None
+    assert sealed.covers == (None if compact_on_resume else 6)
+    assert sealed.compaction is not None, "the audit of the compaction stays"
