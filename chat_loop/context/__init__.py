@@ -1,1 +1,1 @@
-"""What the model sees, decided by pure functions; two thin acts (summarise, restore) use them."""
+"""What the model sees, decided by pure functions. The acts are few: a summary call, its background, the archive."""
