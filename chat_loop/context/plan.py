@@ -13,9 +13,9 @@ from chat_loop.wording import window_text
 EARLY = 0.75
 """The share of the trigger at which the summary begins to be made in the background."""
 LARGEST_LEDGER = 6_000
-LEDGER_SHARE = 0.325
+LEDGER_SHARE = 0.345
 """Tokens of the window that decisions, open points and key facts may take together."""
-ASKED_SHARE = 32
+ASKED_SHARE = 64
 """A compaction that was asked for keeps words of at most this part of the trigger: it is asked for to make room."""
 COMFORTABLE = 0.75
 """The share of the trigger that a compaction aims to stay below."""
