@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_asked_in_halves() -> None:
 
 
 MARKERS_TWICE = f"<!-- SESSION_SUMMARY_START -->\n{SUMMARY}\n<!-- SESSION_SUMMARY_END -->\n" * 2
-LARGE = SUMMARY.replace("- Greetings [1]", "- Greetings [1] " + "blah " * 500)
+LARGE = SUMMARY.replace("- Greetings [1]", "- Greetings [1] " + "blah " * 1_500)
 
 
 def test_markers_that_come_twice_are_no_harm() -> None:

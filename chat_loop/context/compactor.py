@@ -29,8 +29,9 @@ INSTRUCTION_TOKENS = 400
 SMALL_WINDOW = 16_384
 """A model with a window of at most this is not shown the parent's block: small ones copy it (seen with 1.5 billion
 parameters) instead of summarising what is new. The background is then condensed without a model."""
-SMALLEST_SPAN = 400
-"""Tokens: a summary may be as large as this, whatever it summarises."""
+SMALLEST_SPAN = 1_400
+"""Tokens: a summary may be as large as this, whatever it summarises. The grammar allows no more, and small models use
+all of it; where the span is smaller, that is no matter."""
 
 
 async def summarise(
