@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head, uncancel
 from chat_loop.chain.options import Options
-from chat_loop.chain.resuming import Offer, Resuming, parent_of, resumable
 from chat_loop.chain.words import thread_of
 from chat_loop.context.budget import Budget, room
 from chat_loop.context.draft import Draft
@@ -27,6 +27,9 @@ from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Pin, Query, Recall, Reply, Restoration, Seal, SealReason, Session, Unpin
 from chat_loop.values import Message, Usage
+
+if TYPE_CHECKING:
+    from chat_loop.chain.resuming import Offer
 
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
@@ -55,7 +58,6 @@ class Conversation:
         self._show = show
         self._head = Head(agent, sessions, count, show)
         self._compacting = Compacting(self._head, options)
-        self._resuming = Resuming(self._head, self._compacting, options)
         self._shortened_told = 0
 
     @property
@@ -101,7 +103,8 @@ class Conversation:
 
         Raises UsageError when nothing was compacted, SessionError when the parent's file cannot be read.
         """
-        from chat_loop.context.archived import only_archived  # rarely asked for
+        from chat_loop.chain.resuming import parent_of  # rarely asked for
+        from chat_loop.context.archived import only_archived
 
         parent = parent_of(self._head)
         before, _ = thread_of(self.sessions, self.sessions.load(self.sessions.directory / f"{parent}.md").session)
@@ -159,6 +162,8 @@ class Conversation:
     async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
         """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
         whole. Raises SessionError when there is nothing in it to resume."""
+        from chat_loop.chain.resuming import Resuming, resumable  # not before something is resumed
+
         session = loaded.session
         totals = session.totals
         if not resumable(session):
@@ -173,15 +178,18 @@ class Conversation:
                 damage=loaded.damage,
             )
         )
-        return await (self._resuming.whole(loaded) if whole else self._resuming.summarised(loaded, last))
+        resuming = Resuming(self._head, self._compacting, self.options)
+        return await (resuming.whole(loaded) if whole else resuming.summarised(loaded, last))
 
     async def offer_undone(self) -> Offer:
         """How the conversation would go on as if its last compaction had not been.
 
         Raises UsageError when there was none, SessionError when the parent's file cannot be read.
         """
-        parent = parent_of(self._head)
-        return await self._resuming.undone(self.sessions.load(self.sessions.directory / f"{parent}.md"))
+        from chat_loop.chain.resuming import Resuming, parent_of
+
+        loaded = self.sessions.load(self.sessions.directory / f"{parent_of(self._head)}.md")
+        return await Resuming(self._head, self._compacting, self.options).undone(loaded)
 
     async def resume(self, loaded: Loaded) -> None:
         """End this session and go on in a child of `loaded`, from its summary. Raises as `offer` and `accept` do."""

@@ -6,14 +6,15 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.agent.tools import LONGEST_RESULT, Tool, Toolbox, refuse
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.providers import Provider
-from chat_loop.providers.calls import tool_name
 from chat_loop.values import Message, Request, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from chat_loop.agent.tools import Tool, Toolbox
 
 MOST_STEPS = 12
 """Steps of one reply that may call tools. The calls of the last one are not run; one more, without tools, answers."""
@@ -53,6 +54,8 @@ class Agent:
         Yields the events of each step: its text and calls, Finished, and a ToolReturned for each call. `max_tokens` is
         for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises ProviderError.
         """
+        from chat_loop.agent.tools import refuse  # loaded by then, if not before the first request
+
         box = self._toolbox(offer=offer_tools)
         for step in count(1):
             tools = tuple(tool.spec for tool in box.tools.values()) if step <= MOST_STEPS else ()
@@ -83,6 +86,8 @@ class Agent:
 
     async def _ask(self, request: Request, first_call: int) -> AsyncGenerator[Event]:
         """One step. Its calls get the program's ids, and names that can be sent and recorded."""
+        from chat_loop.providers.calls import tool_name
+
         number = first_call
         async with aclosing(cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))) as events:
             async for event in events:
@@ -97,6 +102,8 @@ class Agent:
                         yield event
 
     def _toolbox(self, *, offer: bool) -> Toolbox:
+        from chat_loop.agent.tools import LONGEST_RESULT, Toolbox
+
         offered = self.tools if offer and self.calls_tools else ()
         return Toolbox(
             tools={tool.spec.name: tool for tool in offered},

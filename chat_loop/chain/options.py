@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from chat_loop.config import Config
 from chat_loop.context.outcome import Wanted
 from chat_loop.context.plan import Limits
-from chat_loop.providers import Provider, prices
+from chat_loop.providers import Provider
 from chat_loop.values import Usage
 
 LOCAL_SUMMARY_SECONDS = 600.0
@@ -66,14 +66,16 @@ def options_of(config: Config, provider: Provider, summariser: Provider | None) 
 
 def costs(config: Config) -> Callable[[str, Usage], float | None]:
     """What a call costs in US dollars, by provider:model and usage; None when the price is unknown."""
-    overrides = {
-        name: prices.Price(input=model.input_price, output=model.output_price)
-        for name, model in config.models.items()
-        if model.input_price is not None and model.output_price is not None
-    }
 
     def cost(reference: str, usage: Usage) -> float | None:
-        provider, _, model = reference.partition(":")
-        return prices.cost(usage, prices.price_of(model, provider, overrides))
+        from chat_loop.providers import prices  # not before something is priced
+
+        overrides = {
+            name: prices.Price(input=model.input_price, output=model.output_price)
+            for name, model in config.models.items()
+            if model.input_price is not None and model.output_price is not None
+        }
+        provider, _, model_name = reference.partition(":")
+        return prices.cost(usage, prices.price_of(model_name, provider, overrides))
 
     return cost

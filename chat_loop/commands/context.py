@@ -5,9 +5,7 @@ from __future__ import annotations
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.context.draft import Draft, with_summary
-from chat_loop.context.parts import parts
 from chat_loop.context.plan import messages_in
-from chat_loop.display.panels import show_block, show_context, show_draft, show_summary
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Summary
@@ -32,6 +30,8 @@ async def compact(chat: Chat, argument: str) -> None:
 
 
 async def _preview(chat: Chat, focus: str) -> None:
+    from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
+
     draft = await chat.conversation.draft(focus)
     if draft is None:
         return
@@ -88,6 +88,8 @@ async def uncompact(chat: Chat, argument: str) -> None:
 @registry.command("summarize", argument="[FOCUS]")
 async def summarize(chat: Chat, argument: str) -> None:
     """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
+    from chat_loop.display.panels import show_summary  # not before it is asked for
+
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
@@ -101,6 +103,9 @@ async def summarize(chat: Chat, argument: str) -> None:
 @registry.command("context")
 async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window, part by part, and when it is compacted."""
+    from chat_loop.context.parts import parts  # not before it is asked for
+    from chat_loop.display.panels import show_context
+
     conversation = chat.conversation
     budget, options = conversation.budget, conversation.options
     found = parts(conversation.thread, conversation.messages, conversation.agent.system_prompt, budget, chat.count)

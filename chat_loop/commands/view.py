@@ -5,9 +5,7 @@ from __future__ import annotations
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.context.plan import messages_in
-from chat_loop.display.panels import Told, show_compactions, show_history
 from chat_loop.errors import UsageError
-from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.transcript import accounting
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
@@ -44,6 +42,9 @@ async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the context."""
     if argument not in ("", "--full"):
         raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
+    from chat_loop.display.panels import Told, show_history  # not before it is asked for
+    from chat_loop.sessions.chain import ChainReader
+
     conversation = chat.conversation
     chain = ChainReader(chat.sessions).read(conversation.session.header)
     told, before = [], 0
@@ -66,6 +67,9 @@ async def history(chat: Chat, argument: str) -> None:
 @registry.command("stats")
 async def stats(chat: Chat, argument: str) -> None:
     """Show tokens and cost of the session and its chain, and what each compaction kept."""
+    from chat_loop.display.panels import show_compactions  # not before it is asked for
+    from chat_loop.sessions.chain import ChainReader
+
     conversation = chat.conversation
     chain = ChainReader(chat.sessions).read(conversation.session.header)
     sessions = [*(loaded.session for loaded in reversed(chain.loaded)), conversation.session]
