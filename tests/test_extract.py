@@ -68,6 +68,7 @@ def test_what_is_said_in_passing_is_kept_word_for_word() -> None:
         ("Mag niemand in de kelder komen.", "rule"),
         ("Ninguém pode entrar na sala sem avisar.", "rule"),
         ("GraphQL is off the table.", "rejected"),
+        ("We were against the paywall.", "rejected"),
         ("Das Hochbett ist zu teuer, das lassen wir.", "rejected"),
         ("On laisse tomber la moquette.", "rejected"),
         ("I still have to renew the passport.", "task"),
@@ -89,6 +90,11 @@ def test_the_kinds_of_sentences_without_numbers(text: str, kind: str) -> None:
 def kept(speaker: str, text: str) -> list[str]:
     pair = (text, "Fine.") if speaker == "u" else ("Go on.", text)
     return [found.text for found in harvest(exchanges(pair))]
+
+
+def test_what_beats_against_something_is_not_rejected() -> None:
+    for verse in ("And the waves crash against the shore.", "The test runs against the old server."):
+        assert kept("u", verse) == kept("r", verse) == []
 
 
 def test_most_of_what_people_say_is_recognised() -> None:

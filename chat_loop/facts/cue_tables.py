@@ -44,7 +44,8 @@ rejected: reject/rejected/discarded/dropped/scrapped/abandoned/dismissed/vetoed,
 rejected: out of the question, not/isn't/wasn't an option, no longer * option, not * because
 rejected: didn't/doesn't/don't/won't/wouldn't work, did/does/will/would not work, won't/wouldn't do
 rejected: won't/wouldn't be using/going/taking, not going to use/take/go/work/do, not using/doing/taking/going
-rejected: turned * down, passed on, fell through, said no to, against using/the/it, instead of *, no good, tried * but
+rejected: turned * down, passed on, fell through, said no to, against using/it, instead of *, no good, tried * but
+rejected: i'm/we're against, i/we am/are/was/were against, voted/vote/advised/argued/spoke against
 rejected: looked at * but, considered * but, thought about * but, crossed * off * list, dead end, not worth
 rejected: skip/skipped/skipping, turned out * too/not/wrong/bad, wasn't/isn't/weren't worth/possible/feasible/right
 rejected: doesn't/didn't fit/suit/scale, backed out, won't/not/never use/take/buy/go/do * because
