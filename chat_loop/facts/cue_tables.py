@@ -42,13 +42,12 @@ rule: strictly forbidden/prohibited/no
 rejected: ruled/ruling/rule * out, decided/decide/deciding against
 rejected: reject/rejected/discarded/dropped/scrapped/abandoned/dismissed/vetoed, gave/given/giving up on, off the table
 rejected: out of the question, not/isn't/wasn't an option, no longer * option, not * because
-rejected: didn't/doesn't/don't/won't/wouldn't work, did/does/will/would not work, won't/wouldn't do
+rejected: didn't/doesn't/don't/won't/wouldn't work, did/does/will/would not work, won't/wouldn't do, i'm/we're against
 rejected: won't/wouldn't be using/going/taking, not going to use/take/go/work/do, not using/doing/taking/going
 rejected: turned * down, passed on, fell through, said no to, against using/it, instead of *, no good, tried * but
-rejected: i'm/we're against, i/we am/are/was/were against, voted/vote/advised/argued/spoke against
 rejected: looked at * but, considered * but, thought about * but, crossed * off * list, dead end, not worth
 rejected: skip/skipped/skipping, turned out * too/not/wrong/bad, wasn't/isn't/weren't worth/possible/feasible/right
-rejected: doesn't/didn't fit/suit/scale, backed out, won't/not/never use/take/buy/go/do * because
+rejected: doesn't/didn't fit/suit/scale, backed out, won't/not/never use/take/buy/go/do * because, i/we was/were against
 rejected: we won't use/take/buy/go/do/need, we're/i'm not using/taking/buying/doing/going
 rejected: is/are/'s/it's dead/history/gone/out, idea is/was dead/off/gone/over
 rejected: is/was rejected/dropped/scrapped/binned/shelved, we're out of, doesn't allow, fell flat, didn't make it/the
