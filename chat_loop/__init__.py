@@ -6,6 +6,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 what everything speaks; secrets taken out of a text
     tokens, config              estimates of sizes; settings, read once
     sessions/                   the file format and the only code that writes transcripts
+    search/                     exchanges found by what was said in them
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
     agent/                      a provider with a name, a system prompt, tools, and one visible retry loop

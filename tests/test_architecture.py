@@ -12,6 +12,7 @@ LAYERS = (
     ("values", "events", "errors", "wording", "redact"),
     ("tokens", "config"),
     ("sessions", "models", "start"),
+    ("search",),
     ("providers",),
     ("agent",),
     ("facts",),
@@ -40,7 +41,7 @@ DOORS = {
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
-    "sqlite3": {"sessions/search.py"},
+    "sqlite3": {"search/text.py"},
 }
 
 ALARM = 300

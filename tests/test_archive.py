@@ -21,10 +21,10 @@ from chat_loop.context.found import (
     read_text,
     recall_text,
 )
+from chat_loop.search.ranking import Hit, Place, texts
+from chat_loop.search.text import Search
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.ranking import Hit, Place, texts
 from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.search import Search
 from chat_loop.tokens import estimate
 from tests.archives import Counting, chained, session
 from tests.planting import FACTS, NOTHING_TO_FIND, conversation, exchange

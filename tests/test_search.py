@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.context.archive import common_words
-from chat_loop.sessions.ranking import Hit, texts
+from chat_loop.search.ranking import Hit, texts
+from chat_loop.search.sentences import LONGEST, spans
+from chat_loop.search.terms import MOST_TERMS, fold, related, terms
+from chat_loop.search.text import FullText, NoFullText, Search, Tables, WordLists, best_tables
 from chat_loop.sessions.records import Call, Exchange, Result, Use
-from chat_loop.sessions.search import FullText, NoFullText, Search, Tables, WordLists, best_tables
-from chat_loop.sessions.sentences import LONGEST, spans
-from chat_loop.sessions.terms import MOST_TERMS, fold, related, terms
 from tests.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from tests.strategies import texts as hostile
 

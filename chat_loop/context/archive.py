@@ -18,8 +18,8 @@ from chat_loop.sessions.records import Exchange, Header
 from chat_loop.tokens import estimate
 
 if TYPE_CHECKING:
-    from chat_loop.sessions.ranking import Hit
-    from chat_loop.sessions.search import Search
+    from chat_loop.search.ranking import Hit
+    from chat_loop.search.text import Search
 
 READ = "session_archive_read"
 SEARCH = "archive_search"
@@ -67,8 +67,8 @@ _HITS = 5
 def common_words() -> frozenset[str]:
     """Folded words that are not worth searching for: function words, and those of requests."""
     from chat_loop.facts.words import stopwords
-    from chat_loop.sessions.sentences import REQUESTS
-    from chat_loop.sessions.terms import words
+    from chat_loop.search.sentences import REQUESTS
+    from chat_loop.search.terms import words
 
     return frozenset(folded for word in stopwords() | REQUESTS for folded in words(word))
 
@@ -199,7 +199,7 @@ class Archive:
         self._problem = chain.broken
         self._archived = archived
         if any(archived):
-            from chat_loop.sessions.search import Search
+            from chat_loop.search.text import Search
 
             if self._index is None:
                 self._index = Search(common_words())

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from chat_loop.sessions.ranking import Hit, Place, texts
+from chat_loop.search.ranking import Hit, Place, texts
+from chat_loop.search.sentences import asks, spans
 from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.sentences import asks, spans
 
 Count = Callable[[str], int]
 

@@ -13,10 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.errors import SessionError
-from chat_loop.sessions.ranking import Hit, Posting, Said, ranked, texts
+from chat_loop.search.ranking import Hit, Posting, Said, ranked, texts
+from chat_loop.search.sentences import TELLS, kind_of, spans
+from chat_loop.search.terms import Term, forms, ids, phrase, pieces, related, root, terms, without_common, words
 from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.sentences import TELLS, kind_of, spans
-from chat_loop.sessions.terms import Term, forms, ids, phrase, pieces, related, root, terms, without_common, words
 
 if TYPE_CHECKING:
     import sqlite3

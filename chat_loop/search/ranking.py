@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from heapq import nlargest
 from math import log
 
+from chat_loop.search.sentences import ASKS, TELLS
+from chat_loop.search.terms import Term, fold, ids
 from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.sentences import ASKS, TELLS
-from chat_loop.sessions.terms import Term, fold, ids
 
 _SAME_EXCHANGE = 0.5
 _NEIGHBOUR = 0.3
