@@ -23,9 +23,10 @@ from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ProviderError, SaveError, SessionError
 from chat_loop.events import Event, Recalled, SessionFound, SummaryEnded, Warned
+from chat_loop.sessions.entries import OF_QUERY, Pin, Query, Recall, Reply, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Pin, Query, Recall, Reply, Restoration, Seal, SealReason, Session, Unpin
+from chat_loop.sessions.records import Seal, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ class Conversation:
         entries = tuple(
             entry
             for entry in thread.session.entries
-            if isinstance(entry, Restoration | Pin | Unpin) or entry.number in own or not entry.number
+            if not isinstance(entry, OF_QUERY) or entry.number in own or not entry.number
         )
         carried = tuple(exchange for exchange in thread.carried if exchange in kept)
         return replace(thread, carried=carried, session=replace(thread.session, entries=entries))

@@ -14,7 +14,7 @@ from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 from chat_loop.models.install import install
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import counts_text, size_text
 
 _INSTALL = "chat-loop models install"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from chat_loop.sessions.entries import Query, Reply, Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Header, Query, Reply, Restoration, Seal
+from chat_loop.sessions.records import Header, Seal
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 

@@ -6,21 +6,22 @@ from datetime import datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from chat_loop.sessions.records import (
+from chat_loop.sessions.entries import (
     Call,
     Entry,
-    Header,
+    Name,
     Pin,
     Query,
     Recall,
     Reply,
     Restoration,
     Result,
-    Seal,
-    Session,
-    Summary,
+    Tag,
+    Undo,
     Unpin,
+    Untag,
 )
+from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
 
 ATOMS = (
@@ -99,6 +100,7 @@ summaries = st.builds(
 words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
 refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
 some_refs = st.one_of(st.just(""), refs)
+tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(tuple)
 headers = st.builds(
     Header,
     id=ids,
@@ -108,6 +110,9 @@ headers = st.builds(
     model=texts,
     parent=st.one_of(st.just(""), ids),
     parent_path=texts,
+    name=texts,
+    title=texts,
+    tags=tags,
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),
@@ -122,6 +127,10 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     ),
     st.builds(Pin, at=times, text=texts),
     st.builds(Unpin, at=times, text=texts),
+    st.builds(Name, at=times, text=texts),
+    st.builds(Tag, at=times, text=texts),
+    st.builds(Untag, at=times, text=texts),
+    st.builds(Undo, number=st.integers(1, 10**6), at=times),
     st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),
     st.builds(
         Result,
@@ -144,6 +153,8 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         depth=st.integers(2, 10**6),
         since=some_refs,
         fresh=some_refs,
+        until=some_refs,
+        merged=st.one_of(st.just(""), ids),
     ),
 )
 compactions = st.builds(

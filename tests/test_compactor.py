@@ -18,8 +18,9 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Header, Pin, Query, Reply, Restoration, Seal, Session, Summary
+from chat_loop.sessions.records import Exchange, Header, Seal, Session, Summary
 from chat_loop.sessions.transcript import render
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, Window

@@ -15,22 +15,9 @@ from chat_loop.context.messages import alternating, messages_of
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import Call, Entry, Pin, Query, Recall, Reply, Restoration, Result
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import (
-    Call,
-    Entry,
-    Exchange,
-    Header,
-    Pin,
-    Query,
-    Recall,
-    Reply,
-    Restoration,
-    Result,
-    Session,
-    Summary,
-    Use,
-)
+from chat_loop.sessions.records import Exchange, Header, Session, Summary, Use
 from chat_loop.sessions.transcript import render
 from chat_loop.values import Message, Role, StopReason, ToolCall, ToolResult, Usage, Window
 from tests.strategies import entries as any_entries

@@ -36,6 +36,7 @@ PARENT_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223015 created=2026-11
 **Date:** 2026-11-21T22:30:15+01:00
 **Agent:** Sally
 **Model:** scripted:test
+**Title:** Greetings
 **Total Queries:** 2
 **Session Tokens:** 220 (in: 200, out: 20)
 <!-- chat:end -->
@@ -116,6 +117,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 **Model:** scripted:test
 **Resumed From:** sally_20261121_223015
 **Previous Session:** {folder}/sally_20261121_223015.md
+**Title:** Hi, I am Bob
 **Total Queries:** 1
 **Restoration Tokens:** 110 (in: 100, out: 10)
 **Session Tokens:** 110 (in: 100, out: 10)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from chat_loop.context.ledger import SECTIONS, Item, Section, items, line
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Exchange, Query, Summary
+from chat_loop.sessions.entries import Query
+from chat_loop.sessions.records import Exchange, Summary
 from tests.strategies import texts
 from tests.talking import START
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.chain.options import Options
 from tests.screens import Screen
 from tests.talking import SUMMARY, names
 
@@ -23,7 +24,7 @@ def shelf(folder: Path) -> None:
     """Four sessions, last used at noon on the first days of June 2020; the newest is the first that was begun."""
     lines = ["How do I sort?", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "漢字", "word " * 60]
     for number, line in enumerate(lines):
-        Screen(folder, [line], "So.", SUMMARY, hours=number)
+        Screen(folder, [line], "So.", hours=number, options=Options(summary_on_exit=False, attach_from_archive=False))
         path = folder / names(folder)[-1]
         noon = datetime(2020, 6, 9 - number, 12).timestamp()  # of the local clock, as the list shows it
         os.utime(path, (noon, noon))
@@ -31,7 +32,7 @@ def shelf(folder: Path) -> None:
 
 def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     shelf(tmp_path)
-    screen = Screen(tmp_path, ["sessions", "resume 2"], "Ready.", hours=9)
+    screen = Screen(tmp_path, ["sessions", "resume 2"], SUMMARY, "Ready.", hours=9)
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
@@ -44,7 +45,7 @@ You: resume 2
 ✓ Found: Sally - Nov 21, 23:30 (1 query, 110 tokens)
 """
     )
-    assert "(Session ID: sally_20261121_233015, " in screen.talk.sent[0][0].text
+    assert "(Session ID: sally_20261121_233015, " in screen.talk.sent[1][0].text
 
 
 def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Pin, Query, Reply, Restoration, Seal, Session, Summary
+from chat_loop.sessions.records import Seal, Session, Summary
 from chat_loop.sessions.transcript import render
 from chat_loop.values import Usage
 
@@ -89,7 +91,7 @@ def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) 
     seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",)))
     live.seal(seal)
     live.close()
-    sealed = Session(header=session.header, entries=session.entries, seal=seal)
+    sealed = Session(header=replace(session.header, title="sums"), entries=session.entries, seal=seal)
     assert live.path.read_bytes() == render(sealed)
     assert live.path.name == "test_agent_20261121_223015.md"
 

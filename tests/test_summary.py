@@ -19,7 +19,8 @@ from chat_loop.context.summary import (
     spoken,
 )
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Exchange, Query, Reply, Summary
+from chat_loop.sessions.entries import Query, Reply
+from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Message, Request, StopReason
 from tests.strategies import texts
 from tests.talking import START, words

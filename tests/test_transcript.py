@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
 from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import Header, Pin, Query, Reply, Restoration, Seal, Session, Summary
-from chat_loop.sessions.transcript import open_fence, render
+from chat_loop.sessions.records import Header, Seal, Session, Summary
+from chat_loop.sessions.transcript import open_fence, render, tail
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number
 from tests.strategies import ATOMS, sessions, summaries, texts
@@ -175,7 +177,11 @@ def test_a_transcript_is_this_text() -> None:
 @settings(max_examples=2500, deadline=None)
 @given(sessions)
 def test_law_parse_of_render_is_identity(session: Session) -> None:
-    assert parse(render(session)) == Parsed(session)
+    data = render(session)
+    parsed = parse(data)
+    assert replace(parsed, tail=None) == Parsed(session)
+    end = tail(session.seal, session.totals).encode() if session.seal else b""
+    assert data[len(data) if parsed.tail is None else parsed.tail :] == end
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)

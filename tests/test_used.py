@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chat_loop.context import cover, used
-from chat_loop.sessions.records import Call, Exchange, Query, Result, Summary, Use
+from chat_loop.sessions.entries import Call, Query, Result
+from chat_loop.sessions.records import Exchange, Summary, Use
 from tests.talking import START, words
 
 

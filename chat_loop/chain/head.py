@@ -19,9 +19,10 @@ from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.sessions.entries import Entry, Pin, Reply, Restoration, Unpin
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Entry, Exchange, Pin, Reply, Restoration, Seal, Session, Summary, Unpin
+from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 from chat_loop.turn import answer
 from chat_loop.values import Message, Usage
 
@@ -176,6 +177,7 @@ class Head:
             model=agent.model,
             parent=parent.header.id,
             parent_path=str(beginning.path),
+            after=parent,
         )
         self._carried, self.edited = beginning.carried, None
         restoration = Restoration(

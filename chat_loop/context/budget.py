@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chat_loop.sessions.records import Query, Recall, Reply, Result, Session
+from chat_loop.sessions.entries import Query, Recall, Reply, Result
+from chat_loop.sessions.records import Session
 from chat_loop.values import Message, Window
 
 MESSAGE_TOKENS = 4
@@ -59,7 +60,7 @@ def budget(
     `messages` are what would be sent; they are only asked for when everything has to be estimated.
     """
     after = 0
-    for entry in reversed(session.entries):
+    for entry in reversed(session.standing):
         if isinstance(entry, Reply) and entry.usage is not None and not entry.usage.estimated:
             return Budget(entry.usage.input + entry.usage.output - entry.usage.reasoning + after, window, False)
         if isinstance(entry, Reply | Query | Recall | Result):

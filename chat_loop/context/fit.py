@@ -10,7 +10,8 @@ from chat_loop.context.budget import Count, room, size
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Entry, Exchange, Query, Reply, Restoration, Result
+from chat_loop.sessions.entries import Entry, Query, Reply, Restoration, Result
+from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from chat_loop.values import Message
 from chat_loop.wording import window_text

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
-from chat_loop.sessions.records import Call, Entry, Exchange, Query, Recall, Reply, Result
+from chat_loop.sessions.entries import Call, Entry, Query, Recall, Reply, Result
+from chat_loop.sessions.records import Exchange
 from chat_loop.values import Message, ToolCall, ToolResult
 
 _ASKED = (Query, Recall)
@@ -34,7 +35,7 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
             turns.append(Message("user", restoration_text(session.header, restoration)))
     for exchange in thread.carried:
         turns += spoken(exchange)
-    turns += own(session.entries, tools=tools)
+    turns += own(session.standing, tools=tools)
     return alternating(turns)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chat_loop.context.budget import Budget, Count, reserve, size
 from chat_loop.context.thread import Thread
-from chat_loop.sessions.records import Query, Recall, Result
+from chat_loop.sessions.entries import Query, Recall, Result
 from chat_loop.values import Message
 
 
@@ -23,13 +23,13 @@ def parts(
         block = size(session.restoration.block, count)
     for exchange in thread.carried:
         carried += size(exchange.query.text, count) + (size(exchange.reply.text, count) if exchange.reply else 0)
-    for entry in session.entries:
+    for entry in session.standing:
         if isinstance(entry, Recall):
             recalled += size(entry.text, count)
         elif isinstance(entry, Result):
             tools += size(entry.text, count)
     system = count(system_prompt)
-    queries = sum(isinstance(entry, Query) for entry in session.entries)
+    queries = sum(isinstance(entry, Query) for entry in session.standing)
     rest = budget.used - system - block - carried - recalled - tools
     found = [
         ("System prompt", system),

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import counts_text
 
 _STATES = {

@@ -1,100 +1,141 @@
-"""Reading one record's body: the decoration that the writer put around the text is taken off again."""
+"""What stands in a transcript between its header and its seal, as values: one for each kind of record."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 
-from chat_loop.sessions import transcript
-from chat_loop.sessions.escape import decode
-from chat_loop.sessions.marker import Marker
-from chat_loop.sessions.records import (
-    ID_PATTERN,
-    REF_PATTERN,
-    Call,
-    Entry,
-    Pin,
-    Query,
-    Recall,
-    Reply,
-    Restoration,
-    Result,
-    Unpin,
-)
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of what has none."""
-KINDS = frozenset({"query", "reply", "acknowledgment", "pin", "unpin", "call", "result", "recall", "restoration"})
-"""The markers that open a body record."""
+from chat_loop.values import StopReason, Usage
 
 
-def _unlabelled(lines: list[str], label: str) -> str:
-    """The body without its label: on the first line, or on a line of its own followed by an empty one."""
-    first, rest = (lines[0], lines[1:]) if lines else ("", [])
-    if first == label:
-        lines = rest[1:] if rest[:1] == [""] else rest
-    elif first.startswith(f"{label} "):
-        lines = [first.removeprefix(f"{label} "), *rest]
-    return decode("\n".join(lines))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What the user said. `number` counts the session's queries from 1."""
+
+    number: int
+    at: datetime
+    text: str
 
 
-def _unfolded(lines: list[str]) -> str:
-    """The text of a fold."""
-    body = lines[transcript.FOLDED :]
-    if body[-2:] == ["", "</details>"]:
-        body = body[:-2]
-    return decode("\n".join(body))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment."""
+
+    number: int
+    at: datetime
+    text: str
+    stop: StopReason = "end"
+    seconds: float | None = None
+    usage: Usage | None = None
 
 
-def _ref(opened: Marker, key: str) -> str:
-    value = opened.values.get(key, "")
-    return value if REF_PATTERN.fullmatch(value) else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Text that every later summary block of the chain carries unchanged."""
+
+    at: datetime
+    text: str
 
 
-def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
-    """The entry that a body record is. `end` is None for one that was interrupted; `agent` is who replies."""
-    at = opened.time("at") or EPOCH
-    number = opened.number("n") or 0
-    if opened.kind == "query":
-        return Query(number=number, at=at, text=_unlabelled(lines[1:], transcript.YOU))
-    if opened.kind == "pin":
-        return Pin(at=at, text=_unlabelled(lines, transcript.PINNED))
-    if opened.kind == "unpin":
-        return Unpin(at=at, text=_unlabelled(lines, transcript.UNPINNED))
-    if opened.kind == "recall":
-        return Recall(number=number, at=at, text=_unfolded(lines))
-    if opened.kind == "call":
-        values = opened.values
-        return Call(
-            number=number,
-            at=at,
-            id=values.get("id", ""),
-            name=values.get("name", ""),
-            arguments=_unfolded(lines),
-        )
-    if opened.kind == "result":
-        return Result(
-            number=number,
-            at=at,
-            id=opened.values.get("id", ""),
-            text=_unfolded(lines),
-            failed=opened.values.get("failed") == "yes",
-            seconds=end.seconds("time") if end else None,
-        )
-    if opened.kind == "restoration":
-        grandparent = opened.values.get("grandparent", "")
-        return Restoration(
-            at=at,
-            parent_created=opened.time("of") or EPOCH,
-            queries=opened.number("queries") or 0,
-            tokens=opened.number("tokens") or 0,
-            grandparent=grandparent if ID_PATTERN.fullmatch(grandparent) else "",
-            block=_unfolded(lines[4:]),
-            depth=max(2, opened.number("depth") or 2),
-            since=_ref(opened, "since"),
-            fresh=_ref(opened, "fresh"),
-        )
-    reply = Reply(number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted")
-    if end is None:
-        return reply
-    return replace(reply, stop=end.stop() or "end", seconds=end.seconds("time"), usage=end.usage())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """A pin, its parent's or its own, that the session no longer carries."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """The session was named; an empty text takes the name away."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """The session was tagged."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untag:
+    """A tag was taken off."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """Query `number` and what was answered count as not said; the words stay in the file."""
+
+    number: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool that the model called while answering query `number`. `arguments` is JSON as the model wrote it."""
+
+    number: int
+    at: datetime
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the call with the same `id` gave back."""
+
+    number: int
+    at: datetime
+    id: str
+    text: str
+    failed: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Passages of the archive that the program attached to query `number`; sent with it, not said by the user."""
+
+    number: int
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
+
+    The words from `since` on (a reference, up to the parent's end) are given as they were said, those before it only as
+    the block. Of these words the ones from `fresh` on are in no summary block yet. Empty: none.
+
+    A session that forks ends its parent's words at the reference `until`. One that merges has a second parent, with the
+    id `merged`.
+    """
+
+    at: datetime
+    parent_created: datetime
+    queries: int
+    tokens: int
+    block: str
+    grandparent: str = ""
+    depth: int = 2
+    """Which session of the chain this one is."""
+    since: str = ""
+    fresh: str = ""
+    until: str = ""
+    merged: str = ""
+
+
+Note = Pin | Unpin | Name | Tag | Untag
+Entry = Query | Reply | Pin | Unpin | Name | Tag | Untag | Undo | Call | Result | Recall | Restoration
+
+OF_QUERY = (Query, Reply, Call, Result, Recall, Undo)
+"""The kinds that belong to a query, by their `number`."""

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.plain import PlainExchange, is_plain, read_plain
-from chat_loop.sessions.records import ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
 from chat_loop.values import Usage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.files import read_part
+from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN, Query, Session, SessionRow, State
+from chat_loop.sessions.records import ID_PATTERN
+from chat_loop.sessions.row import SessionRow, State
 
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
@@ -59,7 +61,7 @@ def row(path: Path, updated: datetime) -> SessionRow:
     if seal is None and status.st_size <= _WHOLE:
         head, _, _ = read_part(path)
     parsed = parse(head)
-    if parsed.session is not None and not first_words(parsed.session) and len(head) < min(status.st_size, _LONG_HEAD):
+    if parsed.session is not None and not name_of(parsed.session) and len(head) < min(status.st_size, _LONG_HEAD):
         head, _, _ = read_part(path, _LONG_HEAD)  # a long restoration stands before the first query
         parsed = parse(head)
     if parsed.session is None:
@@ -76,18 +78,12 @@ def row(path: Path, updated: datetime) -> SessionRow:
         parent=session.header.parent,
         queries=seal.number("queries") if seal else totals.queries if whole else None,
         tokens=seal.number("tokens") if seal else totals.combined if whole else None,
-        name=first_words(session),
+        merged=session.restoration.merged if session.restoration else "",
+        name=name_of(session),
+        tags=session.header.tags if seal else session.tags,
         depth=session.depth if session.restoration else 2 if session.header.parent else 1,
         compacted=seal is not None and seal.values.get("reason") == "compact",
     )
-
-
-def first_words(session: Session) -> str:
-    """The first line of the first query that has one."""
-    for entry in session.entries:
-        if isinstance(entry, Query) and (lines := entry.text.strip().split("\n")):
-            return lines[0].strip()
-    return ""
 
 
 def _seal(tail: bytes) -> marker.Marker | None:

@@ -15,10 +15,11 @@ from typing import Protocol
 
 from chat_loop.errors import SaveError, SessionLocked
 from chat_loop.sessions import transcript
+from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import Header, Seal, Session
 from chat_loop.sessions.sealing import TORN, sealed
 
 SYNC_SECONDS = 2.0

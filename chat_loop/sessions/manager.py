@@ -15,9 +15,11 @@ from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.live import LiveSession, Lock, save_error
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session, SessionRow
-from chat_loop.sessions.sealing import sealed
+from chat_loop.sessions.naming import first_words
+from chat_loop.sessions.parse import Parsed, parse
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
+from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.sealing import described, sealed
 
 _CURRENT = ".current"
 
@@ -71,9 +73,17 @@ class SessionManager:
         self._files = files or Files()
 
     def begin(
-        self, *, agent: str, agent_path: str = "", model: str = "", parent: str = "", parent_path: str = ""
+        self,
+        *,
+        agent: str,
+        agent_path: str = "",
+        model: str = "",
+        parent: str = "",
+        parent_path: str = "",
+        after: Session | None = None,
     ) -> LiveSession:
-        """Make a session. Its file is created with its first entry; a taken id gets a number then."""
+        """Make a session, called and tagged as the one that it comes `after`. Its file is created with its first entry;
+        a taken id gets a number then."""
         created = self.now()
         header = Header(
             id=f"{slug(agent)}_{created:%Y%m%d_%H%M%S}",
@@ -84,6 +94,9 @@ class SessionManager:
             parent=parent,
             parent_path=parent_path,
         )
+        if after is not None:
+            title = after.header.title or first_words(after)
+            header = replace(header, name=after.name, title=title, tags=after.tags)
         return LiveSession(
             header,
             self.directory,
@@ -153,7 +166,9 @@ class SessionManager:
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is open elsewhere."""
-        path = loaded.path
+        self._change(loaded.path, lambda data, parsed: sealed(data, parsed, seal))
+
+    def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
         lock = None
         try:
             lock = _take_lock(path.parent, path.stem)
@@ -161,13 +176,25 @@ class SessionManager:
             parsed = parse(data)
             if parsed.session is None:
                 raise SaveError(f"{path} changed and has no header any more.")
-            self._files.replace(path, sealed(data, parsed, seal))
+            self._files.replace(path, change(data, parsed))
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # its place in the listing is when it was used
         except OSError as error:
             raise save_error(path, error) from error
         finally:
             if lock is not None:
                 lock.release()
+
+    def describe(self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
+        """Name or tag a stored session; None leaves it as it is. Its place in the listing stays.
+
+        Raises SessionError when its file is not to be written to, SaveError, SessionLocked while it is open elsewhere.
+        """
+        if not loaded.sealable:
+            raise SessionError(
+                f"{loaded.path.name} is {'another program’s file' if loaded.plain else 'damaged'}: it stays as it is.",
+                "sessions import makes a session of it." if loaded.plain else "",
+            )
+        self._change(loaded.path, lambda data, parsed: described(data, parsed, self.now(), name, tags))
 
     def point_to(self, identity: str) -> None:
         """Note the current session. The note is a convenience: a disk that refuses it is not worth a word."""

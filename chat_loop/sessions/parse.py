@@ -10,26 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import get_args
 
-from chat_loop.sessions import block, entries, marker
-from chat_loop.sessions.entries import EPOCH
+from chat_loop.sessions import block, bodies, marker
+from chat_loop.sessions.bodies import EPOCH
+from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.escape import decode_line
 from chat_loop.sessions.marker import Marker
-from chat_loop.sessions.records import (
-    ID_PATTERN,
-    Entry,
-    Header,
-    Query,
-    Reply,
-    Seal,
-    SealReason,
-    Session,
-    SummarySource,
-)
+from chat_loop.sessions.records import ID_PATTERN, TAG_PATTERN, Header, Seal, SealReason, Session, SummarySource
 from chat_loop.values import Compaction
 
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
-_FIELDS = {"Agent": "agent", "Agent Path": "agent_path", "Model": "model", "Previous Session": "parent_path"}
+_RULE = [b"", b"---", b""]
+_FIELDS = {
+    "Agent": "agent",
+    "Agent Path": "agent_path",
+    "Model": "model",
+    "Previous Session": "parent_path",
+    "Name": "name",
+    "Title": "title",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,8 @@ class Parsed:
     """The file ends inside a record or a line: whatever is appended must be fenced off first."""
     tears: int = 0
     """How many of the faults are records that a crash or a full disk broke off: the program's own, and harmless."""
+    tail: int | None = None
+    """Where the summary block, the audit and the seal begin, in bytes; None when there are none."""
 
 
 @dataclass(slots=True)
@@ -60,7 +61,17 @@ def parse(data: bytes) -> Parsed:
     for number, line in enumerate(lines, 1):
         reader.take(number, line)
     reader.finish(ends_with_newline=data.endswith(b"\n"))
-    return reader.result()
+    return reader.result(_tail(lines, reader.tail))
+
+
+def _tail(lines: list[bytes], first: int) -> int | None:
+    """Where the tail begins whose first marker stands in line `first` (0: there is none): at the rule before it."""
+    if not first:
+        return None
+    at = first - 1
+    at -= at > 0 and lines[at - 1][:1] == b"*" == lines[at - 1][-1:]
+    at -= len(_RULE) if at >= len(_RULE) and lines[at - len(_RULE) : at] == _RULE else 0
+    return sum(len(line) + 1 for line in lines[:at])
 
 
 class _Reader:
@@ -77,6 +88,7 @@ class _Reader:
         self.unfinished = False
         self.header_torn = False
         self.tears = 0
+        self.tail = 0
 
     def take(self, number: int, line: bytes) -> None:
         found = marker.read(line) if line.startswith(marker.PREFIX) else None
@@ -107,7 +119,7 @@ class _Reader:
         if self.header is None:
             self.damage.insert(0, "The file has no header record.")
 
-    def result(self) -> Parsed:
+    def result(self, tail: int | None) -> Parsed:
         if self.header is None:
             return Parsed(None, tuple(self.damage), self.unfinished, self.tears)
         return Parsed(
@@ -115,6 +127,7 @@ class _Reader:
             (*self.damage, *([f"{self.stray} lines stand outside the records and are skipped."] if self.stray else [])),
             self.unfinished,
             self.tears,
+            tail,
         )
 
     def _stray(self, number: int) -> None:
@@ -129,13 +142,15 @@ class _Reader:
     def _begin(self, number: int, found: Marker) -> None:
         if self.seal is not None:
             self.damage.append(f"Line {number}: a record after the seal.")
+        if not self.tail and found.kind in ("summary", "compaction", "sealed"):
+            self.tail = number
         if found.kind == "torn":
             self.damage.append(f"Line {number}: an interrupted write was fenced off here.")
             self.tears += 1
             self.torn = self.entries[-1] if self.entries else None
         elif found.kind == "sealed":
             self._sealed(found)
-        elif found.kind in entries.KINDS or found.kind in ("session", "summary", "compaction"):
+        elif found.kind in bodies.KINDS or found.kind in ("session", "summary", "compaction"):
             self.open = _Open(found, number)
         else:
             self.damage.append(f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped.")
@@ -178,9 +193,9 @@ class _Reader:
                 self.block = "\n".join(lines)
             case "compaction":
                 self.compaction = opened.marker.compaction()
-            case kind if kind in entries.KINDS:
+            case kind if kind in bodies.KINDS:
                 agent = self.header.agent if self.header else ""
-                self._add(entries.read(opened.marker, end, lines, agent))
+                self._add(bodies.read(opened.marker, end, lines, agent))
 
     def _add(self, entry: Entry) -> None:
         torn, self.torn = self.torn, None
@@ -200,14 +215,18 @@ class _Reader:
         if values.get("v") != "1":
             self.damage.append(f"Line {opened.number}: the file's format is not version 1.")
         fields = dict.fromkeys(_FIELDS.values(), "")
+        tags: tuple[str, ...] = ()
         for line in lines:
             name, separator, value = line.partition(":** ")
             if separator and (key := _FIELDS.get(name.removeprefix("**"))):
                 fields[key] = decode_line(value)
+            elif name == "**Tags":
+                tags = tuple(dict.fromkeys(tag for tag in value.split(", ") if TAG_PATTERN.fullmatch(tag)))
         self.header = Header(
             id=identity if ID_PATTERN.fullmatch(identity) else "",
             created=opened.marker.time("created") or EPOCH,
             parent=parent if ID_PATTERN.fullmatch(parent) else "",
+            tags=tags,
             **fields,
         )
 

@@ -6,22 +6,34 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Literal
 
-from chat_loop.values import Compaction, StopReason, Usage
+from chat_loop.sessions.entries import (
+    OF_QUERY,
+    Call,
+    Entry,
+    Name,
+    Pin,
+    Query,
+    Reply,
+    Restoration,
+    Result,
+    Tag,
+    Undo,
+    Unpin,
+    Untag,
+)
+from chat_loop.values import Compaction, Usage
 
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
 """A place in a chain, `2.14`: query 14 of its second session."""
 
+TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
+
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
 """Who made the summary block: a model; code, from the words themselves; nobody yet."""
-
-
-State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no transcript."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +52,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty)."""
+    """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags TAG_PATTERN.
+
+    `name` is the user's, `title` was made by the program.
+    """
 
     id: str
     created: datetime
@@ -49,98 +64,9 @@ class Header:
     model: str = ""
     parent: str = ""
     parent_path: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """What the user said. `number` counts the session's queries from 1."""
-
-    number: int
-    at: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment."""
-
-    number: int
-    at: datetime
-    text: str
-    stop: StopReason = "end"
-    seconds: float | None = None
-    usage: Usage | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
-    """Text that every later summary block of the chain carries unchanged."""
-
-    at: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpin:
-    """A pin, its parent's or its own, that the session no longer carries."""
-
-    at: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A tool that the model called while answering query `number`. `arguments` is JSON as the model wrote it."""
-
-    number: int
-    at: datetime
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What the call with the same `id` gave back."""
-
-    number: int
-    at: datetime
-    id: str
-    text: str
-    failed: bool = False
-    seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
-    """Passages of the archive that the program attached to query `number`; sent with it, not said by the user."""
-
-    number: int
-    at: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restoration:
-    """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
-
-    The words from `since` on (a reference, up to the parent's end) are given as they were said, those before it only as
-    the block. Of these words the ones from `fresh` on are in no summary block yet. Empty: none.
-    """
-
-    at: datetime
-    parent_created: datetime
-    queries: int
-    tokens: int
-    block: str
-    grandparent: str = ""
-    depth: int = 2
-    """Which session of the chain this one is."""
-    since: str = ""
-    fresh: str = ""
-
-
-Entry = Query | Reply | Pin | Unpin | Call | Result | Recall | Restoration
+    name: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,10 +131,11 @@ class Session:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
+        entries = self.standing
         replies: dict[int, Reply] = {}
         calls: dict[int, list[Call]] = {}
         results: dict[tuple[int, str], Result] = {}
-        for entry in self.entries:
+        for entry in entries:
             if isinstance(entry, Reply):
                 before = replies.get(entry.number)
                 replies[entry.number] = entry if before is None else _joined(before, entry)
@@ -223,9 +150,35 @@ class Session:
                 self.depth,
                 tuple(Use(call, results.get((call.number, call.id))) for call in calls.get(entry.number, ())),
             )
-            for entry in self.entries
+            for entry in entries
             if isinstance(entry, Query)
         )
+
+    @property
+    def standing(self) -> tuple[Entry, ...]:
+        """The entries without those of undone queries."""
+        undone = {entry.number for entry in self.entries if isinstance(entry, Undo)}
+        if not undone:
+            return self.entries
+        return tuple(entry for entry in self.entries if not isinstance(entry, OF_QUERY) or entry.number not in undone)
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave it. The header of a sealed session tells it, a live one's entries."""
+        if self.seal is not None:
+            return self.header.name
+        return next((entry.text for entry in reversed(self.entries) if isinstance(entry, Name)), self.header.name)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its tags, each once, in the order in which they came."""
+        tags = dict.fromkeys(self.header.tags)
+        for entry in self.entries if self.seal is None else ():
+            if isinstance(entry, Tag):
+                tags.setdefault(entry.text)
+            elif isinstance(entry, Untag):
+                tags.pop(entry.text, None)
+        return tuple(tags)
 
     @property
     def depth(self) -> int:
@@ -278,23 +231,3 @@ def _joined(step: Reply, following: Reply) -> Reply:
     usage = following.usage if step.usage is None else step.usage + (following.usage or Usage())
     text = "\n\n".join(filter(None, (step.text, following.text)))
     return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """One session as a listing shows it. `queries` and `tokens` are None when only the whole file could tell."""
-
-    id: str
-    path: Path
-    state: State
-    updated: datetime
-    created: datetime | None = None
-    agent: str = ""
-    parent: str = ""
-    queries: int | None = None
-    tokens: int | None = None
-    name: str = ""
-    """The first line of the first query."""
-    depth: int = 1
-    compacted: bool = False
-    """Whether it ended because its context was compacted."""

@@ -5,9 +5,15 @@ What stands between them is taken over byte for byte, so that an edit by hand or
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
 from chat_loop.sessions import marker, transcript
+from chat_loop.sessions.entries import Name, Note, Tag, Untag
+from chat_loop.sessions.naming import title
 from chat_loop.sessions.parse import Parsed
-from chat_loop.sessions.records import Seal
+from chat_loop.sessions.records import Header, Seal, Session
 
 TORN = f"\n{marker.write('torn')}\n".encode()
 
@@ -16,13 +22,35 @@ def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     """Return `data` sealed. `parsed` is what `parse(data)` returned, with a session; an earlier seal is replaced."""
     session = parsed.session
     assert session is not None
-    totals = session.totals
-    if session.seal is not None:
-        data = data.removesuffix(transcript.tail(session.seal, totals).encode())
-    if parsed.torn:
+    data = data[: parsed.tail]
+    if parsed.torn and session.seal is None:
         data += TORN
+    header = replace(session.header, name=session.name, tags=session.tags, title=title(session, seal))
+    return headed(data, session, header) + transcript.tail(seal, session.totals).encode()
+
+
+def headed(data: bytes, session: Session, header: Header) -> bytes:
+    """Return the transcript of a session that ends or has ended with another header, and the totals in it."""
     end = data.find(b"\n" + marker.PREFIX + b"end")
     newline = data.find(b"\n", end + 1)
-    if data.startswith(marker.PREFIX + b"session") and end >= 0 and newline >= 0:
-        data = transcript.head(session.header, totals).encode() + data[newline + 1 :]
-    return data + transcript.tail(seal, totals).encode()
+    if not data.startswith(marker.PREFIX + b"session") or end < 0 or newline < 0:
+        return data
+    return transcript.head(header, session.totals).encode() + data[newline + 1 :]
+
+
+def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None) -> bytes:
+    """Return `data` with another name or other tags: in the header when it is sealed, else as records."""
+    session = parsed.session
+    assert session is not None
+    if session.seal is not None:
+        header = replace(
+            session.header,
+            name=session.header.name if name is None else name,
+            tags=session.header.tags if tags is None else tuple(tags),
+        )
+        return headed(data, session, header)
+    notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
+    notes += [Tag(at=at, text=tag) for tag in tags or () if tag not in session.tags]
+    notes += [Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags]
+    text = "".join(transcript.note(note) for note in notes)
+    return data + (TORN if parsed.torn else b"") + text.encode()

@@ -14,28 +14,37 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from chat_loop.sessions import block, marker
-from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.sessions.records import (
+from chat_loop.sessions.entries import (
     Call,
     Entry,
-    Header,
+    Name,
+    Note,
     Pin,
     Query,
     Recall,
     Reply,
     Restoration,
     Result,
-    Seal,
-    Session,
-    Totals,
+    Tag,
+    Undo,
     Unpin,
+    Untag,
 )
+from chat_loop.sessions.escape import encode, encode_line
+from chat_loop.sessions.records import Header, Seal, Session, Totals
 from chat_loop.values import Compaction
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
 YOU = "**You:**"
-PINNED = "**Pinned:**"
-UNPINNED = "**Unpinned:**"
+NOTES: dict[type[Note], tuple[str, str]] = {
+    Pin: ("pin", "**Pinned:**"),
+    Unpin: ("unpin", "**Unpinned:**"),
+    Name: ("name", "**Named:**"),
+    Tag: ("tag", "**Tagged:**"),
+    Untag: ("untag", "**Untagged:**"),
+}
+"""The records that hold a time and a text: their kinds and labels."""
+UNDONE = "*Undone: what was said with query {0}.*"
 FOLDED = 2
 """How many lines a fold has before its text."""
 
@@ -85,6 +94,9 @@ def head(header: Header, totals: Totals | None = None) -> str:
         "Model": header.model,
         "Resumed From": header.parent,
         "Previous Session": header.parent_path,
+        "Name": header.name,
+        "Title": header.title,
+        "Tags": ", ".join(header.tags),
     }
     lines += [f"**{name}:** {encode_line(value)}" for name, value in fields.items() if value]
     lines += [f"**{name}:** {value}" for name, value in accounting(totals)] if totals else []
@@ -145,9 +157,14 @@ def reply(entry: Reply, agent: str) -> str:
     )
 
 
-def pin(entry: Pin | Unpin) -> str:
-    kind, label_text = ("pin", PINNED) if isinstance(entry, Pin) else ("unpin", UNPINNED)
+def note(entry: Note) -> str:
+    kind, label_text = NOTES[type(entry)]
     return _opening(kind, entry.at) + _labelled(label_text, encode(entry.text)) + _end()
+
+
+def undo(entry: Undo) -> str:
+    number = str(entry.number)
+    return _opening("undo", entry.at, n=number) + UNDONE.format(number) + _end(n=number)
 
 
 def call(entry: Call) -> str:
@@ -169,9 +186,11 @@ def recall(entry: Recall) -> str:
 
 def restoration(entry: Restoration, header: Header) -> str:
     carried = f"; the words from {entry.since} on" if entry.since else ""
+    carried += f"; forked at {entry.until}" if entry.until else ""
+    merged = f", merged with {entry.merged}" if entry.merged else ""
     lines = [
         f"## Session Restored ({entry.at:%H:%M:%S})",
-        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)}{carried})",
+        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)}{carried}){merged}",
         f"**Previous Session:** {encode_line(header.parent_path)}",
         "",
         _folded("Restored context", entry.block),
@@ -184,6 +203,8 @@ def restoration(entry: Restoration, header: Header) -> str:
         "depth": str(entry.depth) if entry.depth != 2 else "",
         "since": entry.since,
         "fresh": entry.fresh,
+        "until": entry.until,
+        "merged": entry.merged,
     }
     return "\n---\n" + _opening("restoration", entry.at, **values) + "\n".join(lines) + _end()
 
@@ -195,8 +216,10 @@ def entry_text(entry: Entry, header: Header) -> str:
             return query(entry)
         case Reply():
             return reply(entry, header.agent)
-        case Pin() | Unpin():
-            return pin(entry)
+        case Pin() | Unpin() | Name() | Tag() | Untag():
+            return note(entry)
+        case Undo():
+            return undo(entry)
         case Call():
             return call(entry)
         case Result():

@@ -1,0 +1,50 @@
+"""What a session is called (pure): by its user, else by its summary, else by its first words."""
+
+from __future__ import annotations
+
+import re
+
+from chat_loop.errors import UsageError
+from chat_loop.sessions.entries import Query
+from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
+
+LONGEST = 80
+"""Characters of a name."""
+_REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
+
+
+def name_of(session: Session) -> str:
+    """What a listing calls it; empty when nothing was said yet."""
+    return session.name or session.header.title or first_words(session)
+
+
+def title(session: Session, seal: Seal) -> str:
+    """The title of a session that ends so. One that goes on with another keeps the conversation's title."""
+    if session.header.title and session.header.parent:
+        return session.header.title
+    topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
+    return shortened(_REFERENCES.sub("", topics[0])) if topics else session.header.title
+
+
+def first_words(session: Session) -> str:
+    """The first line of the first query that has one."""
+    for entry in session.entries:
+        if isinstance(entry, Query) and (lines := entry.text.strip().split("\n")):
+            return shortened(lines[0])
+    return ""
+
+
+def shortened(text: str) -> str:
+    """On one line, at most LONGEST characters."""
+    flat = " ".join(text[: 4 * LONGEST].split())
+    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"
+
+
+def tag(text: str) -> str:
+    """A tag as it is kept: small letters. Raises UsageError when it is none."""
+    found = text.strip().lstrip("#").lower()
+    if TAG_PATTERN.fullmatch(found) is None:
+        raise UsageError(
+            f"“{text[:40]}” is not a tag.", "Tags are up to 40 letters, digits and any of _ . / + - without blanks."
+        )
+    return found
