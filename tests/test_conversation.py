@@ -117,7 +117,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 **Model:** scripted:test
 **Resumed From:** sally_20261121_223015
 **Previous Session:** {folder}/sally_20261121_223015.md
-**Title:** Hi, I am Bob
+**Title:** Greetings
 **Total Queries:** 1
 **Restoration Tokens:** 110 (in: 100, out: 10)
 **Session Tokens:** 110 (in: 100, out: 10)

@@ -20,6 +20,7 @@ from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, Event, SummaryEnded, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions import block
+from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import Exchange, Seal, Summary
 
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
@@ -237,6 +238,7 @@ class Compacting:
         text, keep = block.render(draft.summary), draft.plan.keep
         head.show(Compacted(compaction=draft.compaction, reason=draft.plan.reason, source=draft.source, block=text))
         fresh = keep[0].ref if keep else ""
+        parent = replace(parent, header=replace(parent.header, title=title(parent, seal)))
         head.begin_child(Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told)
         self._block_from = path
         return True
