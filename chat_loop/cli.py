@@ -115,7 +115,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         return subcommands.models(options.action, getattr(options, "name", ""), paths.models)
     from chat_loop.sessions.manager import SessionManager
 
-    sessions = SessionManager(paths.sessions(config, options.sessions_dir))
+    sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
     if options.command == "sessions":
         from chat_loop import subcommands
 
@@ -134,6 +134,15 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         return headless.ask(agent, sessions, question, config, as_json=options.json)
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
+
+
+def _working_directory() -> str:
+    from pathlib import Path
+
+    try:
+        return str(Path.cwd())
+    except OSError:  # it was removed
+        return ""
 
 
 def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:

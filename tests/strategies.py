@@ -113,6 +113,7 @@ headers = st.builds(
     name=texts,
     title=texts,
     tags=tags,
+    project=texts,
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),

@@ -13,6 +13,7 @@ LAYERS = (
     ("tokens", "config"),
     ("sessions", "models", "start"),
     ("search",),
+    ("library",),
     ("providers",),
     ("agent",),
     ("facts",),
@@ -41,7 +42,7 @@ DOORS = {
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
-    "sqlite3": {"search/text.py"},
+    "sqlite3": {"search/text.py", "library/file.py"},
 }
 
 ALARM = 300

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN
+from chat_loop.sessions.records import ID_PATTERN, Session
 from chat_loop.sessions.row import SessionRow, State
 
 _HEAD = 8192
@@ -21,15 +22,24 @@ _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
 
 
-def newest_first(directory: Path) -> list[tuple[float, str]]:
-    """(modification time, id) of every file that could be a session, newest first; ties by id."""
+class Stamp(NamedTuple):
+    """A file that could be a session: when it last changed, in nanoseconds, its id, its size in bytes."""
+
+    changed: int
+    id: str
+    size: int
+
+
+def newest_first(directory: Path) -> list[Stamp]:
+    """Every file that could be a session, newest first; ties by id."""
     found = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 stem, dot, suffix = entry.name.rpartition(".")
                 if dot and suffix == "md" and ID_PATTERN.fullmatch(stem):
-                    found.append((entry.stat(follow_symlinks=False).st_mtime, stem))
+                    status = entry.stat(follow_symlinks=False)
+                    found.append(Stamp(status.st_mtime_ns, stem, status.st_size))
     except FileNotFoundError:
         return []
     found.sort(reverse=True)
@@ -39,12 +49,17 @@ def newest_first(directory: Path) -> list[tuple[float, str]]:
 def rows(directory: Path, limit: int | None = None, without: str = "") -> Iterator[SessionRow]:
     """The newest sessions, the one with the id `without` left out."""
     shown = 0
-    for changed, identity in newest_first(directory):
+    for stamp in newest_first(directory):
         if shown == limit:
             return
-        if identity != without:
+        if stamp.id != without:
             shown += 1
-            yield row(directory / f"{identity}.md", datetime.fromtimestamp(changed, UTC).astimezone())
+            yield row(directory / f"{stamp.id}.md", moment(stamp.changed))
+
+
+def moment(nanoseconds: int) -> datetime:
+    """A file's time in the local zone."""
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).astimezone()
 
 
 def row(path: Path, updated: datetime) -> SessionRow:
@@ -61,28 +76,38 @@ def row(path: Path, updated: datetime) -> SessionRow:
     if seal is None and status.st_size <= _WHOLE:
         head, _, _ = read_part(path)
     parsed = parse(head)
-    if parsed.session is not None and not name_of(parsed.session) and len(head) < min(status.st_size, _LONG_HEAD):
-        head, _, _ = read_part(path, _LONG_HEAD)  # a long restoration stands before the first query
+    if (parsed.session is None or not name_of(parsed.session)) and len(head) < min(status.st_size, _LONG_HEAD):
+        head, _, _ = read_part(path, _LONG_HEAD)  # a long header or restoration stands before the first query
         parsed = parse(head)
     if parsed.session is None:
         return SessionRow(id=path.stem, path=path, state="damaged", updated=updated)
-    session, totals = parsed.session, parsed.session.totals
     whole = status.st_size <= len(head)
+    return row_of(parsed.session, path, updated, seal=seal, whole=whole)
+
+
+def row_of(
+    session: Session, path: Path, updated: datetime, *, seal: marker.Marker | None = None, whole: bool = True
+) -> SessionRow:
+    """The row of a session that was read: `whole`, or its beginning and its seal's marker."""
+    totals, restoration = session.totals, session.restoration
+    sealed = seal is not None or session.seal is not None
+    reason = seal.values.get("reason") if seal else session.seal.reason if session.seal else ""
     return SessionRow(
         id=path.stem,
         path=path,
-        state="sealed" if seal else "unsealed",
+        state="sealed" if sealed else "unsealed",
         updated=updated,
         created=session.header.created,
         agent=session.header.agent,
+        project=session.header.project,
         parent=session.header.parent,
+        merged=restoration.merged if restoration else "",
         queries=seal.number("queries") if seal else totals.queries if whole else None,
         tokens=seal.number("tokens") if seal else totals.combined if whole else None,
-        merged=session.restoration.merged if session.restoration else "",
         name=name_of(session),
-        tags=session.header.tags if seal else session.tags,
-        depth=session.depth if session.restoration else 2 if session.header.parent else 1,
-        compacted=seal is not None and seal.values.get("reason") == "compact",
+        tags=session.header.tags if sealed else session.tags,
+        depth=session.depth if restoration else 2 if session.header.parent else 1,
+        compacted=reason == "compact",
     )
 
 

@@ -57,7 +57,10 @@ def slug(name: str) -> str:
 
 
 class SessionManager:
-    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their own."""
+    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their own.
+
+    `project` is the working directory that new sessions name.
+    """
 
     def __init__(
         self,
@@ -66,8 +69,10 @@ class SessionManager:
         now: Callable[[], datetime] = _now,
         monotonic: Callable[[], float] = time.monotonic,
         files: Files | None = None,
+        project: str = "",
     ) -> None:
         self.directory = directory
+        self.project = project
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
@@ -93,6 +98,7 @@ class SessionManager:
             model=model,
             parent=parent,
             parent_path=parent_path,
+            project=self.project,
         )
         if after is not None:
             title = after.header.title or first_words(after)
@@ -131,7 +137,7 @@ class SessionManager:
             raise SessionNotFound(
                 "That is not a session id: ids are letters, digits, _ and -.", "sessions shows numbers and ids."
             )
-        ids = [identity for _, identity in listing.newest_first(self.directory)]
+        ids = [stamp.id for stamp in listing.newest_first(self.directory)]
         if reference in ids:
             return self.directory / f"{reference}.md"
         matching = [identity for identity in ids if identity.startswith(reference)]

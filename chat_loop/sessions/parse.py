@@ -25,6 +25,7 @@ _FIELDS = {
     "Agent": "agent",
     "Agent Path": "agent_path",
     "Model": "model",
+    "Project": "project",
     "Previous Session": "parent_path",
     "Name": "name",
     "Title": "title",

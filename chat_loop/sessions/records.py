@@ -67,6 +67,8 @@ class Header:
     name: str = ""
     title: str = ""
     tags: tuple[str, ...] = ()
+    project: str = ""
+    """The working directory in which the session began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

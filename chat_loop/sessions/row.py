@@ -21,6 +21,8 @@ class SessionRow:
     updated: datetime
     created: datetime | None = None
     agent: str = ""
+    project: str = ""
+    """The working directory in which it began."""
     parent: str = ""
     merged: str = ""
     """The id of its second parent."""

@@ -92,6 +92,7 @@ def head(header: Header, totals: Totals | None = None) -> str:
         "Agent": header.agent,
         "Agent Path": header.agent_path,
         "Model": header.model,
+        "Project": header.project,
         "Resumed From": header.parent,
         "Previous Session": header.parent_path,
         "Name": header.name,

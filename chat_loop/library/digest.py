@@ -1,0 +1,137 @@
+"""What the index keeps of a session (pure): its row, its exchanges without secrets, and what its seal tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chat_loop.redact import redacted
+from chat_loop.search.terms import words
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.row import SessionRow
+from chat_loop.tokens import estimate
+from chat_loop.values import Compaction
+
+LONGEST = 1 << 20
+"""Characters of a text that the index keeps; what is behind them is found in the file only."""
+_SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One exchange as the index keeps it. `words` are folded, between blanks."""
+
+    position: int
+    number: int
+    at: str
+    query: str
+    reply: str
+    archived: bool
+    input: int | None
+    output: int | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A summary block: the queries it covers, its size in tokens, who made it and when."""
+
+    at: str
+    first: int
+    last: int
+    tokens: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """A compaction, when it was, and how long the model took for it."""
+
+    at: str
+    seconds: float | None
+    compaction: Compaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """Everything that the index keeps of one file. `size` and `changed` are those of the file that was read."""
+
+    row: SessionRow
+    size: int
+    changed: int
+    header_id: str
+    project: str = ""
+    said: tuple[Said, ...] = ()
+    told: Told | None = None
+    audit: Audit | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+def digest(row: SessionRow, session: Session | None, size: int, changed: int, header_id: str = "") -> Digest:
+    """What is kept of a session; only its row when nothing in its file can be read."""
+    if session is None:
+        return Digest(row=row, size=size, changed=changed, header_id=header_id or row.id)
+    told, audit, facts = _sealed(session)
+    covered = told.last if told is not None else 0
+    return Digest(
+        row=row,
+        size=size,
+        changed=changed,
+        header_id=header_id or session.header.id,
+        project=session.header.project,
+        said=tuple(said(session.exchanges, covered)),
+        told=told,
+        audit=audit,
+        facts=facts,
+    )
+
+
+def said(exchanges: Iterable[Exchange], covered: int = 0, first: int = 1) -> Iterable[Said]:
+    """Exchanges as they are kept, from position `first` on; those up to query `covered` are archived."""
+    for position, exchange in enumerate(exchanges, first):
+        query = kept(exchange.query.text)
+        reply = kept(exchange.reply.text) if exchange.reply is not None else ""
+        usage = exchange.reply.usage if exchange.reply is not None else None
+        yield Said(
+            position=position,
+            number=exchange.query.number,
+            at=exchange.query.at.isoformat(),
+            query=query,
+            reply=reply,
+            archived=exchange.query.number <= covered,
+            input=usage.input if usage else None,
+            output=usage.output if usage else None,
+            words=spoken(query, reply),
+        )
+
+
+def kept(text: str) -> str:
+    """A text without secrets, as it can be stored."""
+    return redacted(text[:LONGEST].encode("utf-8", "replace").decode())
+
+
+def spoken(query: str, reply: str) -> str:
+    """The folded words of an exchange whose texts are kept so."""
+    return " ".join(words(f"{query}\n{reply}"))
+
+
+def _sealed(session: Session) -> tuple[Told | None, Audit | None, tuple[tuple[str, str], ...]]:
+    seal = session.seal
+    if seal is None:
+        return None, None, ()
+    at = seal.at.isoformat()
+    audit = None if seal.compaction is None else Audit(at=at, seconds=seal.seconds, compaction=seal.compaction)
+    if seal.summary is None:
+        return None, audit, ()
+    numbers = [exchange.query.number for exchange in session.exchanges]
+    last = seal.covers if seal.covers is not None else max(numbers, default=0)
+    told = Told(
+        at=at,
+        first=min(numbers, default=0),
+        last=last,
+        tokens=estimate(block.render(seal.summary)),
+        source=seal.source,
+    )
+    facts = tuple((section, kept(item)) for section in _SECTIONS for item in getattr(seal.summary, section))
+    return told, audit, facts

@@ -1,0 +1,77 @@
+"""The tables of the index. Another VERSION means that an index is built anew: there are no migrations."""
+
+from __future__ import annotations
+
+VERSION = 1
+APPLICATION = 0x43484C50
+"""`application_id` of our files: "CHLP"."""
+
+TABLES = """
+CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,          -- the file's name without .md
+    header_id TEXT NOT NULL,          -- the id inside; another one in a file that was renamed or copied
+    size INTEGER NOT NULL,            -- bytes, and with `changed` what tells whether the file is another one now
+    changed INTEGER NOT NULL,         -- the file's modification time, nanoseconds
+    state TEXT NOT NULL,
+    created TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    project TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    merged TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    queries INTEGER,
+    tokens INTEGER,
+    name TEXT NOT NULL,
+    compacted INTEGER NOT NULL
+);
+CREATE INDEX sessions_changed ON sessions (changed DESC, id DESC);
+CREATE INDEX sessions_parent ON sessions (parent) WHERE parent != '';
+CREATE INDEX sessions_merged ON sessions (merged) WHERE merged != '';
+CREATE TABLE tags (session INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (session, tag)) WITHOUT ROWID;
+CREATE TABLE exchanges (
+    key INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    position INTEGER NOT NULL,        -- from 1, in the order of the file
+    number INTEGER NOT NULL,          -- the query's
+    at TEXT NOT NULL,
+    query TEXT NOT NULL,              -- texts without secrets
+    reply TEXT NOT NULL,
+    archived INTEGER NOT NULL,        -- 1: the session's summary block covers it
+    input INTEGER,                    -- tokens
+    output INTEGER
+);
+CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
+CREATE TABLE message_summaries (
+    session INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    first INTEGER NOT NULL,           -- the queries that the block covers
+    last INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,          -- of the block, estimated
+    source TEXT NOT NULL
+);
+CREATE TABLE compactions (
+    session INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    first TEXT NOT NULL,
+    last TEXT NOT NULL,
+    before INTEGER NOT NULL,
+    after INTEGER NOT NULL,
+    why TEXT NOT NULL,
+    model TEXT NOT NULL,
+    cost REAL,
+    seconds REAL,
+    decisions INTEGER NOT NULL,
+    pins INTEGER NOT NULL,
+    facts INTEGER NOT NULL,
+    archived INTEGER NOT NULL,
+    superseded INTEGER NOT NULL
+);
+CREATE TABLE facts (session INTEGER NOT NULL, section TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX facts_session ON facts (session);
+CREATE VIRTUAL TABLE said USING fts5 (words, content='', tokenize='porter ascii');
+CREATE TABLE lexicon (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
+CREATE TABLE vectors (exchange INTEGER PRIMARY KEY, space TEXT NOT NULL, data BLOB NOT NULL);
+"""
+"""`said` holds an exchange's folded words under its key, `parts` every distinct word by its trigrams."""
