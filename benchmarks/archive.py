@@ -52,7 +52,7 @@ def made_ready(archive: Archive, header: Header, depth: int) -> tuple[float, flo
     """Seconds until everything can be found, and the longest that this thread was held up meanwhile."""
     started = last = time.perf_counter()
     longest = 0.0
-    archive.follow(header, depth)
+    archive.follow(Session(header=header), depth)
     while not archive.wait(0.001):
         now = time.perf_counter()
         longest, last = max(longest, now - last), now

@@ -6,27 +6,27 @@ Everything that happens is told to `show` as an event. The order of acts is the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
+from chat_loop.chain.asking import Asking, recall
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head, uncancel
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import thread_of
-from chat_loop.context.budget import Budget, room
+from chat_loop.context.budget import Budget
 from chat_loop.context.draft import Draft
-from chat_loop.context.fit import check
-from chat_loop.context.plan import trigger, truncated
+from chat_loop.context.plan import trigger
 from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
-from chat_loop.errors import ProviderError, SaveError, SessionError
-from chat_loop.events import Event, Recalled, SessionFound, SummaryEnded, Warned
-from chat_loop.sessions.entries import OF_QUERY, Pin, Query, Recall, Reply, Unpin
+from chat_loop.errors import ProviderError, SaveError, SessionError, UsageError
+from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
+from chat_loop.sessions.entries import Pin, Query, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Seal, SealReason, Session
+from chat_loop.sessions.records import Exchange, Seal, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
 ARCHIVE_SECONDS = 30.0
-MOST_RECALLED = 400
-"""Tokens of the archive that are attached to a query, at most; less on a small window."""
-RECALL_MARGIN = 20
 MAKE_LATER = "It will be made when you resume the session."
 
 
@@ -59,7 +56,7 @@ class Conversation:
         self._show = show
         self._head = Head(agent, sessions, count, show)
         self._compacting = Compacting(self._head, options)
-        self._shortened_told = 0
+        self._asking = Asking(self._head, options)
 
     @property
     def live(self) -> LiveSession:
@@ -126,8 +123,8 @@ class Conversation:
         await self._compacting.give_way()
         number = self.live.next_number
         self._head.add(Query(number=number, at=self.sessions.now(), text=text))
-        self._recall(number, text)
-        reply = await self._head.answer(number, self._request())
+        recall(self._head, self.options, number, text)
+        reply = await self._head.answer(number, self._asking.messages())
         self._compacting.watch()
         return reply
 
@@ -138,6 +135,38 @@ class Conversation:
     def unpin(self, text: str) -> None:
         """Carry a pin no further."""
         self._head.add(Unpin(at=self.sessions.now(), text=text))
+
+    def rename(self, text: str) -> None:
+        """Call the conversation so; an empty text leaves it to the program again."""
+        self._head.describe(name=text)
+
+    def tag(self, tags: Sequence[str]) -> None:
+        """Have exactly these tags."""
+        self._head.describe(tags=tags)
+
+    async def undo(self) -> Exchange:
+        """Take the last exchange of the session out of the conversation; return it. Its words stay in the file.
+
+        Raises UsageError when nothing was said in this session.
+        """
+        if not self.session.exchanges:
+            raise UsageError(
+                "There is nothing to undo in this session.",
+                "/uncompact and /fork go back further." if self.session.header.parent else "",
+            )
+        await self._compacting.stop()
+        last = self.session.exchanges[-1]
+        self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
+        return last
+
+    async def fork(self, loaded: Loaded, number: int) -> Offer:
+        """How the conversation would go on from query `number` of a stored session, in its own words.
+
+        Raises UsageError when there is no such query.
+        """
+        from chat_loop.chain.resuming import Resuming  # rarely asked for
+
+        return await Resuming(self._head, self._compacting, self.options).forked(loaded, number)
 
     async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
@@ -253,56 +282,6 @@ class Conversation:
         await self._compacting.settled()
         if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
-
-    def _recall(self, number: int, text: str) -> None:
-        """Attach what the archive has on a query, for a model that cannot search it itself."""
-        head = self._head
-        if not self.options.attach_from_archive or head.agent.calls_tools or head.archive is None:
-            return
-        restoration = self.session.restoration
-        if restoration is None:
-            return
-        free = room(head.window) - head.budget.used - RECALL_MARGIN
-        found, refs = head.archive.recall(
-            text, head.known(), min(MOST_RECALLED, head.window // 16, free), restoration.block
-        )
-        if found:
-            from chat_loop.redact import redacted  # not before something is found
-
-            head.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
-            self._show(Recalled(refs))
-
-    def _request(self) -> tuple[Message, ...]:
-        """The messages of the next request. Raises ContextFull when they do not fit."""
-        head, limits = self._head, self.options.limits
-        thread = self.thread
-        if not limits.enabled and (limits.max_messages or limits.max_tokens):
-            thread = self._truncated(thread)
-        messages, shortened = head.fitted(thread)
-        if shortened > self._shortened_told:
-            self._show(
-                Warned(
-                    f"A message is longer than half of the window ({head.window:,} tokens): the model gets its "
-                    "beginning and its end.",
-                    "It is saved whole.",
-                )
-            )
-        self._shortened_told = shortened
-        check(head.budget.used, messages, self.agent.system_prompt, head.window, head.count)
-        return messages
-
-    def _truncated(self, thread: Thread) -> Thread:
-        """The newest of a thread, within the limits that hold when nothing is compacted."""
-        head, limits = self._head, self.options.limits
-        kept = truncated(thread.exchanges, window=head.window, limits=limits, count=head.count)
-        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
-        entries = tuple(
-            entry
-            for entry in thread.session.entries
-            if not isinstance(entry, OF_QUERY) or entry.number in own or not entry.number
-        )
-        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
-        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
 
     def _without_model(self, reason: SealReason) -> Seal:
         """A seal that costs nothing: a child in which nothing was said passes its parent's block on."""

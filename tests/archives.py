@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chat_loop.sessions.entries import Query, Reply, Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Header, Seal
+from chat_loop.sessions.records import Seal, Session
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
@@ -33,8 +33,8 @@ class Counting(SessionManager):
         return read
 
 
-def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2) -> Header:
-    """Write a sealed session; return its header. The agent's name is the beginning of its id."""
+def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2) -> Session:
+    """Write a sealed session; return it. The agent's name is the beginning of its id."""
     live = sessions.begin(agent=name, parent=parent)
     if parent:
         live.add(Restoration(at=START, parent_created=START, queries=1, tokens=1, block="", depth=depth))
@@ -44,12 +44,12 @@ def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Sai
         live.add(Reply(number=number, at=START, text=reply))
     live.seal(Seal(at=START, reason="compact"))
     live.close()
-    return live.header
+    return live.session
 
 
-def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Header:
-    """A chain with these words, the oldest session first; return the header of the last, which is the live one."""
-    header = session(sessions, "s1", "", spoken[0])
+def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Session:
+    """A chain with these words, the oldest session first; return the last, which is the live one."""
+    last = session(sessions, "s1", "", spoken[0])
     for number, said in enumerate(spoken[1:], 2):
-        header = session(sessions, f"s{number}", header.id, said, number)
-    return header
+        last = session(sessions, f"s{number}", last.header.id, said, number)
+    return last

@@ -67,9 +67,9 @@ def test_after_a_compaction_only_the_new_parent_is_read(tmp_path: Path) -> None:
     assert archive.wait(30)
     assert refs(archive.search("port")) == ["1.1"]
     sessions.told()
-    archive.follow(session(sessions, "s4", live.id, ["hello"], 4), 4)
+    archive.follow(session(sessions, "s4", live.header.id, ["hello"], 4), 4)
     assert archive.wait(30)
-    assert sessions.told() == [live.id]
+    assert sessions.told() == [live.header.id]
     assert (len(archive), set(refs(archive.search("port")))) == (3, {"1.1", "3.1"})
     archive.close()
 
@@ -129,7 +129,7 @@ def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: 
     assert archive.wait(30)
     assert refs(archive.search("port")) == ["1.1"]
     slow.go.clear()
-    archive.follow(session(Counting(tmp_path), "s3", live.id, ["hello"], 3), 3)
+    archive.follow(session(Counting(tmp_path), "s3", live.header.id, ["hello"], 3), 3)
     assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
     slow.go.set()
     assert archive.wait(30)
@@ -183,11 +183,13 @@ def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
     archive.close()
     assert archive.call(SEARCH, {"query": "hello"}) == NOT_READY
     live = chained(sessions, ["lost"], ["hello"])
-    next(path for path in tmp_path.glob("s1_*") if path.stem == live.parent).unlink()
+    next(path for path in tmp_path.glob("s1_*") if path.stem == live.header.parent).unlink()
     archive = Archive(sessions)
     assert archive.call(SEARCH, {"query": "lost"}) == NO_ARCHIVE
     archive.follow(live, 2)
-    assert archive.call(SEARCH, {"query": "lost"}).startswith(f"{NO_ARCHIVE} The chain ends before {live.parent}: ")
+    assert archive.call(SEARCH, {"query": "lost"}).startswith(
+        f"{NO_ARCHIVE} The chain ends before {live.header.parent}: "
+    )
     archive.close()
 
 

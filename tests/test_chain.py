@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.sessions.chain import Chain, ChainReader, placed
-from chat_loop.sessions.records import Header
+from chat_loop.sessions.records import Header, Session
 from tests.archives import START, Counting, chained, session
 
 
@@ -34,7 +34,7 @@ def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> N
 
 def test_a_session_without_a_parent_has_no_ancestors(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
-    assert ChainReader(sessions).read(Header(id="x", created=START, agent="A")) == Chain()
+    assert ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A"))) == Chain()
     assert placed(Chain(), 1) == ()
 
 
@@ -45,9 +45,9 @@ def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
     first = reader.read(live)
     assert len(sessions.told()) == 2
     assert reader.read(live) == first
-    child = session(sessions, "s4", live.id, ["c"], 4)
+    child = session(sessions, "s4", live.header.id, ["c"], 4)
     assert ids(reader.read(child)) == ["s3", "s2", "s1"]
-    assert sessions.told() == [live.id]
+    assert sessions.told() == [live.header.id]
     path = next(tmp_path.glob("s1_*"))
     path.write_bytes(path.read_bytes().replace(b"**You:** a", b"**You:** A"))
     os.utime(path, ns=(1, 1))
@@ -95,7 +95,7 @@ def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
     live = chained(sessions, ["a"], ["b"], ["live"])
     first = next(tmp_path.glob("s1_*"))
     data = first.read_bytes()
-    for parent in (f"{next(tmp_path.glob('s2_*')).stem}", first.stem, live.id):
+    for parent in (f"{next(tmp_path.glob('s2_*')).stem}", first.stem, live.header.id):
         first.write_bytes(data.replace(b"<!-- chat:session ", f"<!-- chat:session parent={parent} ".encode(), 1))
         chain = ChainReader(sessions).read(live)
         assert ids(chain) == ["s2", "s1"]
@@ -105,7 +105,7 @@ def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
 def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
     sessions = Counting(tmp_path / "sessions")
     outside = session(Counting(tmp_path), "outside", "", ["secret"])
-    live = replace(outside, id="live", parent=f"../{outside.id}")
+    live = replace(outside, header=replace(outside.header, id="live", parent=f"../{outside.header.id}"))
     assert ChainReader(sessions).read(live) == Chain((), "The chain ends at a parent whose id is none.")
     assert sessions.told() == []
 
@@ -123,6 +123,6 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
     plain = next(path for path in (Path(__file__).parent / "plain").glob("*.md"))
     (tmp_path / "old.md").write_bytes(plain.read_bytes())
-    chain = ChainReader(sessions).read(Header(id="x", created=START, agent="A", parent="old"))
+    chain = ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A", parent="old")))
     assert [loaded.plain for loaded in chain.loaded] == [True]
     assert refs(chain, 2) == [[f"1.{number}" for number in range(1, 1 + len(placed(chain, 2)[0]))]]

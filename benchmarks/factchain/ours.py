@@ -160,7 +160,7 @@ class Ours:
     def searcher(self) -> Callable[[str], str]:
         """One search of the model in the archive, as its tool does it."""
         archive = Archive(self.sessions, count=self._count)
-        archive.follow(self.conversation.live.header, self.conversation.session.depth)
+        archive.follow(self.conversation.session, self.conversation.session.depth)
         archive.wait(SEARCH_SECONDS)
         shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)

@@ -19,7 +19,7 @@ from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
-from chat_loop.sessions.entries import Entry, Pin, Reply, Restoration, Unpin
+from chat_loop.sessions.entries import Entry, Name, Pin, Reply, Restoration, Tag, Unpin, Untag
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class Beginning:
     """What a child session begins with: its parent, the block and the words that stand for what was said before.
 
-    `pins` are those that hold now, whatever the block says.
+    `pins` are those that hold now, whatever the block says. A fork leaves out what the parent said after `until`;
+    `merged` is a second parent, and `depth` then the child's place in the chain of both.
     """
 
     parent: Session
@@ -43,6 +44,9 @@ class Beginning:
     carried: tuple[Exchange, ...] = ()
     fresh: str = ""
     pins: tuple[str, ...] | None = None
+    until: str = ""
+    merged: Session | None = None
+    depth: int = 0
 
 
 class Head:
@@ -104,6 +108,26 @@ class Head:
             if self.live.problem is None:
                 self.sessions.point_to(header.id)
         self.tell_problem()
+
+    def describe(self, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
+        """Name or tag the live session; None leaves it as it is."""
+        live, at = self.live, self.sessions.now()
+        if live.empty:  # its header is not written yet
+            header = live.header
+            live.header = replace(
+                header, name=header.name if name is None else name, tags=header.tags if tags is None else tuple(tags)
+            )
+            return
+        standing = self.session.tags
+        if name is not None and name != self.session.name:
+            self.add(Name(at=at, text=name))
+        wanted = standing if tags is None else tags
+        for tag in wanted:
+            if tag not in standing:
+                self.add(Tag(at=at, text=tag))
+        for tag in standing:
+            if tag not in wanted:
+                self.add(Untag(at=at, text=tag))
 
     def tell_problem(self) -> None:
         """Say once that saving fails, and once that it works again."""
@@ -187,9 +211,11 @@ class Head:
             tokens=totals.combined,
             block=beginning.block,
             grandparent=parent.header.parent,
-            depth=parent.depth + 1,
+            depth=beginning.depth or parent.depth + 1,
             since=beginning.carried[0].ref if beginning.carried else "",
             fresh=beginning.fresh,
+            until=beginning.until,
+            merged=beginning.merged.header.id if beginning.merged is not None else "",
         )
         self.add(restoration)
         self._equip(restoration.depth)
@@ -204,7 +230,7 @@ class Head:
 
         if self.archive is None:
             self.archive = Archive(self.sessions, count=self.count)
-        self.archive.follow(self.live.header, depth)
+        self.archive.follow(self.session, depth)
         self.agent = replace(self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known)))
 
     def _repin(self, pins: tuple[str, ...]) -> None:

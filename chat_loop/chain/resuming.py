@@ -17,6 +17,7 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import OF_QUERY
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
@@ -78,6 +79,28 @@ class Resuming:
             known = block.render(live.inherited or Summary())
             beginning = replace(beginning, block=known, carried=fitting, fresh=fresh)
         return replace(offer, beginning=replace(beginning, pins=live.pins))
+
+    async def forked(self, loaded: Loaded, number: int) -> Offer:
+        """Go on from query `number` of a session, in the words that its model saw up to there.
+
+        Raises UsageError when there is no such query.
+        """
+        session = loaded.session
+        numbers = [exchange.query.number for exchange in session.exchanges]
+        if number not in numbers:
+            there = f"it has {min(numbers)} to {max(numbers)}" if numbers else "nothing was said in it"
+            raise UsageError(
+                f"There is no query {number} in this session: {there}.", "/tree shows the sessions before it."
+            )
+        entries = tuple(
+            entry for entry in session.standing if not isinstance(entry, OF_QUERY) or entry.number <= number
+        )
+        cut = replace(session, entries=entries, seal=None)
+        offer = await self._whole(replace(loaded, session=cut, plain=True), self._thread(replace(loaded, session=cut)))
+        beginning = replace(
+            offer.beginning, parent=session, until=f"{session.depth}.{number}", pins=offer.beginning.pins
+        )
+        return replace(offer, beginning=beginning, has_own_block=False)
 
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
         words = (*thread.exchanges, *after)

@@ -27,15 +27,19 @@ def carried(sessions: SessionManager, session: Session) -> Words:
         return Words(())
     first = place(restoration.since)
     found: tuple[Exchange, ...] = ()
-    depth, parent = session.depth - 1, session.header.parent
+    depth, parent, until = session.depth - 1, session.header.parent, place(restoration.until)
     while depth >= first[0] and parent:
         try:
             ancestor = sessions.load(sessions.directory / f"{parent}.md").session
         except SessionError as error:
             return Words(found, f"The words from {restoration.since} on are not all there: {error.message}")
-        here = (replace(exchange, depth=depth) for exchange in ancestor.exchanges)
+        words = ancestor.exchanges
+        if until[1]:  # the chain forks here
+            words = tuple(exchange for exchange in words if exchange.query.number <= until[1])
+        here = (replace(exchange, depth=depth) for exchange in words)
         found = (*(exchange for exchange in here if (depth, exchange.query.number) >= first), *found)
-        depth, parent = depth - 1, ancestor.header.parent
+        given = ancestor.restoration
+        depth, parent, until = depth - 1, ancestor.header.parent, place(given.until if given is not None else "")
     return Words(found)
 
 

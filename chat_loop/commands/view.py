@@ -46,7 +46,7 @@ async def history(chat: Chat, argument: str) -> None:
     from chat_loop.sessions.chain import ChainReader
 
     conversation = chat.conversation
-    chain = ChainReader(chat.sessions).read(conversation.session.header)
+    chain = ChainReader(chat.sessions).read(conversation.session)
     told, before = [], 0
     for loaded in reversed(chain.loaded):
         session, seal = loaded.session, loaded.session.seal
@@ -71,7 +71,7 @@ async def stats(chat: Chat, argument: str) -> None:
     from chat_loop.sessions.chain import ChainReader
 
     conversation = chat.conversation
-    chain = ChainReader(chat.sessions).read(conversation.session.header)
+    chain = ChainReader(chat.sessions).read(conversation.session)
     sessions = [*(loaded.session for loaded in reversed(chain.loaded)), conversation.session]
     totals = conversation.session.totals
     pairs = list(accounting(totals))

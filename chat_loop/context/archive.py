@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from chat_loop.errors import SessionError
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Header
+from chat_loop.sessions.records import Exchange, Session
 from chat_loop.tokens import estimate
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Archive:
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._ready.set()
-        self._wanted: tuple[Header, int] | None = None
+        self._wanted: tuple[Session, int] | None = None
         self._worker: threading.Thread | None = None
         self._closed = False
         self._index: Search | None = None
@@ -103,13 +103,13 @@ class Archive:
         """How many exchanges can be found."""
         return sum(map(len, self._archived)) if self.ready else 0
 
-    def follow(self, header: Header, depth: int) -> None:
+    def follow(self, session: Session, depth: int) -> None:
         """Turn to the ancestors of a session that begins, the depth-th of its chain; returns at once."""
         with self._lock:
             if self._closed:
                 return
             self._ready.clear()
-            self._wanted = (header, depth)
+            self._wanted = (session, depth)
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=True, name="archive")
                 self._worker.start()
@@ -189,8 +189,8 @@ class Archive:
                 self._drop()
                 self._problem = f"The archive cannot be searched: {error}"
 
-    def _build(self, header: Header, depth: int) -> None:
-        chain = self._reader.read(header)
+    def _build(self, session: Session, depth: int) -> None:
+        chain = self._reader.read(session)
         archived = placed(chain, depth)
         known = self._archived
         if archived[: len(known)] != known:
@@ -203,7 +203,7 @@ class Archive:
 
             if self._index is None:
                 self._index = Search(common_words())
-            self._index.add(exchange for session in archived[len(known) :] for exchange in session)
+            self._index.add(exchange for part in archived[len(known) :] for exchange in part)
 
     def _drop(self) -> None:
         if self._index is not None:
