@@ -7,6 +7,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     tokens, config              estimates of sizes; settings, read once
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
+    memory/                     facts of the project, in a file of the user's, given to the model
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
     agent/                      a provider with a name, a system prompt, tools, and one visible retry loop

@@ -128,10 +128,12 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
     if options.question is not None:
         from chat_loop import headless
+        from chat_loop.memory.notebook import place_of
 
         question = headless.whole_question(options.question)
         agent = _agent(options, config, paths, None)
-        return headless.ask(agent, sessions, question, config, as_json=options.json)
+        place = place_of(config, paths, agent.provider.window.tokens)
+        return headless.ask(agent, sessions, question, config, place, as_json=options.json)
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
 
@@ -192,6 +194,7 @@ def _interact(
     import shlex
 
     from chat_loop.interactive import Interactive, Setting
+    from chat_loop.memory.notebook import place_of
 
     known = ["--config", "--sessions-dir", "--model", "--base-url"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
@@ -206,5 +209,6 @@ def _interact(
         facts=(("Sessions", str(sessions.directory)), ("Config", options.config or str(paths.config))),
         resume_command=shlex.join(command),
         resume=options.resume,
+        memory=place_of(config, paths, agent.provider.window.tokens),
     )
     return asyncio.run(Interactive(setting, instant).run())

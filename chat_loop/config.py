@@ -62,6 +62,12 @@ class AutoCompactConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    enabled: bool = True
+    max_tokens: int = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnthropicConfig:
     base_url: str = ""
     max_tokens: int = 8192
@@ -111,6 +117,7 @@ class Config:
     restoration: RestorationConfig = RestorationConfig()
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
+    memory: MemoryConfig = MemoryConfig()
     providers: ProvidersConfig = ProvidersConfig()
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
 
@@ -207,12 +214,13 @@ def _checked(config: Config, name: str) -> Config:
     counts = {
         "auto_compact.preserve_recent": auto.preserve_recent,
         "auto_compact.summary_max_tokens": auto.summary_max_tokens - 100,
+        "memory.max_tokens": config.memory.max_tokens - 100,
         "context.max_history_messages": context.max_history_messages,
         "context.max_history_tokens": context.max_history_tokens,
     }
     for key, number in counts.items():
         if number < 0:
-            least = "at least 100" if key.endswith("max_tokens") and "summary" in key else "not negative"
+            least = "at least 100" if key.endswith("max_tokens") else "not negative"
             raise ConfigError(f"{name}: {key} must be {least}.")
     return config
 

@@ -39,7 +39,7 @@ MAKE_LATER = "It will be made when you resume the session."
 
 
 class Conversation:
-    """The live session and the agent that answers in it. `count(text)` estimates tokens."""
+    """The live session and the agent that answers in it. `count(text)` estimates tokens, `memory()` reads it."""
 
     def __init__(
         self,
@@ -49,14 +49,18 @@ class Conversation:
         count: Callable[[str], int],
         show: Callable[[Event], None],
         options: Options,
+        memory: Callable[[], str] = str,
     ) -> None:
-        self.agent = agent
         self.sessions = sessions
         self.options = options
         self._show = show
-        self._head = Head(agent, sessions, count, show)
+        self._head = Head(agent, sessions, count, show, memory)
         self._compacting = Compacting(self._head, options)
         self._asking = Asking(self._head, options)
+
+    @property
+    def agent(self) -> Agent:
+        return self._head.agent
 
     @property
     def live(self) -> LiveSession:
@@ -150,10 +154,8 @@ class Conversation:
         Raises UsageError when nothing was said in this session.
         """
         if not self.session.exchanges:
-            raise UsageError(
-                "There is nothing to undo in this session.",
-                "/uncompact and /fork go back further." if self.session.header.parent else "",
-            )
+            further = "/uncompact goes back to the session before it." if self.session.header.parent else ""
+            raise UsageError("There is nothing to undo in this session.", further)
         await self._compacting.stop()
         last = self.session.exchanges[-1]
         self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
@@ -167,6 +169,10 @@ class Conversation:
         from chat_loop.chain.resuming import Resuming  # rarely asked for
 
         return await Resuming(self._head, self._compacting, self.options).forked(loaded, number)
+
+    def remember(self) -> None:
+        """Give the agent the memory as it stands now, from the next request on."""
+        self._head.remember()
 
     async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and go on in a child that starts from it.

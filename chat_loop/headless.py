@@ -14,8 +14,9 @@ from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, TextOutput
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.events import Event
+from chat_loop.events import Event, Warned
 from chat_loop.lines import clean
+from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
 
@@ -33,14 +34,28 @@ def whole_question(question: str) -> str:
     return question
 
 
-def ask(agent: Agent, sessions: SessionManager, question: str, config: Config, *, as_json: bool) -> int:
+def ask(
+    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, *, as_json: bool
+) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
-    return asyncio.run(_ask(agent, sessions, question, config, JsonOutput() if as_json else TextOutput()))
+    return asyncio.run(_ask(agent, sessions, question, config, place, JsonOutput() if as_json else TextOutput()))
 
 
-async def _ask(agent: Agent, sessions: SessionManager, question: str, config: Config, output: _Output) -> int:
+async def _ask(
+    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, output: _Output
+) -> int:
     options = options_of(config, agent.provider, None)
-    conversation = Conversation(agent, sessions, count=TokenCounter().count, show=output.show, options=options)
+    notebook = Notebook(place, output.show) if place is not None else None
+    if notebook is not None and notebook.trouble:
+        output.show(Warned(notebook.trouble))
+    conversation = Conversation(
+        agent,
+        sessions,
+        count=TokenCounter().count,
+        show=output.show,
+        options=options,
+        memory=notebook.block if notebook is not None else str,
+    )
     task = asyncio.ensure_future(conversation.ask(question))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)

@@ -24,6 +24,7 @@ from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
+from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
@@ -39,7 +40,10 @@ SWITCH_SECONDS = 0.0005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the command line and the config decided. `resume` is a number or an id to begin with, or empty."""
+    """What the command line and the config decided. `resume` is a number or an id to begin with, or empty.
+
+    `memory` is where the project's memory is looked for; None when it is switched off.
+    """
 
     config: Config
     agent: Agent
@@ -49,6 +53,7 @@ class Setting:
     facts: tuple[tuple[str, str], ...]
     resume_command: str
     resume: str
+    memory: Place | None
 
 
 class Interactive:
@@ -67,12 +72,14 @@ class Interactive:
             show_blocks=setting.config.auto_compact.show_summary_markers,
         )
         self._count = lambda text: self._counter.count(text, agent.provider.model)
+        self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._conversation = Conversation(
             agent,
             setting.sessions,
             count=self._count,
             show=self._show,
             options=options_of(setting.config, agent.provider, setting.summariser),
+            memory=self._notebook.block if self._notebook is not None else str,
         )
 
     async def run(self) -> int:
@@ -101,7 +108,9 @@ class Interactive:
             count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
+            memory=self._notebook,
         )
+        self._tell_memory()
         first = f"/resume {self._setting.resume}" if self._setting.resume else ""
         if first:
             self._load_behind()
@@ -118,6 +127,16 @@ class Interactive:
         finally:
             reader.close()
             await self._setting.agent.provider.close()
+
+    def _tell_memory(self) -> None:
+        """Say what memory is used before the first prompt, where others may have written it or something is wrong."""
+        notice = self._notebook.notice if self._notebook is not None else ""
+        if not notice:
+            return
+        if self._instant is not None:
+            self._instant.erase()
+        sys.stdout.write(f"{one_line(notice, 500)}\n")  # the display would load rich before the prompt
+        sys.stdout.flush()
 
     def _reader(self) -> Reader:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from chat_loop.commands import context, pins, session, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands import context, memory, pins, session, view  # noqa: F401 - importing them registers their commands
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.errors import ChatLoopError

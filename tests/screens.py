@@ -13,6 +13,7 @@ from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.display.manager import DisplayManager
 from chat_loop.loop import ChatLoop
+from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
 from tests.talking import Clock, Step, Talk, words
@@ -81,11 +82,22 @@ class Screen:
         first: str = "",
         options: Options | None = None,
         show_blocks: bool = False,
+        memory: Place | None = None,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
         clock.seconds = hours * 3600.0
-        self.talk = Talk(directory, *steps, clock=clock, files=files, agent=agent, window=window, options=options)
+        notebook = Notebook(memory, lambda event: self.talk.screen and self.talk.screen(event)) if memory else None
+        self.talk = Talk(
+            directory,
+            *steps,
+            clock=clock,
+            files=files,
+            agent=agent,
+            window=window,
+            options=options,
+            memory=notebook.block if notebook else str,
+        )
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
         reader = Script(lines, out, answers)
         self.cleared = 0
@@ -97,6 +109,7 @@ class Screen:
             edit=edit,
             count=words,
             clear_screen=self._clear,
+            memory=notebook,
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)

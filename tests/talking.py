@@ -133,6 +133,7 @@ class Talk:
         clock: Clock | None = None,
         attempts: int = 1,
         agent: str = "Sally",
+        memory: Callable[[], str] = str,
     ) -> None:
         self.clock = clock or Clock()
         self.model = Model(*steps, clock=self.clock, window=window)
@@ -149,6 +150,7 @@ class Talk:
             count=words,
             show=self._tell,
             options=options or Options(attach_from_archive=False),  # a thread decides when there is an archive
+            memory=memory,
         )
 
     @property

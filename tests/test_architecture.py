@@ -12,7 +12,7 @@ LAYERS = (
     ("values", "events", "errors", "wording", "redact"),
     ("tokens", "config"),
     ("sessions", "models", "start"),
-    ("search",),
+    ("search", "memory"),
     ("library",),
     ("providers",),
     ("agent",),

@@ -94,11 +94,14 @@ You: help
   /compact [FOCUS]                Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
   /context                        Show what fills the model's window, part by part, and when it is compacted.
   /exit                           Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
+  /forget N                       Take a fact out of the memory: by its number in /memory, or its text.
   /help [COMMAND]                 Show the commands, or one of them.
   /history [--full]               Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                           Show the session, its file, the model, the context and the accounting.
+  /memory [propose]               Show the facts of the memory and their room; propose offers pins and decisions for it.
   /pin TEXT                       Keep a text word for word through every compaction and resume.
   /pins                           List the pins; the numbers are those that unpin takes.
+  /remember [--project] TEXT      Note a fact for this and later sessions; --project keeps it with the project.
   /resume N|ID [--last K|--full]  Go on with a saved session: its summary, and its last K exchanges or all its words.
   /sessions [all]                 List the saved sessions, newest first; the numbers are those that resume takes.
   /stats                          Show tokens and cost of the session and its chain, and what each compaction kept.

@@ -22,7 +22,10 @@ MOST_STEPS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one."""
+    """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one.
+
+    `memory` is what the user has noted for the project, as the model is given it.
+    """
 
     name: str
     system_prompt: str
@@ -30,6 +33,12 @@ class Agent:
     path: str = ""
     tools: tuple[Tool, ...] = ()
     patience: Patience = field(default_factory=Patience)
+    memory: str = ""
+
+    @property
+    def system(self) -> str:
+        """What every request begins with: the system prompt, then the memory."""
+        return "\n\n".join(filter(None, (self.system_prompt, self.memory)))
 
     @property
     def model(self) -> str:
@@ -59,7 +68,7 @@ class Agent:
         box = self._toolbox(offer=offer_tools)
         for step in count(1):
             tools = tuple(tool.spec for tool in box.tools.values()) if step <= MOST_STEPS else ()
-            request = Request(system=self.system_prompt, messages=messages, max_tokens=max_tokens, tools=tools)
+            request = Request(system=self.system, messages=messages, max_tokens=max_tokens, tools=tools)
             text: list[str] = []
             calls: list[ToolCall] = []
             async with aclosing(self._ask(request, first_call)) as events:

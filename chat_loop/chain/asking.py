@@ -61,7 +61,7 @@ class Asking:
                 )
             )
         self._shortened_told = shortened
-        check(head.budget.used, messages, head.agent.system_prompt, head.window, head.count)
+        check(head.budget.used, messages, head.agent.system, head.window, head.count)
         return messages
 
     def _truncated(self, thread: Thread) -> Thread:

@@ -205,7 +205,7 @@ class Compacting:
             outcome,
             covered,
             used=used,
-            system_prompt=head.agent.system_prompt,
+            system_prompt=head.agent.system,
             room=self._ledger_room,
             count=head.count,
             cost=self._options.cost,

@@ -52,9 +52,16 @@ class Beginning:
 class Head:
     """The live session, and what of its chain stands in the context. `count(text)` estimates tokens."""
 
-    def __init__(self, agent: Agent, sessions: SessionManager, count: Count, show: Callable[[Event], None]) -> None:
-        self._plain = agent
-        self.agent = agent
+    def __init__(
+        self,
+        agent: Agent,
+        sessions: SessionManager,
+        count: Count,
+        show: Callable[[Event], None],
+        memory: Callable[[], str] = str,
+    ) -> None:
+        self._memory = memory
+        self._plain = self.agent = replace(agent, memory=memory())
         """With the archive's tools while there is an archive."""
         self.archive: Archive | None = None
         """What stands before the words; None until there is something."""
@@ -62,6 +69,8 @@ class Head:
         self.count = count
         self.show = show
         self._problem_told = False
+        self._reported_with = self.agent.memory
+        """The memory that the last reported number of tokens holds."""
         self._carried: tuple[Exchange, ...] = ()
         self.edited: Summary | None = None
         """The parent's block when it was changed in its file since this session began."""
@@ -87,7 +96,11 @@ class Head:
     @property
     def budget(self) -> Budget:
         """How full the window is, as of now."""
-        return budget(self.session, self.messages, self.agent.system_prompt, self.agent.provider.window, self.count)
+        agent = self.agent
+        found = budget(self.session, self.messages, agent.system, agent.provider.window, self.count)
+        if found.estimated or agent.memory == self._reported_with:
+            return found
+        return replace(found, used=found.used + self.count(agent.memory) - self.count(self._reported_with))
 
     def messages(self) -> tuple[Message, ...]:
         """What the model would be sent."""
@@ -148,7 +161,7 @@ class Head:
 
         at = self.sessions.now()
         try:
-            return await answer(
+            reply = await answer(
                 self.agent,
                 self.live,
                 tuple(messages),
@@ -160,6 +173,14 @@ class Head:
             )
         finally:
             self.tell_problem()
+        if reply.usage is not None and not reply.usage.estimated:
+            self._reported_with = self.agent.memory
+        return reply
+
+    def remember(self) -> None:
+        """Give the agent the memory as it stands now, from the next request on."""
+        memory = self._memory()
+        self._plain, self.agent = replace(self._plain, memory=memory), replace(self.agent, memory=memory)
 
     def sealed(self, seal: Seal, told: str = "") -> None:
         """Seal the session; `told` is the reason that is told, when that is another than the seal's.
@@ -188,10 +209,12 @@ class Head:
     def renew(self) -> None:
         """Have a fresh session that knows nothing."""
         self._carried, self.edited, self.agent = (), None, self._plain
+        self.remember()
         self.live = self._fresh()
 
     def begin_child(self, beginning: Beginning, reason: str) -> Restoration:
         """Begin a session that is given the beginning's block and words; return what was written of it."""
+        self.remember()  # once in a session's life: what providers cache of its beginning stays good
         agent, parent = self.agent, beginning.parent
         totals = parent.totals
         self.show(Restoring(parent.header.id, reason))

@@ -152,7 +152,7 @@ class Resuming:
 
     def _tokens(self, text: str, words: Sequence[Exchange]) -> int:
         head = self._head
-        fixed = head.count(head.agent.system_prompt) + (size(text, head.count) + RESTORATION_TOKENS if text else 0)
+        fixed = head.count(head.agent.system) + (size(text, head.count) + RESTORATION_TOKENS if text else 0)
         return fixed + sum(self._size(exchange) for exchange in words)
 
     def _size(self, exchange: Exchange) -> int:

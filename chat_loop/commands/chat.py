@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.sessions.manager import SessionManager
+
+if TYPE_CHECKING:
+    from chat_loop.memory.notebook import Notebook
 
 
 @dataclass(slots=True, kw_only=True)
@@ -15,7 +19,8 @@ class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor.
-    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order.
+    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order. `memory` is None when
+    it is switched off.
     """
 
     conversation: Conversation
@@ -26,6 +31,7 @@ class Chat:
     count: Callable[[str], int]
     clear_screen: Callable[[], None]
     facts: tuple[tuple[str, str], ...] = ()
+    memory: Notebook | None = None
     listed: list[str] = field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:

@@ -108,7 +108,8 @@ async def context(chat: Chat, argument: str) -> None:
 
     conversation = chat.conversation
     budget, options = conversation.budget, conversation.options
-    found = parts(conversation.thread, conversation.messages, conversation.agent.system_prompt, budget, chat.count)
+    agent = conversation.agent
+    found = parts(conversation.thread, conversation.messages, agent.system_prompt, agent.memory, budget, chat.count)
     show_context(chat.display, found, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
         chat.display.prose(f"Compacted by itself from {conversation.trigger:,} tokens on.", "dim")

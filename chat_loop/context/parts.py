@@ -11,7 +11,7 @@ from chat_loop.values import Message
 
 
 def parts(
-    thread: Thread, messages: Sequence[Message], system_prompt: str, budget: Budget, count: Count
+    thread: Thread, messages: Sequence[Message], system_prompt: str, memory: str, budget: Budget, count: Count
 ) -> tuple[tuple[str, int], ...]:
     """(part, tokens), in the order in which they are sent; together they are what the budget says is used.
 
@@ -28,11 +28,12 @@ def parts(
             recalled += size(entry.text, count)
         elif isinstance(entry, Result):
             tools += size(entry.text, count)
-    system = count(system_prompt)
+    system, noted = count(system_prompt), count(memory)
     queries = sum(isinstance(entry, Query) for entry in session.standing)
-    rest = budget.used - system - block - carried - recalled - tools
+    rest = budget.used - system - noted - block - carried - recalled - tools
     found = [
         ("System prompt", system),
+        ("Memory", noted),
         ("Restored block", block),
         ("Carried words", carried),
         ("From the archive", recalled),

@@ -1,0 +1,486 @@
+"""The memory's file: what counts as a fact, what an edit leaves as it was, what is refused, and what the model gets."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from chat_loop.config import Config, MemoryConfig, Paths, parse
+from chat_loop.errors import ChatLoopError, ConfigError
+from chat_loop.events import Event, Warned
+from chat_loop.memory import file, notes
+from chat_loop.memory.notebook import Memory, Notebook, Place, place_of
+from chat_loop.sessions.files import Files
+from chat_loop.tokens import estimate
+
+GOLDEN = Path(__file__).parent / "memory"
+FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
+
+
+def texts(text: str) -> list[str]:
+    return [fact.text for fact in notes.facts(text)]
+
+
+def place(folder: Path, most: int = 1500) -> Place:
+    """A project in `folder`/project, in a home with the user's own data."""
+    (folder / "project").mkdir(exist_ok=True)
+    return Place(directory=folder / "project", home=folder, data=folder / "data", most=most)
+
+
+def notebook(folder: Path, most: int = 1500) -> Notebook:
+    return Notebook(place(folder, most), lambda event: None)
+
+
+# The text.
+
+
+def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
+    """`before.md` has prose, headings, code, comments, other bullets; the fact goes after the last one there."""
+    before = (GOLDEN / "before.md").read_text("utf-8")
+    after = (GOLDEN / "after.md").read_text("utf-8")
+    assert texts(before) == [
+        "The database of the shop listens on port 5544.",
+        "Backups:\n- nightly at 02:15, to `/srv/backup`\n- monthly by hand\n\nMarta knows the password.",
+        "Write commit messages in English.",
+        "Never restart pluto-7 in opening hours.",
+    ]
+    assert notes.added(before, FACT) == after
+    assert notes.removed(after, 4) == before
+    assert notes.removed(before, 1) == (GOLDEN / "without_backups.md").read_text("utf-8")
+
+
+def test_a_file_with_other_line_ends_keeps_them() -> None:
+    assert notes.added("# A\r\n\r\n- one\r\n\r\nEnd", "two\nlines") == "# A\r\n\r\n- one\r\n- two\r\n  lines\r\n\r\nEnd"
+    assert notes.added("Prose.\r\nMore.", "two") == "Prose.\r\nMore.\r\n\r\n- two"
+    assert notes.added("\ufeff- one\n", "two") == "\ufeff- one\n- two\n"
+    assert notes.removed("\ufeff- one\n", 0) == "\ufeff"
+    assert texts("\ufeff- one\r\n  more\r\n") == ["one\nmore"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("- a", ["a"]),
+        ("* a\n+ b\n-\tc\n-   d\n    e", ["a", "b", "c", "d\ne"]),
+        ("-a\n --b\n  - c\n1. d\n", []),
+        ("- - -\n---\n* * *\n- \n-\n- ___\n", []),
+        ("```yaml\n- a\n```\n- b\n", ["b"]),
+        ("````\n```\n- a\n````\n~~~ x\n- b\n~~~~\n- c", ["c"]),
+        ("```a`b```\n- a\n", ["a"]),
+        ("- a\n```\n- b\n", ["a"]),
+        ("<!-- old:\n- a\n-->\n- b\n<!-- one line -->\n- c\n", ["b", "c"]),
+        ("- a\n\n\n  b\n\nprose\n  c\n", ["a\n\n\nb"]),
+        ("- a\nprose\n- b\n", ["a", "b"]),
+        ("- \x1b[31mred\x07\u202e\n", ["⟦U+001B⟧[31mred⟦U+0007⟧⟦U+202E⟧"]),
+        ("- ⟦U+001B⟧ is how we show it\n", ["⟦U+001B⟧ is how we show it"]),
+        ("- caf\udcc3\udca9 \udcff\n", ["café \ufffd"]),
+        ("- a\x0bb\x85c\u2028d\n", ["a⟦U+000B⟧b⟦U+0085⟧c⟦U+2028⟧d"]),
+    ],
+)
+def test_what_is_a_fact(text: str, found: list[str]) -> None:
+    assert texts(text) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("  Oak, not pine.  ", "Oak, not pine."),
+        ("- Oak", "Oak"),
+        ("- * Oak\n\n\n  - and ash\n", "Oak\n\n\n  - and ash"),
+        ("+1 for oak", "+1 for oak"),
+        ("a\r\nb\x1b[0m", "a\nb⟦U+001B⟧[0m"),
+        (" \n\t ", ""),
+        ("- - -", ""),
+        ("```\n- a\n```", "```\n- a\n```"),
+        ("<!-- a", "<!-- a"),
+    ],
+)
+def test_what_a_text_says_as_a_fact(said: str, fact: str) -> None:
+    assert notes.fact_of(said) == fact
+    assert notes.fact_of(fact) == fact
+    if fact:
+        assert texts(notes.added("", fact)) == [fact]
+
+
+LINES = st.sampled_from(
+    [
+        "- a", "- b", "* c d", "+ e", "  f", "\tg", "", " ", "prose", "# Heading", "```", "````", "~~~", "   ```",
+        "<!--", "<!-- x -->", "-->", "  -->", "- x <!-- y", "- - -", "-", "---", "\ufeff", "- \udcff", "\udce4",
+        "\x00", "- \x1b]8", "\u2028- z",
+        "- A", "-  a", "  - nested", "1. one", "\x0c", "\xa0", "- \xa0y", "\r", "- r\r",
+    ]
+)  # fmt: skip
+FILES = st.builds(
+    lambda mark, lines, end, last: mark + end.join(lines) + last,
+    st.sampled_from(["", "\ufeff"]),
+    st.lists(LINES | st.text(alphabet=st.characters(exclude_characters="\n"), max_size=6), max_size=9),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\n", "\r\n", "\r", "\n\n"]),
+)
+NEW = (st.text() | st.lists(LINES, max_size=4).map("\n".join)).map(notes.fact_of).filter(bool)
+
+
+@given(FILES, NEW)
+@example("```\n- a", "b")
+@example("   ```\n- a\n", "b")
+@example("<!-- open", "a --> b")
+@example("x\r", "b")
+def test_adding_then_forgetting_gives_back_the_same_bytes(text: str, fact: str) -> None:
+    before = texts(text)
+    more = notes.added(text, fact)
+    assert texts(more) == [*before, fact]
+    assert notes.removed(more, len(before)) == text
+
+
+MARKED_INSIDE = "\n\ufeff"
+"""A byte order mark that would be the file's own if the line before it went."""
+
+
+@given(FILES.filter(lambda text: bool(notes.facts(text)) and MARKED_INSIDE not in text), st.data())
+def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.DataObject) -> None:
+    before = notes.facts(text)
+    number = data.draw(st.integers(0, len(before) - 1))
+    less = notes.removed(text, number)
+    assert texts(less) == [fact.text for index, fact in enumerate(before) if index != number]
+    lines = text.removeprefix("\ufeff").split("\n")
+    kept = lines[: before[number].start] + lines[before[number].end :]
+    assert [line.rstrip() for line in less.removeprefix("\ufeff").split("\n") if line.strip()] == [
+        line.rstrip() for line in kept if line.strip()
+    ]
+
+
+@given(st.lists(NEW, max_size=12), st.integers(0, 400))
+def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], most: int) -> None:
+    block, left_out = notes.block(facts, most)
+    given_ = [fact for number, fact in enumerate(facts) if number not in left_out]
+    assert block == ("\n".join([notes.INTRO, *map(notes.bullet, given_)]) if given_ else "")
+    assert estimate(block) <= most
+    longer, more = notes.block([*facts, "one more"], most)
+    assert longer.startswith(block)  # what was sent before stays the beginning
+    assert set(more) - {len(facts)} == set(left_out)
+
+
+def test_a_small_fact_after_a_large_one_still_fits() -> None:
+    block, left_out = notes.block(["short", "long " * 500, "short too"], 100)
+    assert block == f"{notes.INTRO}\n- short\n- short too"
+    assert left_out == (1,)
+
+
+def test_hostile_text_costs_linear_time() -> None:
+    for line in (
+        "- a\n",
+        "<!--\n",
+        "```\n",
+        "`" * 99 + "`x`\n",
+        "-" + " " * 99 + "\n",
+        "\n",
+        "- \n  \n",
+        "- x\n\n\n\n",
+    ):
+        text = line * (file.LARGEST // len(line))
+        notes.added(text, "one more")
+        assert len(notes.block(texts(text), 1500)[0]) < 10_000
+
+
+# The file.
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_the_nearest_file_counts_up_to_the_projects_root_or_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    here = home / "work" / "shop" / "src"
+    here.mkdir(parents=True)
+    assert file.nearest(here, home) is None
+    above = written(tmp_path / "MEMORY.md", "- not mine\n")
+    assert file.nearest(here, home) is None
+    at_home = written(home / "MEMORY.md", "- home\n")
+    assert file.nearest(here, home) == at_home
+    (home / "work" / "shop" / ".git").mkdir()
+    assert file.nearest(here, home) is None
+    assert file.root_of(here, home) == home / "work" / "shop"
+    project = written(home / "work" / "shop" / "MEMORY.md", "- shop\n")
+    assert file.nearest(here, home) == project
+    nearer = written(here / "MEMORY.md", "- src\n")
+    assert file.nearest(here, home) == nearer
+    assert file.nearest(home / "work", home) == at_home
+    assert file.root_of(home / "work", home) == home / "work"
+    assert file.nearest(tmp_path, home) == above
+
+
+def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    here = shared / "mine"
+    here.mkdir(parents=True)
+    planted = written(shared / "MEMORY.md", "- planted\n")
+    assert file.nearest(here, tmp_path) == planted
+    shared.chmod(0o1777)
+    assert file.nearest(here, tmp_path) is None
+    assert file.nearest(shared, tmp_path) == planted
+
+
+def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
+    book = notebook(tmp_path)
+    own = tmp_path / "data" / "MEMORY.md"
+    assert book.seen == Memory(path=own, exists=False, own=True)
+    assert (book.block(), book.notice) == ("", "")
+    written(own, "- Mine.\n")
+    assert book.look().facts == ("Mine.",)
+    assert book.look().own
+    project = written(tmp_path / "project" / "MEMORY.md", "- Ours.\n")
+    assert book.look() == Memory(
+        path=project, exists=True, own=False, facts=("Ours.",), block=f"{notes.INTRO}\n- Ours."
+    )
+
+
+def test_a_new_file_explains_itself_and_is_private(tmp_path: Path) -> None:
+    book = notebook(tmp_path)
+    path = book.target(project=True)
+    assert book.add(path, ["Oak, not pine.", "Two\nlines"]) == 2
+    assert path.read_text("utf-8") == (GOLDEN / "new.md").read_text("utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == ["MEMORY.md"]
+    assert book.add(path, ["OAK,  not pine.", "Three", "three"]) == 1
+    assert book.seen.facts == ("Oak, not pine.", "Two\nlines", "Three")
+
+
+def test_an_existing_file_keeps_its_mode_and_its_bytes(tmp_path: Path) -> None:
+    path = written(tmp_path / "project" / "MEMORY.md", b"\xff\xfe is Latin\r\n\r\n- caf\xe9\r\n")
+    path.chmod(0o644)
+    book = notebook(tmp_path)
+    assert book.add(path, ["more"]) == 1
+    assert path.read_bytes() == b"\xff\xfe is Latin\r\n\r\n- caf\xe9\r\n- more\r\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert book.seen.facts == ("caf\ufffd", "more")
+
+
+def test_a_link_inside_the_directory_is_followed_and_stays(tmp_path: Path) -> None:
+    real = written(tmp_path / "project" / "docs" / "facts.md", "- Linked.\n")
+    link = tmp_path / "project" / "MEMORY.md"
+    link.symlink_to(Path("docs", "facts.md"))
+    book = notebook(tmp_path)
+    assert book.seen.facts == ("Linked.",)
+    book.add(link, ["More."])
+    assert link.is_symlink()
+    assert real.read_text("utf-8") == "- Linked.\n- More.\n"
+
+
+def made_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def made_link_out(path: Path) -> None:
+    path.symlink_to(written(path.parent.parent / "secret", "- Secret.\n"))
+
+
+HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "fifo": (made_fifo, "it is no regular file"),
+    "folder": (Path.mkdir, "it is no regular file"),
+    "link out": (made_link_out, "it is a symbolic link out of its directory"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is a symbolic link out of its directory"),
+    "dangling": (lambda path: path.symlink_to("nothing"), "it is a symbolic link to nothing"),
+    "loop": (lambda path: path.symlink_to("MEMORY.md"), "too many levels of symbolic links"),
+    "10 MB": (lambda path: path.write_bytes(b"- a\n" * 2_500_000), "it is larger than 256 KB"),
+    "binary": (lambda path: path.write_bytes(b"- \x89PNG\x00\x01\n"), "it is no text file"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> None:
+    make, reason = HOSTILE[name]
+    where = place(tmp_path)
+    path = where.directory / "MEMORY.md"
+    make(path)
+    written(where.own, "- Mine.\n")
+    before = os.lstat(path)
+    book = Notebook(where, lambda event: None)
+    assert book.seen == Memory(path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}.")
+    assert book.notice == book.trouble == f"Memory: none. {path} is not used as memory: {reason}."
+    assert book.block() == ""
+    with pytest.raises(ChatLoopError) as caught:
+        book.target(project=True)
+    assert caught.value.message == book.seen.problem
+    with pytest.raises(ChatLoopError):
+        book.add(path, ["x"])
+    assert os.lstat(path) == before
+
+
+@contextlib.contextmanager
+def as_nobody() -> Iterator[Path]:
+    """A folder of somebody who is not root, and be that one: root may do everything."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        root = os.geteuid() == 0
+        folder = Path(name)
+        if root:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            for path in (folder / "project", folder / "project" / "MEMORY.md"):
+                path.chmod(0o700)
+            if root:
+                os.seteuid(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_files_and_folders_that_may_not_be_read_or_written() -> None:
+    with as_nobody() as folder:
+        book = notebook(folder)
+        path = written(folder / "project" / "MEMORY.md", "- a\n")
+        path.chmod(0o000)
+        assert book.look().problem == f"{path} is not used as memory: permission denied."
+        path.chmod(0o444)
+        book.reread()
+        with pytest.raises(ChatLoopError) as caught:
+            book.add(path, ["b"])
+        assert caught.value.message == f"{path} cannot be written: it is write-protected. Nothing is changed."
+        path.chmod(0o600)
+        path.parent.chmod(0o500)
+        with pytest.raises(ChatLoopError) as caught:
+            book.remove(0)
+        assert caught.value.message == f"{path} cannot be written: permission denied. Nothing is changed."
+        assert path.read_text("utf-8") == "- a\n"
+        assert book.seen.facts == ("a",)
+
+
+class Full(Files):
+    """A disk without room."""
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
+    book = Notebook(place(tmp_path), lambda event: None, Full())
+    with pytest.raises(ChatLoopError) as caught:
+        book.add(path, ["b"])
+    assert caught.value.message == f"{path} cannot be written: no space left on device. Nothing is changed."
+    assert [entry.name for entry in path.parent.iterdir()] == ["MEMORY.md"]
+    assert path.read_text("utf-8") == "- a\n"
+
+
+def test_a_file_that_would_grow_too_large_is_not_written(tmp_path: Path) -> None:
+    path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
+    with pytest.raises(ChatLoopError, match="would be larger than 256 KB: nothing is written"):
+        notebook(tmp_path).add(path, ["x" * file.LARGEST])
+    assert path.read_text("utf-8") == "- a\n"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from chat_loop.memory.notebook import Notebook, Place
+folder, name = Path(sys.argv[1]), sys.argv[2]
+place = Place(directory=folder / "project", home=folder, data=folder / "data", most=1500)
+book = Notebook(place, lambda event: None)
+for number in range(25):
+    book.add(place.directory / "MEMORY.md", [f"{name} {number}"])
+    if number % 5 == 4:
+        book.remove(book.seen.facts.index(f"{name} {number}"))
+"""
+
+
+def test_two_writers_lose_nothing(tmp_path: Path) -> None:
+    place(tmp_path)
+    names = ("one", "two", "three")
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in names]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
+    facts = notebook(tmp_path).seen.facts
+    for name in names:
+        mine = [fact for fact in facts if fact.startswith(f"{name} ")]
+        assert mine == [f"{name} {number}" for number in range(25) if number % 5 != 4]
+    assert len(facts) == 60
+
+
+def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
+    path = written(tmp_path / "project" / "MEMORY.md", "- a\n- b\n- c\n")
+    book = notebook(tmp_path)
+    written(path, "# New\n\n- c\n- x\n- b\n")
+    book.remove(1)
+    assert path.read_text("utf-8") == "# New\n\n- c\n- x\n"
+    book.seen = Memory(path=path, exists=True, own=False, facts=("gone",))
+    with pytest.raises(ChatLoopError, match="not in the file any more"):
+        book.remove(0)
+    written(path, "- d\n- e\n- d\n")
+    book.reread()
+    book.remove(2)
+    assert path.read_text("utf-8") == "- d\n- e\n"
+
+
+def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
+    told: list[Event] = []
+    path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
+    book = Notebook(place(tmp_path), told.append)
+    first = book.block()
+    assert (book.block(), told) == (first, [])
+    written(path, "# Only prose changed.\n\n- a\n")
+    assert (book.block(), told) == (first, [])
+    written(path, "- a\n- b\n")
+    assert book.block() == f"{first}\n- b"
+    book.block()
+    assert told == [Warned("The memory has changed. Memory: 2 facts from ./MEMORY.md.")]
+    path.unlink()
+    assert book.block() == ""
+    assert told[1:] == [Warned("The memory has changed. Memory: none.")]
+
+
+def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
+    written(tmp_path / "project" / "MEMORY.md", "- a\n- " + "b " * 9000 + "\n- c\n")
+    book = notebook(tmp_path)
+    assert book.notice == "Memory: 3 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
+    assert book.trouble == book.notice
+
+
+def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    assert where.shown(where.directory / "MEMORY.md") == "./MEMORY.md"
+    assert where.shown(where.own) == "~/data/MEMORY.md"
+    assert where.shown(Path("/elsewhere/MEMORY.md")) == "/elsewhere/MEMORY.md"
+
+
+def test_the_config_decides_the_room_and_whether_there_is_a_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
+    found = place_of(Config(), paths, 128_000)
+    assert found is not None
+    assert (found.directory, found.own, found.most) == (tmp_path, tmp_path / "data" / "MEMORY.md", 1500)
+    small = place_of(Config(), paths, 3072)
+    assert small is not None
+    assert small.most == 614
+    assert place_of(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
+    assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
+    with pytest.raises(ConfigError, match=r"c: memory\.max_tokens must be at least 100\."):
+        parse(b"memory: {max_tokens: 5}", "c")
+
+
+def test_a_working_directory_that_is_gone_leaves_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
+    written(tmp_path / "data" / "MEMORY.md", "- Mine.\n")
+    found = place_of(Config(), paths, 128_000)
+    assert found is not None
+    assert Notebook(found, lambda event: None).seen.facts == ("Mine.",)
