@@ -70,11 +70,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A term, the sentences that hold it, and those that hold something related, with how surely it is, 0 to 1."""
+    """A term, the sentences that hold it, and those that hold something related, with how surely it is, 0 to 1.
+
+    `of`: how many exchanges hold it, and of how many, where these are only some of them.
+    """
 
     term: Term
     same: Sequence[int]
     related: Sequence[tuple[float, Sequence[int]]]
+    of: tuple[int, int] | None = None
 
 
 def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
@@ -182,7 +186,7 @@ def _asked(said: Said, posting: Posting) -> _Asked:
                 if surely > held.get(owners[row], 0.0):
                     held[owners[row]] = surely
     count = sum(surely >= _SAME for surely in held.values()) or len(held)
-    weight = _rarity(len(said.exchanges), count)
+    weight = _rarity(len(said.exchanges), count) if posting.of is None else _rarity(posting.of[1], posting.of[0])
     if posting.term.plain and posting.term.text.isdigit():
         weight /= 2  # "give me 3 of them"
     return _Asked(posting.term, weight, rows, held)

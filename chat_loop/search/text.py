@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.errors import SessionError
+from chat_loop.search.forms import related_forms
 from chat_loop.search.ranking import Hit, Posting, Said, ranked, texts
 from chat_loop.search.sentences import TELLS, kind_of, spans
-from chat_loop.search.terms import Term, forms, ids, phrase, pieces, related, root, terms, without_common, words
+from chat_loop.search.terms import Term, forms, ids, phrase, terms, without_common, words
 from chat_loop.sessions.records import Exchange
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 _BATCH = 200
 """Exchanges that are added under one lock: a query waits for no more than these."""
 _LONGEST_WORD = 200
-_LONGEST_FORM = 40
 _CANDIDATES = 400
-_MOST_FORMS = 12
 
 
 class Tables(Protocol):
@@ -160,15 +159,22 @@ class Search:
             with self._lock:
                 self._add(batch)
 
-    def search(self, text: str, limit: int = 5, without: Collection[str] = ()) -> list[Hit]:
+    def search(
+        self,
+        text: str,
+        limit: int = 5,
+        without: Collection[str] = (),
+        among: Mapping[Term, tuple[int, int]] | None = None,
+    ) -> list[Hit]:
         """The exchanges that fit `text` best, the best first, newer before older ones that fit as well.
 
-        Those whose references are in `without` are left out.
+        Those whose references are in `without` are left out. `among`: how many exchanges hold a term, and of how many,
+        where only the most likely ones were added.
         """
         everything = terms(text)
         telling = without_common(everything, self._common)
         with self._lock:
-            found = [self._posting(term) for term in telling or everything]
+            found = [self._posting(term, (among or {}).get(term)) for term in telling or everything]
             return ranked(self._said, found, max(0, limit), without, weak=not telling)
 
     def close(self) -> None:
@@ -207,25 +213,7 @@ class Search:
         self._words |= verbs
         self._tables.add(rows, sorted(word for word in fresh | verbs if len(word) <= _LONGEST_WORD))
 
-    def _posting(self, term: Term) -> Posting:
+    def _posting(self, term: Term, of: tuple[int, int] | None) -> Posting:
         same = self._tables.rows(term.words)
-        forms = self._longer(term) if term.exact and not same else self._forms(term.text) if term.plain else []
-        return Posting(term, same, [(surely, self._tables.rows(phrase(form))) for form, surely in forms])
-
-    def _longer(self, term: Term) -> list[tuple[str, float]]:
-        """Ids that contain this one."""
-        found = self._tables.containing(term.text) if len(term.text) > 2 else []
-        return [(longer, 0.6) for longer in found if phrase(longer)][:_MOST_FORMS]
-
-    def _forms(self, word: str) -> list[tuple[str, float]]:
-        """Known words that are related to this one."""
-        if not 4 <= len(word) <= _LONGEST_FORM:
-            return []
-        found: dict[str, float] = {}
-        for form in forms(word):
-            for other in {*self._tables.containing(root(form)), *(self._words & {form, *pieces(form)})}:
-                surely = related(form, other) * (1.0 if form == word else 0.9)
-                for said in (other, *self._participles.get(other, ())):
-                    if said != word and said.isalnum() and surely > found.get(said, 0.0):
-                        found[said] = surely
-        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_FORMS]
+        others = related_forms(term, self._tables.containing, self._words.intersection, self._participles, bool(same))
+        return Posting(term, same, [(surely, self._tables.rows(phrase(form))) for form, surely in others], of)

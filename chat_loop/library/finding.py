@@ -1,0 +1,209 @@
+"""Searching all sessions: likely exchanges from the index, then ranked by their sentences.
+
+The index says which exchanges hold the words of a query, or related ones, and how rare each is. The best of them, with
+their neighbours, are looked at sentence by sentence (`search/ranking.py`), as the archive of a chain is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import combinations
+
+from chat_loop.library.index import Index
+from chat_loop.library.wanted import Wanted
+from chat_loop.search.forms import related_forms
+from chat_loop.search.ranking import Hit
+from chat_loop.search.terms import Term, phrase, terms, without_common
+from chat_loop.search.text import Search
+from chat_loop.sessions.entries import Query, Reply
+from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.row import SessionRow
+
+_LIKELY = 300
+"""Exchanges whose neighbourhood is looked at."""
+_LOOKED_AT = 60
+_TOGETHER = 40
+_BESIDE = 0.3
+_RAREST = 4
+_SENTENCE = 12
+"""Words between two that belong together."""
+_COUNTED = 20_000
+"""A word that more exchanges hold tells nothing, however many there are."""
+_CANDIDATES = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An exchange that answers a query: where it is, and the sentences that fit (`hit.places`, the best first).
+
+    `hit.exchange` holds its texts without secrets. `row` is the session's.
+    """
+
+    row: SessionRow
+    hit: Hit
+
+    @property
+    def number(self) -> int:
+        """The query's number in its session."""
+        return self.hit.exchange.query.number
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An exchange in the index: its key, its session's key, and its position there."""
+
+    key: int
+    session: int
+    position: int
+
+
+def find(
+    index: Index, text: str, wanted: Wanted, limit: int, common: Collection[str], only: Collection[str] | None = None
+) -> list[Found]:
+    """The exchanges that fit `text` best, the best first. `common` are folded words that tell nothing.
+
+    `only`: ids of the sessions that are searched. Raises IndexTrouble.
+    """
+    everything = terms(text)
+    telling = without_common(everything, common) or everything
+    if not telling:
+        return []
+    where, values = _filter(wanted, only)
+    total = index.ask("SELECT count(*) FROM exchanges")[0][0]
+    asked = [(term, *_matching(index, term)) for term in telling]
+    among = {term: (_held(index, match), total) for term, match, _ in asked}
+    likely = _likely(index, [match for _, match, _ in asked], where, values)
+    for term, match, _ in asked:
+        if term.exact:  # whoever holds an id is looked at, whatever else it holds
+            likely |= _likely(index, [match], where, values, newest=True)
+    near = _near([term for term, _, _ in asked], among)
+    together = _likely(index, near, where, values) if near else {}
+    chosen = list(dict.fromkeys((*_best(likely), *_best(together)[:_TOGETHER])))
+    return _ranked(index, text, chosen, limit, common, among)
+
+
+def _filter(wanted: Wanted, only: Collection[str] | None) -> tuple[str, list[object]]:
+    condition, values = wanted.sql()
+    if only is not None:
+        condition += " AND id IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(list(only)))
+    return ("" if condition == "1" else f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"), values
+
+
+def _matching(index: Index, term: Term) -> tuple[str, bool]:
+    """The FTS5 expression of a term with its related words, and whether the term itself is there."""
+
+    def containing(part: str) -> list[str]:
+        if len(part) < 3:
+            return []
+        found = index.ask(f"SELECT word FROM parts WHERE parts MATCH ? LIMIT {_CANDIDATES}", (_quoted(part),))
+        return [word for (word,) in found]
+
+    def known(words: Iterable[str]) -> list[str]:
+        query = "SELECT value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"
+        return [word for (word,) in index.ask(query, (json.dumps(list(words)),))]
+
+    own = _quoted(" ".join(term.words))
+    there = bool(index.ask("SELECT 1 FROM said WHERE said MATCH ? LIMIT 1", (own,)))
+    others = related_forms(term, containing, known, {}, there)
+    return " OR ".join((own, *(_quoted(" ".join(phrase(word))) for word, _ in others if phrase(word)))), there
+
+
+def _near(asked: Sequence[Term], among: Mapping[Term, tuple[int, int]]) -> list[str]:
+    """Expressions for two of the rarest terms close together, as in one sentence.
+
+    A long exchange that holds many common ones is likely, but seldom what is looked for.
+    """
+    rarest = sorted((term for term in asked if among[term][0]), key=lambda term: among[term][0])[:_RAREST]
+    return [
+        f"NEAR({_quoted(' '.join(one.words))} {_quoted(' '.join(other.words))}, {_SENTENCE})"
+        for one, other in combinations(rarest, 2)
+    ]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.replace(chr(34), " ")}"'
+
+
+def _held(index: Index, match: str) -> int:
+    query = f"SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ? LIMIT {_COUNTED})"
+    return int(index.ask(query, (match,))[0][0])
+
+
+def _likely(
+    index: Index, matches: Sequence[str], where: str, values: Sequence[object], *, newest: bool = False
+) -> dict[_Place, float]:
+    """Exchanges that hold some of what is asked for, with how well."""
+    order = "e.key DESC" if newest else "rank"
+    found = index.ask(
+        "SELECT e.key, e.session, e.position, -bm25(said) FROM said JOIN exchanges e ON e.key = said.rowid "
+        f"WHERE said MATCH ? {where} ORDER BY {order} LIMIT {_LIKELY}",
+        (" OR ".join(f"({match})" for match in matches), *values),
+    )
+    return {_Place(key, session, position): score for key, session, position, score in found}
+
+
+def _best(likely: dict[_Place, float]) -> list[_Place]:
+    """The likeliest, counting what stands beside them as well."""
+    scores = {(place.session, place.position): score for place, score in likely.items()}
+
+    def score(place: _Place) -> float:
+        beside = (scores.get((place.session, place.position + step), 0.0) for step in (-1, 1))
+        return likely[place] + _BESIDE * max(beside)
+
+    return sorted(likely, key=lambda place: (-score(place), -place.key))[:_LOOKED_AT]
+
+
+def _ranked(
+    index: Index,
+    text: str,
+    chosen: Sequence[_Place],
+    limit: int,
+    common: Collection[str],
+    among: dict[Term, tuple[int, int]],
+) -> list[Found]:
+    candidates = {f"{place.session}.{place.position}" for place in chosen}
+    places = {(place.session, place.position + step) for place in chosen for step in (-1, 0, 1)}
+    exchanges = _exchanges(index, places)
+    search = Search(common)
+    try:
+        search.add(exchanges)
+        beside = [exchange.ref for exchange in exchanges if exchange.ref not in candidates]
+        hits = search.search(text, limit, without=beside, among=among)
+    finally:
+        search.close()
+    rows = _rows(index, {hit.exchange.depth for hit in hits})
+    return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
+
+
+def _exchanges(index: Index, places: Iterable[tuple[int, int]]) -> list[Exchange]:
+    """Exchanges by session and position, oldest first. Here a reference is `session key.position`."""
+    found = index.ask(
+        "SELECT e.session, e.position, e.at, e.query, e.reply FROM json_each(?) AS place JOIN exchanges e "
+        "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]') "
+        "ORDER BY e.at, e.key",
+        (json.dumps(list(places)),),
+    )
+    return [exchange_of(session, position, at, query, reply) for session, position, at, query, reply in found]
+
+
+def exchange_of(session: int, position: int, at: str, query: str, reply: str) -> Exchange:
+    """An exchange as the index keeps it, under the reference `session key.position`."""
+    moment = datetime.fromisoformat(at)
+    answer = Reply(number=position, at=moment, text=reply) if reply else None
+    return Exchange(Query(number=position, at=moment, text=query), answer, depth=session)
+
+
+def _rows(index: Index, keys: Collection[int]) -> dict[int, SessionRow]:
+    return dict(index.rows(f"WHERE key IN ({', '.join(str(key) for key in keys)})")) if keys else {}
+
+
+def _found(index: Index, row: SessionRow, hit: Hit) -> Found:
+    """A hit under the number that its query has in its file."""
+    key, position = hit.exchange.depth, hit.exchange.query.number
+    number = index.ask("SELECT number FROM exchanges WHERE session = ? AND position = ?", (key, position))[0][0]
+    exchange = replace(hit.exchange, query=replace(hit.exchange.query, number=number), depth=row.depth)
+    return Found(row=row, hit=replace(hit, exchange=exchange, newer=""))
