@@ -30,6 +30,7 @@ from chat_loop.sessions.records import Exchange, Seal, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
+    from chat_loop.chain.merging import Merging
     from chat_loop.chain.resuming import Offer
 
 LONGEST_ACKNOWLEDGMENT = 2048
@@ -154,7 +155,11 @@ class Conversation:
         Raises UsageError when nothing was said in this session.
         """
         if not self.session.exchanges:
-            further = "/uncompact goes back to the session before it." if self.session.header.parent else ""
+            further = (
+                "/tree shows the sessions before it; /fork and /uncompact go back to them."
+                if self.session.header.parent
+                else ""
+            )
             raise UsageError("There is nothing to undo in this session.", further)
         await self._compacting.stop()
         last = self.session.exchanges[-1]
@@ -173,6 +178,14 @@ class Conversation:
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""
         self._head.remember()
+
+    def merging(self) -> Merging:
+        """What puts two branches together."""
+        from chat_loop.chain.merging import Merging  # rarely asked for
+        from chat_loop.chain.resuming import Resuming
+
+        resuming = Resuming(self._head, self._compacting, self.options)
+        return Merging(self._head, resuming, self._compacting.ledger_room)
 
     async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and go on in a child that starts from it.

@@ -51,7 +51,9 @@ class SessionError(ChatLoopError):
 
 
 class SessionNotFound(SessionError):
-    """No session has this number or id."""
+    """No session has this number or id, or `several` ids begin so."""
+
+    several = False
 
 
 class SessionLocked(SessionError):

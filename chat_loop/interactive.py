@@ -22,6 +22,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
+from chat_loop.library.library import Library
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
@@ -66,6 +67,7 @@ class Interactive:
         self._counter = TokenCounter()
         self._loading = False
         self._used = threading.Event()
+        self._library = Library(setting.sessions.directory, setting.sessions.now)
         self._display = DisplayManager(
             agent=agent.name,
             resume_command=setting.resume_command,
@@ -108,6 +110,7 @@ class Interactive:
             count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
+            library=self._library,
             memory=self._notebook,
         )
         self._tell_memory()
@@ -126,6 +129,7 @@ class Interactive:
             return TERMINAL_GONE
         finally:
             reader.close()
+            self._library.close()
             await self._setting.agent.provider.close()
 
     def _tell_memory(self) -> None:

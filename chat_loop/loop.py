@@ -8,7 +8,16 @@ import signal
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from chat_loop.commands import context, memory, pins, session, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
+    branches,
+    context,
+    describe,
+    memory,
+    pins,
+    search,
+    session,
+    view,
+)
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.errors import ChatLoopError
@@ -69,6 +78,8 @@ class ChatLoop:
     async def _turn(self, text: str) -> None:
         if not text.strip():
             return
+        text = "\n\n".join((*self._chat.quotes, text))
+        self._chat.quotes.clear()
         self._chat.display.begin_waiting()
         await self._cancellable(self._chat.conversation.ask(text), stopped="")
         if self._chat.conversation.options.limits.enabled:

@@ -12,6 +12,7 @@ from pathlib import Path
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.display.manager import DisplayManager
+from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.files import Files
@@ -109,6 +110,7 @@ class Screen:
             edit=edit,
             count=words,
             clear_screen=self._clear,
+            library=Library(directory, clock.now),
             memory=notebook,
         )
         self.talk.screen = display.show

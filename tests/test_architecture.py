@@ -37,7 +37,7 @@ DOORS = {
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"config.py"},
-    "rich": {"display/manager.py", "display/views.py", "display/panels.py"},
+    "rich": {"display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"},
     "prompt_toolkit": {"prompt.py"},
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},

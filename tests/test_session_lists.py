@@ -74,7 +74,7 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
         os.utime(tmp_path / f"note{number}.md", (number, number))
     screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
     lines = screen.text.splitlines()
-    assert lines[21] == "… and 2 older; /sessions all shows them."
+    assert lines[21] == "… and 2 older; /sessions more goes on, WORDS after it filter."
     assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
     assert lines[45:] == [
         "You: resume 22",
@@ -82,7 +82,7 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
         f"✗ Session can't be resumed: {tmp_path}/note0.md is not a transcript.",
         "  Starting fresh.",
         "You: /sessions today",
-        "✗ /sessions takes nothing or “all”, not “today”.",
+        "No session fits.",
         "Goodbye!",
     ]
 
@@ -106,11 +106,11 @@ You: resume sally
 ✗ 4 sessions begin with sally.
   Type more of the id.
 You: /resume
-✗ Which session? resume takes one number or id.
+✗ Which session? resume takes a number, an id, or words of its name.
   sessions lists them.
 You: /resume my CV
-✗ Which session? resume takes one number or id.
-  sessions lists them.
+✗ No session fits “my CV”.
+  sessions lists them; /search looks inside.
 Goodbye!
 """
     )

@@ -148,7 +148,7 @@ class Compacting:
         told = outcome.narrative if outcome else None
         span = thread.fresh
         covered = span if told is not None else ()
-        return covering(thread, told, covered, span, (), room=self._ledger_room, count=head.count).summary
+        return covering(thread, told, covered, span, (), room=self.ledger_room, count=head.count).summary
 
     async def stop(self) -> None:
         """Stop what is being prepared."""
@@ -159,7 +159,8 @@ class Compacting:
         await self._background.wait()
 
     @property
-    def _ledger_room(self) -> int:
+    def ledger_room(self) -> int:
+        """Tokens that the ledger of a block may take."""
         return planning.ledger_room(self._head.window, self._options.limits)
 
     def _near(self, thread: Thread, used: int) -> float:
@@ -206,7 +207,7 @@ class Compacting:
             covered,
             used=used,
             system_prompt=head.agent.system,
-            room=self._ledger_room,
+            room=self.ledger_room,
             count=head.count,
             cost=self._options.cost,
         )
@@ -253,7 +254,7 @@ class Compacting:
             prepared.exchanges,
             draft.span,
             draft.plan.keep,
-            room=self._ledger_room,
+            room=self.ledger_room,
             count=head.count,
         )
         try:

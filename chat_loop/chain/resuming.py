@@ -59,6 +59,14 @@ class Resuming:
             fitting = self._fitting(words, known)
         return self._offer(loaded, known, fitting, uncovered, left_out=max(0, wanted - len(fitting)))
 
+    async def block_of(self, loaded: Loaded) -> Summary:
+        """The summary block of a session, of all its words; made now when there is none."""
+        thread = self._thread(loaded)
+        known, covers = await self._summary_of(loaded, thread)
+        if self._uncovered(thread, covers):
+            known, _ = await self._summary_of(loaded, thread, anew=True)
+        return known
+
     async def whole(self, loaded: Loaded) -> Offer:
         """Go on with everything that the session's model saw, in the same words. What does not fit is left out."""
         return await self._whole(loaded, self._thread(loaded))
@@ -96,7 +104,7 @@ class Resuming:
             entry for entry in session.standing if not isinstance(entry, OF_QUERY) or entry.number <= number
         )
         cut = replace(session, entries=entries, seal=None)
-        offer = await self._whole(replace(loaded, session=cut, plain=True), self._thread(replace(loaded, session=cut)))
+        offer = await self._whole(replace(loaded, session=cut, open=True), self._thread(replace(loaded, session=cut)))
         beginning = replace(
             offer.beginning, parent=session, until=f"{session.depth}.{number}", pins=offer.beginning.pins
         )

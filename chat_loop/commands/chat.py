@@ -8,10 +8,32 @@ from typing import TYPE_CHECKING
 
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
+from chat_loop.library.library import Library
+from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.manager import SessionManager
+
+PAGE = 20
+"""Sessions that are listed at a time."""
 
 if TYPE_CHECKING:
     from chat_loop.memory.notebook import Notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An exchange of a saved session: its id, and the query's number."""
+
+    session: str
+    query: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What was listed last: what is wanted, how many at a time (None: all), and whether chains are folded."""
+
+    wanted: Wanted = field(default_factory=Wanted)
+    page: int | None = PAGE
+    fold: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,8 +41,8 @@ class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor.
-    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order. `memory` is None when
-    it is switched off.
+    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order; `hits` the exchanges,
+    when that was a search. `quotes` go with the next message. `memory` is None when it is switched off.
     """
 
     conversation: Conversation
@@ -32,7 +54,11 @@ class Chat:
     clear_screen: Callable[[], None]
     facts: tuple[tuple[str, str], ...] = ()
     memory: Notebook | None = None
+    library: Library
     listed: list[str] = field(default_factory=list)
+    listing: Listing = field(default_factory=Listing)
+    hits: list[Place] = field(default_factory=list)
+    quotes: list[str] = field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Command:
     def help(self) -> str:
         """One line, from the docstring."""
         return (self.run.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def details(self) -> str:
+        """What follows that line: options and examples, for who asks for help on this command; mostly empty."""
+        return cleandoc(self.run.__doc__ or "").partition("\n")[2].strip("\n")
 
     @property
     def usage(self) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from chat_loop.commands.chat import Chat
+from chat_loop.commands.chat import PAGE, Chat, Listing
+from chat_loop.commands.options import given
+from chat_loop.commands.references import own_id, path_of
 from chat_loop.commands.registry import Quit, registry
-from chat_loop.display.views import show_sessions
+from chat_loop.commands.search import wanted_of
+from chat_loop.display.lists import show_sessions
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.sessions.records import Session
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
-
-PAGE = 20
 
 
 @registry.command("exit", bare="exit|quit", aliases=("quit",))
@@ -19,24 +20,53 @@ async def leave(chat: Chat, argument: str) -> None:
     raise Quit
 
 
-@registry.command("sessions", argument="[all]", bare="sessions")
+@registry.command("sessions", argument="[WORDS]", bare="sessions")
 async def sessions(chat: Chat, argument: str) -> None:
-    """List the saved sessions, newest first; the numbers are those that resume takes."""
-    if argument not in ("", "all"):
-        raise UsageError(f"/sessions takes nothing or “all”, not “{argument[:40]}”.")
-    shown = chat.sessions.rows(None if argument else PAGE, _own_id(chat))
-    chat.listed = [row.id for row in shown]
-    others = chat.sessions.count() - len(shown) - (not chat.conversation.live.empty)
-    show_sessions(chat.display, shown, max(0, others), chat.sessions.now())
+    """List the saved sessions, newest first; the numbers are those that resume takes.
+
+    /sessions WORDS         those with these words in the name, id, agent, tags, project or summary
+    /sessions all           all of them; /sessions more: the next ones
+    /sessions browse        in a full-screen browser, with previews
+    --unfold                every session of a chain, not only its newest
+    --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
+    """
+    asked = given("sessions", argument, valued=("tag", "agent", "project", "since", "before"), flags=("unfold",))
+    if asked.words == "more":
+        await _list(chat, chat.listing, further=True)
+        return
+    everything = asked.words == "all"
+    wanted = wanted_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
+    chat.listing = Listing(wanted, None if everything else PAGE, fold="unfold" not in asked.flags)
+    await _list(chat, chat.listing)
 
 
-@registry.command("resume", argument="N|ID [--last K|--full]", bare=r"resume[ \t]+(\S+)")
+async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
+    """Show a page of a listing: the first, or the one after what is shown."""
+    first = len(chat.listed) if further and not chat.hits else 0
+    limit = None if listing.page is None else first + listing.page
+    rows, more = chat.library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
+    if chat.library.trouble:
+        chat.display.line(chat.library.trouble, "dim")
+    if first and len(rows) <= first:
+        chat.display.line("There are no more.", "dim")
+        return
+    chat.listed, chat.hits = [row.id for row in rows], []
+    if not rows and not listing.wanted and own_id(chat):
+        chat.display.line("There are no other conversations yet; /tree shows the sessions of this one.")
+        return
+    show_sessions(chat.display, rows, more, chat.sessions.now(), first=first, filtered=bool(listing.wanted))
+
+
+@registry.command("resume", argument="N|ID|WORDS", bare=r"resume[ \t]+(\S+)")
 async def resume(chat: Chat, argument: str) -> None:
-    """Go on with a saved session: its summary, and its last K exchanges or all its words."""
-    argument, last, whole = _mode(argument)
-    if not chat.listed:
-        chat.listed = [row.id for row in chat.sessions.rows(PAGE, _own_id(chat))]
-    path = chat.sessions.find(argument, chat.listed)
+    """Go on with a saved session, from its summary.
+
+    /resume last            the session that was used last
+    /resume 3 --last 5      and its last 5 exchanges in their own words
+    /resume 3 --full        all its words, as far as they fit
+    """
+    reference, last, whole = _mode(argument)
+    path = path_of(chat, reference)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:
         raise SessionError("That is the session you are in.")
     chat.display.line("Loading session...", symbol="📋")
@@ -65,17 +95,13 @@ async def resume(chat: Chat, argument: str) -> None:
 
 def _mode(argument: str) -> tuple[str, int, bool]:
     """The session, how many of its last exchanges, and whether all of them. Raises UsageError."""
-    match argument.split():
-        case [reference]:
-            return reference, 0, False
-        case [reference, "--full"]:
-            return reference, 0, True
-        case [reference, "--last", number] if number.isascii() and number.isdigit() and int(number[:9]) > 0:
-            return reference, int(number[:9]), False
-        case [_, "--last", *_]:
-            raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
-        case _:
-            raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
+    asked = given("resume", argument, valued=("last",), flags=("full",))
+    number = asked.values.get("last", "1")
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
+        raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
+    if not asked.words or ("full" in asked.flags and asked.values):
+        raise UsageError("Which session? resume takes a number, an id, or words of its name.", "sessions lists them.")
+    return asked.words, int(number) if asked.values else 0, "full" in asked.flags
 
 
 @registry.command("clear")
@@ -84,12 +110,6 @@ async def clear(chat: Chat, argument: str) -> None:
     chat.conversation.leave("clear")
     chat.clear_screen()
     chat.display.line("A fresh session; nothing is carried over.", "dim")
-
-
-def _own_id(chat: Chat) -> str:
-    """The id of the session that is open, which is no session to resume; empty while there is no file."""
-    live = chat.conversation.live
-    return "" if live.empty else live.header.id
 
 
 async def _different_agent(chat: Chat, session: Session) -> bool:

@@ -26,6 +26,8 @@ async def show_help(chat: Chat, argument: str) -> None:
             raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
         chat.display.line(command.usage)
         chat.display.prose(f"  {command.help}", indent=2)
+        for line in command.details.split("\n") if command.details else ():
+            chat.display.line(f"  {line}")
         return
     width = max(len(command.usage) for command in registry.commands)
     for command in sorted(registry.commands, key=lambda command: command.name):

@@ -157,6 +157,11 @@ def _read(text: str) -> Reading:
     return read(text[:_READ], language(tokens(text[:_READ]), "en"))
 
 
+def statement_of(item: Item) -> Statement:
+    """A block's line as it is compared with others."""
+    return _carried(item, 0).statement
+
+
 def _carried(item: Item, order: int) -> _Entry:
     """A parent's line, with the weight that its words give it."""
     reading = _read(item.text)

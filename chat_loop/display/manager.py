@@ -178,6 +178,11 @@ class DisplayManager:
         self._in_reply = self._in_thinking = False
         self._set_status("", drawn=False)
 
+    def progress(self, done: int, of: int) -> None:
+        """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
+        if self.is_terminal and done < of:
+            self._status, self._progress = "Reading sessions:", f" {done:,} of {of:,} ·"
+
     def tick(self) -> None:
         """Called about once a second while something is waited for; terminals show for how long."""
         seconds = time.monotonic() - self._since

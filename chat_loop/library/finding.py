@@ -7,12 +7,14 @@ their neighbours, are looked at sentence by sentence (`search/ranking.py`), as t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 
+from chat_loop.errors import SessionError
 from chat_loop.library.index import Index
+from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.search.forms import related_forms
 from chat_loop.search.ranking import Hit
@@ -58,6 +60,22 @@ class _Place:
     key: int
     session: int
     position: int
+
+
+def search_all(
+    library: Library,
+    text: str,
+    wanted: Wanted,
+    limit: int,
+    common: Collection[str],
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Found]:
+    """Find in every session of a library, brought up to date before. Raises SessionError when it has no index."""
+    library.bring_up_to_date(progress)
+    found = library.asked(lambda index: find(index, text, wanted, limit, common))
+    if found is None and library.trouble:
+        raise SessionError(library.trouble, "sessions WORDS finds sessions by their names without it.")
+    return found or []
 
 
 def find(

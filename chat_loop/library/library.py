@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.row import SessionRow
+from chat_loop.wording import compact_number
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -72,6 +74,21 @@ class Library:
             return found
         rows = (listing.row(self.directory / f"{stamp.id}.md", listing.moment(stamp.changed)) for stamp in there)
         return {row.id: Link(row.id, row.parent, row.merged, row.compacted) for row in rows}
+
+    def compactions(self, ids: Iterable[str]) -> dict[str, str]:
+        """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
+        wanted = json.dumps(list(ids))
+        found = self.asked(
+            lambda index: index.ask(
+                "SELECT s.id, c.before, c.after FROM compactions c JOIN sessions s ON s.key = c.session "
+                "WHERE s.id IN (SELECT value FROM json_each(?))",
+                (wanted,),
+            )
+        )
+        return {
+            identity: f"compacted {compact_number(before)} → {compact_number(after)}"
+            for identity, before, after in found or ()
+        }
 
     def row(self, identity: str) -> SessionRow:
         """One session's row, from its file."""

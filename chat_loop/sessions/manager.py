@@ -34,11 +34,13 @@ class Loaded:
     damage: tuple[str, ...] = ()
     plain: bool = False
     tears: int = 0
+    open: bool = False
+    """It is the session that goes on here: only its writer adds to it."""
 
     @property
     def sealable(self) -> bool:
         """Whether a summary may be added: not to another program's file, nor to one with damage other than tears."""
-        return not self.plain and len(self.damage) <= self.tears
+        return not (self.plain or self.open) and len(self.damage) <= self.tears
 
 
 def _now() -> datetime:
@@ -144,7 +146,9 @@ class SessionManager:
         if len(matching) == 1:
             return self.directory / f"{matching[0]}.md"
         if matching:
-            raise SessionNotFound(f"{len(matching)} sessions begin with {reference}.", "Type more of the id.")
+            error = SessionNotFound(f"{len(matching)} sessions begin with {reference}.", "Type more of the id.")
+            error.several = True
+            raise error
         there = f"there are {len(ids)}, the newest is {ids[0]}" if ids else "there are no sessions yet"
         raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
 

@@ -1,0 +1,50 @@
+"""Commands about what a conversation is called: rename, tag, untag."""
+
+from __future__ import annotations
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.errors import UsageError
+from chat_loop.sessions.naming import LONGEST, name_of, tag
+
+MOST_TAGS = 20
+
+
+@registry.command("rename", argument="[NAME]")
+async def rename(chat: Chat, argument: str) -> None:
+    """Call this conversation so; with no name it is called after its summary or first words again."""
+    name = " ".join(argument.split())
+    if len(name) > LONGEST:
+        raise UsageError(f"A name has at most {LONGEST} characters; this one has {len(name)}.")
+    chat.conversation.rename(name)
+    called = name_of(chat.conversation.session) or "nothing yet: its first words will name it"
+    chat.display.line(f"This conversation is called {called}.", "dim")
+
+
+@registry.command("tag", argument="[TAG …]")
+async def add_tags(chat: Chat, argument: str) -> None:
+    """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
+    standing = chat.conversation.session.tags
+    tags = tuple(dict.fromkeys((*standing, *map(tag, argument.replace(",", " ").split()))))
+    if len(tags) > MOST_TAGS:
+        raise UsageError(f"A conversation has at most {MOST_TAGS} tags.")
+    if tags != standing:
+        chat.conversation.tag(tags)
+    _show(chat)
+
+
+@registry.command("untag", argument="TAG …")
+async def remove_tags(chat: Chat, argument: str) -> None:
+    """Take tags off this conversation."""
+    gone = [tag(word) for word in argument.replace(",", " ").split()]
+    standing = chat.conversation.session.tags
+    if not gone or any(one not in standing for one in gone):
+        has = f"This conversation has {', '.join(standing)}." if standing else "This conversation has none."
+        raise UsageError("Which tag? untag takes tags that are there.", has)
+    chat.conversation.tag([one for one in standing if one not in gone])
+    _show(chat)
+
+
+def _show(chat: Chat) -> None:
+    tags = chat.conversation.session.tags
+    chat.display.line(f"Tags: {' '.join(f'#{one}' for one in tags)}" if tags else "No tags.", "dim")

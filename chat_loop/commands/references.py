@@ -1,0 +1,68 @@
+"""Which session a command means: a number of the last listing, an id, `last`, `.`, or words of its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chat_loop.commands.chat import PAGE, Chat
+from chat_loop.display.lists import show_sessions
+from chat_loop.errors import SessionNotFound
+from chat_loop.library.wanted import Wanted
+from chat_loop.sessions.manager import Loaded
+
+
+def own_id(chat: Chat) -> str:
+    """The id of the session that is open; empty while there is no file."""
+    live = chat.conversation.live
+    return "" if live.empty else live.header.id
+
+
+def path_of(chat: Chat, reference: str) -> Path:
+    """The file of the session that is meant. Raises SessionNotFound.
+
+    Words that fit several sessions list them, so that the next command can name one by its number.
+    """
+    if reference == "." and own_id(chat):
+        return chat.conversation.live.path
+    if not chat.listed:
+        chat.listed = [row.id for row in chat.library.rows(PAGE, without=own_id(chat))[0]]
+    if reference == "last":
+        return _last(chat)
+    try:
+        return chat.sessions.find(reference, chat.listed)
+    except SessionNotFound as error:
+        if error.several or (reference.isascii() and reference.isdigit()):
+            raise
+        rows, more = chat.library.rows(PAGE, wanted=Wanted(words=reference), without=own_id(chat))
+        if not rows:
+            if " " not in reference:
+                raise
+            raise SessionNotFound(
+                f"No session fits “{reference[:40]}”.", "sessions lists them; /search looks inside."
+            ) from None
+        if len(rows) == 1:
+            return rows[0].path
+        chat.listed = [row.id for row in rows]
+        show_sessions(chat.display, rows, more, chat.sessions.now())
+        what = f"{len(rows) + more} sessions fit “{reference[:40]}”."
+        raise SessionNotFound(what, "Say which one by its number.") from None
+
+
+def load(chat: Chat, reference: str) -> Loaded:
+    """Read the session that is meant; the open one as it is now. Raises SessionError."""
+    path = path_of(chat, reference)
+    conversation = chat.conversation
+    if path == conversation.live.path and not conversation.live.empty:
+        return Loaded(conversation.session, path, open=True)
+    return chat.sessions.load(path)
+
+
+def _last(chat: Chat) -> Path:
+    """The session that was used last, other than the open one."""
+    identity = chat.sessions.current()
+    if identity and identity != own_id(chat) and (chat.sessions.directory / f"{identity}.md").exists():
+        return chat.sessions.directory / f"{identity}.md"
+    rows, _ = chat.library.rows(1, without=own_id(chat))
+    if not rows:
+        raise SessionNotFound("There is no session to go on with.", "Just say something: one begins.")
+    return rows[0].path

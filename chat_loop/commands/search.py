@@ -1,0 +1,157 @@
+"""Commands that look into saved sessions: search, show, quote."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from chat_loop.commands.chat import Chat, Place
+from chat_loop.commands.options import given
+from chat_loop.commands.references import load
+from chat_loop.commands.registry import registry
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.library.wanted import Wanted
+from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.records import Exchange
+
+if TYPE_CHECKING:
+    from chat_loop.display.hits import ShownHit
+    from chat_loop.library.finding import Found
+
+HITS = 10
+EXCERPT = 60
+"""Tokens of a text that are shown of a hit."""
+_AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+
+
+@registry.command("search", argument="WORDS")
+async def search(chat: Chat, argument: str) -> None:
+    """Find what was said in any session; the numbers are those that show, quote and resume take.
+
+    Ids, numbers and paths are found as they stand.
+    --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
+    """
+    from chat_loop.context.archive import common_words  # not before something is searched
+    from chat_loop.display.hits import show_hits
+    from chat_loop.library.finding import search_all
+
+    asked = given("search", argument, valued=("agent", "tag", "project", "since", "before"))
+    if not asked.words:
+        raise UsageError("What shall be found? search takes words.", "For example: /search token bucket --since 7d")
+    wanted = wanted_of(asked.values, chat.sessions.now())
+    found = await asyncio.to_thread(
+        search_all, chat.library, asked.words, wanted, HITS, common_words(), chat.display.progress
+    )
+    chat.display.stop_waiting()
+    if chat.library.trouble:
+        chat.display.warn(chat.library.trouble)
+    chat.listed = [hit.row.id for hit in found]
+    chat.hits = [Place(hit.row.id, hit.number) for hit in found]
+    show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())
+
+
+def _shown(found: Found, words: str) -> ShownHit:
+    """A hit with the sentences that fit, and a word of what stands around them."""
+    from chat_loop.context.found import excerpt
+    from chat_loop.display.hits import ShownHit
+    from chat_loop.search.ranking import texts
+    from chat_loop.tokens import estimate
+
+    exchange = found.hit.exchange
+    excerpts = []
+    for part, (who, text) in enumerate(texts(exchange)):
+        places = [place for place in found.hit.places if place.part == part]
+        if text.strip() and (places or (part == 0 and not found.hit.places)):
+            speaker = "You" if part == 0 else found.row.agent
+            excerpts.append((speaker or who, excerpt(text, places, EXCERPT, estimate)))
+    return ShownHit(
+        name=found.row.name or found.row.id,
+        tags=found.row.tags,
+        number=found.number,
+        at=exchange.query.at,
+        excerpts=tuple(excerpts),
+        marked=tuple(word for word in words.split() if len(word) > 1),
+    )
+
+
+def wanted_of(values: dict[str, str], now: datetime, words: str = "") -> Wanted:
+    """Filters as they were given. Raises UsageError for a date that is none."""
+    return Wanted(
+        words=words,
+        agent=values.get("agent", ""),
+        tag=values.get("tag", "").lstrip("#"),
+        project=values.get("project", ""),
+        since=_moment(values["since"], now) if "since" in values else None,
+        before=_moment(values["before"], now) if "before" in values else None,
+    )
+
+
+def _moment(text: str, now: datetime) -> datetime:
+    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y."""
+    if (age := _AGE.fullmatch(text)) is not None:
+        return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
+    try:
+        return datetime.fromisoformat(text).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        raise UsageError(f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d.") from None
+
+
+@registry.command("show", argument="N|ID [QUERY]")
+async def show(chat: Chat, argument: str) -> None:
+    """Show a hit of the last search whole, or a session: its summary and its exchanges."""
+    from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
+
+    reference, _, query = argument.partition(" ")
+    if not reference:
+        raise UsageError("Which one? show takes a number of the last search or list, or an id.")
+    place = _hit(chat, reference) if not query else None
+    loaded = load(chat, place.session if place is not None else reference)
+    number = place.query if place is not None else _number(query) if query else 0
+    if not number:
+        show_session(chat.display, loaded.session, loaded.damage)
+        return
+    show_exchange(chat.display, loaded.session, _exchange(loaded.session.exchanges, number))
+
+
+@registry.command("quote", argument="N|ID [QUERY]")
+async def quote(chat: Chat, argument: str) -> None:
+    """Take a hit of the last search, or a session's exchange, into your next message."""
+    reference, _, query = argument.partition(" ")
+    place = _hit(chat, reference) if reference and not query else None
+    if not reference or (place is None and not query):
+        raise UsageError("What shall be quoted? A number of the last search, or a session and its query.")
+    loaded = load(chat, place.session if place is not None else reference)
+    exchange = _exchange(loaded.session.exchanges, place.query if place is not None else _number(query))
+    header = loaded.session.header
+    lines = [
+        f"From “{name_of(loaded.session)}” ({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d}):"
+    ]
+    lines += [f"You: {exchange.query.text}"]
+    lines += [f"{header.agent}: {exchange.reply.text}"] if exchange.reply is not None else []
+    chat.quotes.append("\n".join(f"> {line}".rstrip() for text in lines for line in text.split("\n")))
+    chat.display.line(f"{lines[0].removesuffix(':')} goes with your next message.", "dim")
+
+
+def _hit(chat: Chat, reference: str) -> Place | None:
+    """The hit with this number, when the last listing was a search."""
+    if not (reference.isascii() and reference.isdigit() and chat.hits):
+        return None
+    number = int(reference[:9])
+    return chat.hits[number - 1] if 1 <= number <= len(chat.hits) else None
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise UsageError(f"“{text[:40]}” is not the number of a query.")
+    return int(text)
+
+
+def _exchange(exchanges: tuple[Exchange, ...], number: int) -> Exchange:
+    found = next((one for one in exchanges if one.query.number == number), None)
+    if found is None:
+        there = f"it has {exchanges[0].query.number} to {exchanges[-1].query.number}" if exchanges else "it has none"
+        raise SessionError(f"There is no query {number} in that session: {there}.")
+    return found

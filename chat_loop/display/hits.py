@@ -1,0 +1,108 @@
+"""What a search found, and sessions and exchanges to be read, from values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from chat_loop.display.lists import when
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import one_line, printable
+from chat_loop.sessions.records import Exchange, Session
+from chat_loop.wording import counted, counts_text
+
+LAST = 5
+"""How many exchanges of a session are shown."""
+WORDS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownHit:
+    """A hit as it is shown: excerpts by who said them, and which of their words were asked for."""
+
+    name: str
+    tags: tuple[str, ...]
+    number: int
+    at: datetime
+    excerpts: tuple[tuple[str, str], ...]
+    marked: tuple[str, ...] = ()
+
+
+def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) -> None:
+    """The numbered hits, the best first."""
+    from rich.text import Text
+
+    if not hits:
+        display.line("Nothing was found. It may have been said in other words; /sessions WORDS looks at names.")
+        return
+    for number, hit in enumerate(hits, 1):
+        tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
+        head = Text(f"{number:>3}  ") + Text(one_line(hit.name, 100), style="bold")
+        head += Text(f" · query {hit.number} · {when(hit.at, now)}", style="dim") + Text(tags, style="cyan")
+        display.console.print(head, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+        for who, excerpt in hit.excerpts:
+            text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")
+            text.highlight_words(hit.marked, "bold yellow", case_sensitive=False)
+            display.console.print(_indented(text), soft_wrap=False)
+    display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
+
+
+def _indented(text: object) -> object:
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 5))  # type: ignore[arg-type]  # a rich text
+
+
+def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
+    """A session: what it is, its summary, and its last exchanges."""
+    header, totals = session.header, session.totals
+    pairs = [
+        ("Session ID", header.id),
+        ("Name", session.name or header.title),
+        ("Tags", " ".join(f"#{tag}" for tag in session.tags)),
+        ("Date", f"{header.created:%Y-%m-%d %H:%M}"),
+        ("Agent", header.agent),
+        ("Model", header.model),
+        ("Project", header.project),
+        ("Resumed From", header.parent),
+        ("Size", counts_text(totals.queries, totals.combined)),
+    ]
+    display.lines((label, value) for label, value in pairs if value)
+    for sentence in damage[:3]:
+        display.line(one_line(sentence), "yellow")
+    summary = session.seal.summary if session.seal else None
+    if summary is not None:
+        display.line()
+        sections = {
+            "": summary.topics,
+            "Decisions": summary.decisions,
+            "Pending": summary.pending,
+            "Pinned": summary.pinned,
+        }
+        for title, items in sections.items():
+            if items:
+                display.line(f"{title or 'Topics'}:", "bold")
+            for item in items[:8]:
+                display.prose(f"  - {one_line(item, WORDS)}", indent=4)
+            if len(items) > 8:
+                display.line(f"    … {len(items) - 8} more", "dim")
+    exchanges = session.exchanges
+    if len(exchanges) > LAST:
+        display.line()
+        display.line(f"… {counted(len(exchanges) - LAST, 'exchange')} before; /show N QUERY shows one whole.", "dim")
+    for exchange in exchanges[-LAST:]:
+        display.line()
+        display.prose(f"[{exchange.query.number}] You: {one_line(exchange.query.text, WORDS)}", indent=4)
+        if exchange.reply is not None:
+            display.prose(f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, WORDS)}", indent=4)
+
+
+def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
+    """One exchange, whole."""
+    display.line(f"{session.header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d %H:%M}", "dim")
+    display.line("You:", "bold")
+    display.line(printable(exchange.query.text))
+    if exchange.reply is not None:
+        display.line(f"{one_line(session.header.agent, 60)}:", "bold")
+        display.line(printable(exchange.reply.text))
