@@ -13,7 +13,7 @@ LAYERS = (
     ("tokens", "config"),
     ("sessions", "models", "start"),
     ("search", "memory"),
-    ("library",),
+    ("library", "export"),
     ("providers",),
     ("agent",),
     ("facts",),
@@ -39,6 +39,8 @@ DOORS = {
     "yaml": {"config.py"},
     "rich": {"display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"},
     "prompt_toolkit": {"prompt.py"},
+    "markdown_it": {"export/markup.py"},
+    "pygments": {"export/markup.py"},
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
@@ -155,7 +157,7 @@ import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock', 'genai_prices',
-    'sqlite3',
+    'sqlite3', 'markdown_it', 'pygments',
 }
 print(sorted(heavy & set(sys.modules)))
 """

@@ -1,0 +1,169 @@
+"""A chain as JSON: every field of every record, under the names that `sessions/records.py` has for them.
+
+    {"format": "chat-loop", "version": 1, "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}]}
+
+An entry's kind is its class's name in lower case; times are ISO 8601. A number that is none (infinite) is null. Half of
+a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and a literal `⟦` before `U+` as `⟦U+27E6⟧`.
+Control characters are escaped throughout, so that the file can be looked at in a terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar, get_args
+
+from chat_loop.export.texts import with_texts
+from chat_loop.sessions.entries import Entry
+from chat_loop.sessions.records import Header, Seal, Session
+
+FORMAT = "chat-loop"
+VERSION = 1
+KINDS: Mapping[str, type[Entry]] = {cls.__name__.lower(): cls for cls in get_args(Entry)}
+
+_HALF = re.compile("[\ud800-\udfff]|⟦(?=U\\+)")
+_HALF_TOKEN = re.compile("⟦U\\+(D[89A-F][0-9A-F]{2}|27E6)⟧")
+_CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a JSON document held; a sentence for everything that could not be taken as it stood."""
+
+    sessions: tuple[Session, ...] = ()
+    complaints: tuple[str, ...] = ()
+
+
+class _Wrong(Exception):
+    """A value is not what it should be; the message says which and why."""
+
+
+def written(sessions: Sequence[Session]) -> bytes:
+    """Return the sessions as a JSON document."""
+    import msgspec
+
+    document = {"format": FORMAT, "version": VERSION, "sessions": [_session(session) for session in sessions]}
+    text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
+    return (_CONTROL.sub(_escaped, text) + "\n").encode()
+
+
+def read(data: bytes) -> Read:
+    """Read a JSON document. Never raises; of what is wrong a sentence tells."""
+    import msgspec
+
+    try:
+        document = msgspec.json.decode(data)
+    except RecursionError:
+        return Read(complaints=("The JSON is nested deeper than any export of ours.",))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return Read(complaints=(f"It is not valid JSON: {_reason(error)}.",))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return Read(complaints=(f"It is JSON, but not an export of ours: “format” is not “{FORMAT}”.",))
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        shown = version if type(version) is int and abs(version) < 10**6 else "unknown"
+        return Read(complaints=(f"Its version is {shown}, and this program reads version {VERSION}.",))
+    given = document.get("sessions")
+    if not isinstance(given, list):
+        return Read(complaints=("It has no list of sessions.",))
+    sessions: list[Session] = []
+    complaints: list[str] = []
+    for number, value in enumerate(given, 1):
+        try:
+            sessions.append(_read_session(value, complaints, f"Session {number}"))
+        except _Wrong as wrong:
+            complaints.append(f"Session {number} is left out: {wrong}.")
+    return Read(tuple(sessions), tuple(complaints))
+
+
+def _session(session: Session) -> dict[str, object]:
+    return {
+        "header": _plain(session.header),
+        "entries": [{"kind": type(entry).__name__.lower()} | _plain(entry) for entry in session.entries],
+        "seal": _plain(session.seal),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return _HALF.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", value)
+    if isinstance(value, datetime):
+        return _time(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _time(value: datetime) -> str:
+    """ISO 8601 knows no seconds in an offset, which the local times of the 19th century have."""
+    offset = value.utcoffset()
+    if offset is None or not offset.total_seconds() % 60:
+        return value.isoformat()
+    try:
+        return value.astimezone(UTC).isoformat()
+    except OverflowError:
+        return value.replace(tzinfo=UTC).isoformat()
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """A character as JSON's own escape: one, or the two halves of its surrogate pair."""
+    code = match.group().encode("utf-16-be").hex()
+    return "".join(f"\\u{code[place : place + 4]}" for place in range(0, len(code), 4))
+
+
+def _whole(text: str) -> str:
+    return _HALF_TOKEN.sub(lambda match: chr(int(match.group(1), 16)), text)
+
+
+def _read_session(value: object, complaints: list[str], where: str) -> Session:
+    if not isinstance(value, dict) or not isinstance(value.get("entries", []), list):
+        raise _Wrong("it is not an object with a header and a list of entries")
+    entries: list[Entry] = []
+    for number, given in enumerate(value.get("entries", []), 1):
+        kind = given.get("kind") if isinstance(given, dict) else None
+        cls = KINDS.get(kind) if isinstance(kind, str) else None
+        if cls is None:
+            complaints.append(f"{where}: entry {number} is of a kind that this program does not know; it is left out.")
+            continue
+        entries.append(_built(cls, given, complaints, f"{where}: entry {number}"))
+    header = _built(Header, value.get("header"), complaints, f"{where}: its header")
+    given = value.get("seal")
+    seal = None if given is None else _built(Seal, given, complaints, f"{where}: its seal")
+    return Session(header=header, entries=tuple(entries), seal=seal)
+
+
+def _built(cls: type[T], given: object, complaints: list[str], where: str) -> T:
+    import msgspec
+
+    try:
+        built = msgspec.convert(given, type=cls)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _Wrong(f"{where.partition(': ')[2]} is wrong: {_reason(error)}") from error
+    unknown = sorted(_unknown(given, _plain(built)))
+    if unknown:
+        names = ", ".join(f"“{_whole(name)[:40]}”" for name in unknown[:3])
+        complaints.append(f"{where} has fields that this program does not know: {names}; they are left out.")
+    return with_texts(built, _whole)
+
+
+def _unknown(given: object, known: object) -> set[str]:
+    """The names that `given` has and `known` has not, in what is nested as well."""
+    if not isinstance(given, dict) or not isinstance(known, dict):
+        return set()
+    inner = (_unknown(value, known[name]) for name, value in given.items() if name in known)
+    return {name for name in given if name not in known and name != "kind"}.union(*inner)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x} is not UTF-8"
+    text = str(error).partition("\n")[0].rstrip(".")
+    return (text[:1].lower() + text[1:200]) if text[1:2].islower() else text[:200]

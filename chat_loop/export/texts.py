@@ -1,0 +1,54 @@
+"""Every text of a session, wherever it stands, changed by one function: how secrets are left out of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from chat_loop.redact import redacted
+from chat_loop.sessions.entries import Call, Reply, Restoration, Result
+from chat_loop.sessions.records import Header, Seal, Session
+from chat_loop.values import Compaction
+
+T = TypeVar("T")
+
+STRUCTURE: Mapping[type, frozenset[str]] = {
+    Header: frozenset({"id", "parent"}),
+    Reply: frozenset({"stop"}),
+    Call: frozenset({"id", "name"}),
+    Result: frozenset({"id"}),
+    Restoration: frozenset({"grandparent", "since", "fresh", "until", "merged"}),
+    Seal: frozenset({"reason", "source"}),
+    Compaction: frozenset({"first", "last", "why", "model"}),
+}
+"""The strings that are no text but hold the chain together. A string that is not named here is a text."""
+
+
+def with_texts(value: T, change: Callable[[str], str]) -> T:
+    """Return a record with each of its texts, and those of the records in it, as `change` gives them back."""
+    result: T = _changed(value, change)
+    return result
+
+
+def without_secrets(session: Session) -> Session:
+    """Return the session with each secret in it as a mark that tells nothing of it."""
+    return with_texts(session, redacted)
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_changed(item, change) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    kept = STRUCTURE.get(type(value), frozenset())
+    changed = {}
+    for field in fields(value):
+        if field.name not in kept:
+            before = getattr(value, field.name)
+            after = _changed(before, change)
+            if after is not before:
+                changed[field.name] = after
+    return replace(value, **changed) if changed else value

@@ -1,0 +1,215 @@
+"""Exports: three documents byte for byte, what comes back from them, and that secrets stay at home.
+
+The documents in `tests/exports/` are written anew by `python -m tests.test_export`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.export import jsonform, texts
+from chat_loop.export.exporting import SUFFIXES, Form, exported
+from chat_loop.export.importing import Imported, imported
+from chat_loop.export.style import STYLE
+from chat_loop.sessions.entries import Entry, Query, Reply
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
+from chat_loop.sessions.transcript import render
+from tests import strategies
+from tests.sharing import FIRST, SECRET, SESSIONS, START, loaded
+
+GOLDEN = Path(__file__).parent / "exports"
+FORMS: tuple[Form, ...] = get_args(Form)
+KINDS: tuple[type[Entry], ...] = get_args(Entry)
+
+
+def golden(form: Form) -> bytes:
+    """The chain's document; a page without its style, of which its own test speaks."""
+    document = exported(loaded(*SESSIONS), form)
+    if form == "html":
+        text = document.decode().replace(STYLE, "…")
+        document = re.sub(r"sha256-[^']+", "sha256-…", text).encode()
+    return document
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_chain_is_this_document(form: Form) -> None:
+    assert golden(form).decode() == (GOLDEN / f"chain{SUFFIXES[form]}").read_bytes().decode()
+
+
+def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
+    """Sessions as a chain: the parent of each is the one before."""
+    parents = ["", *(session.header.id for session in sessions)]
+    pairs = zip(sessions, parents, strict=False)
+    return tuple(replace(session, header=replace(session.header, parent=parent)) for session, parent in pairs)
+
+
+chains = st.lists(strategies.sessions, min_size=1, max_size=3, unique_by=lambda session: session.header.id).map(chained)
+
+
+@pytest.mark.parametrize("form", ["markdown", "json"])
+@settings(max_examples=100, deadline=None)
+@given(chain=chains)
+def test_law_a_chain_comes_back_as_it_was(form: Form, chain: tuple[Session, ...]) -> None:
+    assert imported(exported(loaded(*chain), form, secrets=True), "chain") == Imported(chain)
+
+
+@settings(max_examples=100, deadline=None)
+@given(chains)
+def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(chain: tuple[Session, ...]) -> None:
+    text = exported(loaded(*chain), "html").decode()
+    assert not OBEYED.search(text)
+    assert set(re.findall(r"<([a-zA-Z][a-zA-Z0-9]*)", text)) <= set(ELEMENTS.split())
+
+
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+ELEMENTS = """
+    html head meta title style body a header p h1 h2 h3 h4 h5 h6 div nav ol ul li b span bdi time details summary main
+    section article figure figcaption pre code em strong s blockquote hr br table thead tbody tr th td dl dt dd footer
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_secrets_are_left_out_unless_they_are_asked_for(form: Form) -> None:
+    assert SECRET not in exported(loaded(*SESSIONS), form).decode()
+    assert "[REDACTED:" in exported(loaded(*SESSIONS), form).decode()
+    assert SECRET in exported(loaded(*SESSIONS), form, secrets=True).decode()
+
+
+@settings(max_examples=100, deadline=None)
+@given(chains)
+def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
+    clean = tuple(texts.without_secrets(session) for session in chain)
+    assert imported(exported(loaded(*chain), "markdown"), "chain") == Imported(clean)
+
+
+def example(cls: type[Entry], text: str) -> Entry:
+    """An entry of any kind, with `text` in every string that is none of the structure's."""
+    by_type: dict[Any, Any] = {str: text, int: 2, datetime: START, bool: True}
+    hints = get_type_hints(cls)
+    structure = texts.STRUCTURE.get(cls, frozenset())
+    words = {"stop": "end", "grandparent": "older", "since": "1.1", "fresh": "1.1", "until": "1.1"}
+    values: dict[str, Any] = {
+        field.name: words.get(field.name, "word") if field.name in structure else by_type[hints[field.name]]
+        for field in fields(cls)
+        if hints[field.name] in by_type or field.name in structure
+    }
+    return cls(**values)
+
+
+@pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__.lower())
+def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
+    """A kind added to the records needs nothing here, unless one of its strings stands in a marker."""
+    entry = example(cls, "some words")
+    session = Session(header=FIRST.header, entries=(entry,))
+    for form in ("markdown", "json"):
+        assert imported(exported(loaded(session), form, secrets=True), "one").sessions == (session,)
+    shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
+    assert shown in exported(loaded(session), "html").decode()
+    clean = texts.without_secrets(Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),)))
+    assert SECRET not in repr(clean)
+    told = f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add it to texts.STRUCTURE"
+    assert parse(render(clean)).session == clean, told
+    assert not any(field.name == "kind" for field in fields(cls)), "`kind` is what JSON tells entries apart by"
+
+
+def test_the_structure_names_fields_that_exist() -> None:
+    assert {
+        (cls.__name__, name)
+        for cls, names in texts.STRUCTURE.items()
+        for name in names
+        if name not in get_type_hints(cls)
+    } == set()
+
+
+def test_json_has_a_name_for_every_kind() -> None:
+    assert set(jsonform.KINDS.values()) == set(KINDS)
+
+
+def test_one_session_is_exported_as_its_transcript() -> None:
+    assert exported(loaded(FIRST), "markdown", secrets=True) == render(FIRST)
+
+
+def test_no_sessions_are_a_document_too() -> None:
+    for form in FORMS:
+        assert exported([], form)
+
+
+def test_a_file_name_that_is_no_id_gets_one() -> None:
+    session = replace(FIRST, header=replace(FIRST.header, id="my notes (1)"))
+    assert imported(exported(loaded(session), "json"), "x").sessions[0].header.id == "sally_20261121_143000"
+
+
+def session_of(*said: str) -> Session:
+    entries: list[Entry] = []
+    for number, text in enumerate(said, 1):
+        entries += [Query(number=number, at=START, text=text), Reply(number=number, at=START, text=text)]
+    return Session(header=Header(id="long", created=START, agent="A"), entries=tuple(entries))
+
+
+def seconds(*said: str) -> float:
+    start = time.perf_counter()
+    exported(loaded(session_of(*said)), "html")
+    return time.perf_counter() - start
+
+
+HOSTILE_SHAPES = {
+    "a long line": "word *and* `code` " * 5_000,
+    "quotes in quotes": ">" * 100_000,
+    "quotes line by line": "".join(">" * (line % 60) + " a\n" for line in range(5_000)),
+    "nested lists": "".join("  " * line + "- a\n" for line in range(400)),
+    "dashes": "- " * 50_000,
+    "brackets": "[" * 20_000 + "a" + "](" * 20_000,
+    "images": "![" * 20_000,
+    "stars": "*_" * 20_000,
+    "an open fence": "```python\n" + "x = '" * 20_000,
+    "one long code line": "```c\n" + "/" * 7_000,
+    "blank code lines": "```c\n" + "\n" * 7_000,
+    "addresses": "http://" * 10_000,
+    "references": "[a]: <" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE_SHAPES.values(), ids=list(HOSTILE_SHAPES))
+def test_hostile_shapes_take_linear_time(text: str) -> None:
+    """Twice of it takes about twice as long; what is quadratic takes four times, and at these sizes minutes."""
+    assert seconds(text) < 20
+
+
+@pytest.mark.parametrize("text", [">" * 30 + " deep", "- " * 30 + "deep", "> - " * 20 + "deep"])
+def test_what_is_nested_too_deep_is_shown_as_typed(text: str) -> None:
+    assert "deep</pre>" in exported(loaded(session_of(text)), "html").decode()
+
+
+def test_sizes_grow_with_the_chain_and_not_faster() -> None:
+    few = len(exported(loaded(session_of(*["word"] * 100)), "html"))
+    many = len(exported(loaded(session_of(*["word"] * 1000)), "html"))
+    assert many < 10 * few
+
+
+def test_an_empty_seal_and_a_damaged_file_are_told() -> None:
+    session = replace(FIRST, seal=Seal(at=START, reason="exit"))
+    page = exported([replace(loaded(session)[0], damage=("Line 3: <odd>.",))], "html").decode()
+    assert "<dt>Damage</dt><dd>Line 3: &lt;odd&gt;.</dd>" in page
+    assert "<b>No summary</b>" in page
+
+
+def test_the_golden_chain_has_ids_that_are_ids() -> None:
+    assert all(ID_PATTERN.fullmatch(session.header.id) for session in SESSIONS)
+
+
+if __name__ == "__main__":
+    for kind in FORMS:
+        (GOLDEN / f"chain{SUFFIXES[kind]}").write_bytes(golden(kind))

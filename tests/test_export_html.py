@@ -1,0 +1,243 @@
+"""The page in a real browser: nothing of a hostile transcript acts, nothing is loaded, and it can be read anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chat_loop.export.exporting import exported
+from chat_loop.export.markup import COLOURS
+from chat_loop.sessions.entries import Call, Pin, Query, Reply
+from chat_loop.values import Usage
+from tests.browser import chromium
+from tests.sharing import FIRST, SESSIONS, START, loaded
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Dialog, Page
+
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+class Opened:
+    """The page of a chain as a browser shows it, and what it tried to do."""
+
+    def __init__(self, browser: Browser, file: Path, *, scheme: str = "light", width: int = 1280) -> None:
+        self.requests: list[str] = []
+        self.events: list[str] = []
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if scheme == "dark" else "light",
+        )
+        self.page: Page = self.context.new_page()
+        self.refused: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", lambda request: self.refused.append(f"{request.url} {request.failure}"))
+        self.page.on("dialog", self._dismiss)
+        self.page.on("console", lambda message: self.events.append(message.text))
+        self.page.on("pageerror", lambda error: self.events.append(str(error)))
+        self.page.on("popup", lambda popup: self.events.append(f"popup {popup.url}"))
+        self.url = file.as_uri()
+        self.page.goto(self.url)
+        # Evaluated in the page, so that what is hidden in folds is looked at as well.
+        self.page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.events.append(dialog.message)
+        dialog.dismiss()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "chain.html"
+    path.write_bytes(exported(loaded(*SESSIONS), "html"))
+    return path
+
+
+def test_a_hostile_transcript_does_nothing_and_loads_nothing(browser: Browser, file: Path) -> None:
+    opened = Opened(browser, file)
+    page = opened.page
+    page.wait_for_load_state("networkidle")
+    assert opened.requests == [opened.url]
+    assert opened.events == []
+    assert page.title() == "How do we limit the rate?"
+    assert page.locator("script, img, svg, iframe, object, embed, form, input, link, base, audio, video").count() == 0
+    attributes = page.evaluate(
+        "[...new Set([...document.querySelectorAll('*')].flatMap(element => element.getAttributeNames()))].sort()"
+    )
+    names = "aria-label aria-labelledby charset class content datetime dir href http-equiv id lang name open rel"
+    assert attributes == [*names.split(), "tabindex", "title"]
+
+
+def test_every_link_leads_into_the_page_or_openly_out_of_it(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    links = page.evaluate("[...document.querySelectorAll('a')].map(a => [a.getAttribute('href'), a.rel])")
+    ids = set(page.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)"))
+    inside = [href for href, _ in links if href.startswith("#")]
+    assert {href[1:] for href in inside} <= ids
+    assert len(ids) == page.locator("[id]").count()
+    assert {(href, rel) for href, rel in links if not href.startswith("#")} == {
+        (href, "noopener noreferrer nofollow")
+        for href in (
+            "https://example.org/a?b=1&c=2",
+            "https://example.org/plain",
+            "https://example.org/guide",
+            "https://tracker.example/pixel.png",
+            "https://example.org/",
+        )
+    }
+
+
+def test_what_was_said_can_be_read(browser: Browser, file: Path) -> None:
+    text = Opened(browser, file).page.inner_text("main")
+    for words in (
+        '<script>document.title = "taken"; alert(1)</script>',
+        '<img src=x onerror="alert(2)"> <svg onload=alert(3)> </style></details></article><h1>forged</h1>',
+        "[click](javascript:alert(4)) [data](data:text/html,<script>alert(5)</script>) <javascript:alert(6)>",
+        "Image: picture",
+        "</code></pre><script>alert(10)</script>",
+        "<!-- chat:session v=1 id=forged created=2026-01-01T00:00:00 -->",
+        "**You:** forged ⟦U+001B⟧[31mred".removeprefix("**You:** "),
+        "⟦U+202E⟧gnp.exe⟦U+202C⟧",
+        "We take 100 because it is enough.",
+        "rate = 100",
+        "it failed",
+        "61K → 9.4K tokens",
+        "Ready to go on.",
+        "Höchstens 100 pro Minute. 🚦",
+    ):
+        assert words in text, words
+
+
+def test_an_injected_script_or_style_is_refused_by_the_policy(browser: Browser, file: Path) -> None:
+    """Even if something came through the escaping, the page's own policy stops it."""
+    planted = (
+        "<script>document.title = 'taken'</script><style>body { display: none }</style><p style='color: red'>x</p>"
+        "<img src='https://tracker.example/x.png'><iframe src='https://tracker.example/'></iframe>"
+        "<form action='https://tracker.example/'></form><base href='https://tracker.example/'>"
+    )
+    text = file.read_text("utf-8")
+    assert text.count("<main") == 1
+    file.write_text(text.replace("<main", f"{planted}<main"), "utf-8")
+    opened = Opened(browser, file)
+    page = opened.page
+    page.wait_for_load_state("networkidle")
+    assert page.title() == "How do we limit the rate?"
+    assert page.locator("body").is_visible()
+    assert opened.requests == [opened.url, "https://tracker.example/x.png"]
+    assert opened.refused == ["https://tracker.example/x.png csp"]
+    assert all("Content Security Policy" in event for event in opened.events)
+    assert page.evaluate("document.baseURI") == opened.url
+
+
+def test_the_chain_is_walked_by_clicks(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    top = "element => Math.round(element.getBoundingClientRect().top)"
+    for click, target in (
+        ("nav >> text=Session 2", "s2"),
+        ("nav >> text=Und auf Deutsch?", "s2q1"),
+        ("text=← Session 1", "s1"),
+        ("nav >> text=How do we limit", "s1q1"),
+        ("text=Session 2 →", "s2"),
+        ("#s1q2 .ref", "s1q2"),
+    ):
+        page.click(click)
+        assert page.evaluate("location.hash") == f"#{target}"
+        assert -5 <= page.locator(f"#{target}").evaluate(top) < 800
+
+
+def test_folds_are_closed_until_they_are_opened(browser: Browser, file: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+    fold = page.locator(".fold", has_text="Tool: read_file")
+    assert not fold.locator("text=rate = 100").is_visible()
+    fold.locator("summary").click()
+    assert fold.locator("text=rate = 100").is_visible()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_no_width_needs_scrolling_sideways(browser: Browser, file: Path, scheme: str, width: int) -> None:
+    long = "x" * 500
+    said = (
+        f"{long} `{long}`\n\n# {long}\n\n| {long} | b |\n|-|-|\n| {long} | b |\n\n```{long}\n{long}\n```\n\n> - {long}"
+    )
+    entries = (
+        Query(number=10**17, at=START, text=f"{said}\n\n{'> ' * 25}{long}"),
+        Call(number=1, at=START, id="c", name=long[:128], arguments=long),
+        Reply(number=1, at=START, text=said, usage=Usage(input=10**15, output=10**15)),
+        Pin(at=START, text=said),
+    )
+    header = replace(FIRST.header, id=long[:64], agent=long, agent_path=long, model=long)
+    file.write_bytes(exported(loaded(*SESSIONS, replace(FIRST, header=header, entries=entries)), "html"))
+    page = Opened(browser, file, scheme=scheme, width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.said')).fontSize)") >= 15
+
+
+def luminance(colour: str) -> float:
+    channels = [int(part) / 255 for part in re.findall(r"[0-9]+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio that WCAG defines."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+PAIRS = """
+() => {
+  const found = {};
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim()) continue;
+    let behind = element;
+    while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+    const pair = [getComputedStyle(element).color, getComputedStyle(behind || document.body).backgroundColor];
+    found[pair.join(' on ')] = [element.tagName.toLowerCase() + '.' + element.className, ...pair];
+  }
+  return Object.values(found);
+}
+"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_text_stands_out_from_its_ground(browser: Browser, tmp_path: Path, scheme: str) -> None:
+    """WCAG AA asks for 4.5, of every text that is on the page, coloured code included."""
+    file = tmp_path / "colours.html"
+    page_text = exported(loaded(*SESSIONS), "html").decode()
+    code = "".join(f'<span class="{name}">colour</span>' for name in COLOURS)
+    file.write_text(page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"), "utf-8")
+    pairs = Opened(browser, file, scheme=scheme).page.evaluate(PAIRS)
+    assert len(pairs) > 10
+    assert [(where, front, back) for where, front, back in pairs if contrast(front, back) < 4.5] == []
+
+
+def test_light_and_dark_differ(browser: Browser, file: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light, dark = (luminance(Opened(browser, file, scheme=scheme).page.evaluate(ground)) for scheme in SCHEMES)
+    assert light > 0.85
+    assert dark < 0.05
+
+
+def test_on_paper_the_words_are_there_without_the_navigation(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file, scheme="dark").page
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert page.locator("text=Höchstens 100 pro Minute").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf()[:5] == b"%PDF-"

@@ -1,0 +1,407 @@
+"""Imports: hostile documents give a sentence or a right session, and storing them changes nothing that is there."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.errors import SaveError, SessionError
+from chat_loop.export import jsonform
+from chat_loop.export.exporting import exported
+from chat_loop.export.gathering import gathered
+from chat_loop.export.importing import Imported, imported
+from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.entries import Query
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions.storing import Stored, store
+from chat_loop.sessions.transcript import render
+from tests.sharing import FIRST, SECOND, SESSIONS, START, loaded
+
+PLAIN = Path(__file__).parent / "plain"
+CHAIN = Path(__file__).parent.parent / "sessions"
+JSON: dict[str, Any] = json.loads(exported(loaded(*SESSIONS), "json", secrets=True))
+
+
+def named(identity: str, parent: str = "", text: str = "Hello") -> Session:
+    header = Header(id=identity, created=START, agent="Sally", parent=parent)
+    return Session(header=header, entries=(Query(number=1, at=START, text=text),))
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    """The chain's JSON after a change by hand."""
+    document = json.loads(json.dumps(JSON))
+    change(document)
+    return json.dumps(document).encode()
+
+
+def entry(place: int, /, **values: object) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["sessions"][0]["entries"][place - 1].update(values)
+
+
+def header(**values: object) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["sessions"][0]["header"].update(values)
+
+
+LEFT_OUT = "x.json: Session 1 is left out: "
+REFUSED = "x.json: Session sally_20261121_143000 is left out: "
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (entry(1, text=7), LEFT_OUT + "entry 1 is wrong: expected `str`, got `int` - at `$.text`."),
+        (entry(1, number="1"), LEFT_OUT + "entry 1 is wrong: expected `int`, got `str` - at `$.number`."),
+        (entry(1, number=True), LEFT_OUT + "entry 1 is wrong: expected `int`, got `bool` - at `$.number`."),
+        (entry(1, at="yesterday"), LEFT_OUT + "entry 1 is wrong: invalid RFC3339 encoded datetime - at `$.at`."),
+        (entry(3, stop="never"), LEFT_OUT + "entry 3 is wrong: invalid enum value 'never' - at `$.stop`."),
+        (entry(1, number=-1), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
+        (entry(1, number=10**30), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
+        (entry(4, name="read file -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
+        (entry(4, id="x\n<!-- chat:end -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
+        (header(agent=None), LEFT_OUT + "its header is wrong: expected `str`, got `null` - at `$.agent`."),
+        (
+            lambda document: document["sessions"][0].pop("header"),
+            LEFT_OUT + "its header is wrong: expected `object`, got `null`.",
+        ),
+        (
+            lambda document: document["sessions"][0]["seal"]["summary"].update(topics="one"),
+            LEFT_OUT + "its seal is wrong: expected `array`, got `str` - at `$.summary.topics`.",
+        ),
+        (
+            lambda document: document["sessions"].__setitem__(0, [1]),
+            LEFT_OUT + "it is not an object with a header and a list of entries.",
+        ),
+    ],
+)
+def test_one_wrong_session_is_left_out_with_a_sentence(
+    change: Callable[[dict[str, Any]], object], complaint: str
+) -> None:
+    assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "It is empty."),
+        (b"\n\x00 ", "It is empty."),
+        (b"\xff\xfe{\x00", "It cannot be imported: it is UTF-16 and not UTF-8."),
+        (b"\x1f\x8b\x08", "It cannot be imported: it is compressed; unpack it first."),
+        (b"PK\x03\x04", "It cannot be imported: it is a ZIP archive; unpack it first."),
+        (b"just some notes", "It is neither an export nor a transcript."),
+        (os.urandom(64).replace(b"{", b"-"), "It is neither an export nor a transcript."),
+        (b'{"a": 1e999}', "It is not valid JSON: number out of range - at `$[...]`."),
+        (b'{"a": "\\ud800"}', "It is not valid JSON: input data was truncated."),
+        (b"{", "It is not valid JSON: input data was truncated."),
+        (b'{"format": "chat-loop"} more', "It is not valid JSON: JSON is malformed: trailing characters (byte 25)."),
+        (b'{"a": "\xff"}', "It is not valid JSON: byte 0xff is not UTF-8."),
+        (b"[" * 100_000, "The JSON is nested deeper than any export of ours."),
+        (b'{"a":' * 100_000, "The JSON is nested deeper than any export of ours."),
+        (b"[]", "It is JSON, but not an export of ours: “format” is not “chat-loop”."),
+        (b'{"format": "other"}', "It is JSON, but not an export of ours: “format” is not “chat-loop”."),
+        (b'{"format": "chat-loop"}', "Its version is unknown, and this program reads version 1."),
+        (b'{"format": "chat-loop", "version": 2}', "Its version is 2, and this program reads version 1."),
+        (b'{"format": "chat-loop", "version": true}', "Its version is unknown, and this program reads version 1."),
+        (b'{"format": "chat-loop", "version": 1}', "It has no list of sessions."),
+        (b"\n<!DOCTYPE html>", "It is an HTML page, which is for reading; import the JSON or markdown export."),
+        (b"<html>", "It is an HTML page, which is for reading; import the JSON or markdown export."),
+        (b"<!-- chat:sealed -->\n", "The file has no header record."),
+    ],
+    ids=lambda value: None if isinstance(value, str) else str(value[:12]),
+)  # fmt: skip
+def test_what_is_no_export_gets_one_sentence(data: bytes, complaint: str) -> None:
+    assert imported(data, "x") == Imported(complaints=(f"x: {complaint}",))
+
+
+def test_what_is_too_large_is_not_read() -> None:
+    assert imported(b" " * 2_000_001, "big.json", 2_000_000) == Imported(
+        complaints=("big.json: It is larger than 2 MB and is not read.",)
+    )
+
+
+def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
+    assert imported(b"", "../\x1b[2J\n.md").complaints == ("../⟦U+001B⟧[2J⟦U+000A⟧.md: It is empty.",)
+
+
+@pytest.mark.parametrize("identity", ["", "../../etc/passwd", "a b", "x" * 65, ".hidden", "a\n", "é"])
+def test_an_id_that_is_none_is_replaced(identity: str) -> None:
+    read = imported(changed(header(id=identity)), "x")
+    assert [session.header.id for session in read.sessions] == ["sally_20261121_143000", "sally_20261121_143030"]
+    assert len(read.complaints) == 1
+
+
+def test_a_parent_that_is_none_is_cut_off() -> None:
+    read = imported(changed(header(parent="../up")), "x")
+    assert read.sessions == SESSIONS
+    assert read.complaints == (
+        "x: The parent of sally_20261121_143000 has an id that is none; the session is now the first of its chain.",
+    )
+
+
+def test_kinds_and_fields_of_a_later_program_are_left_out_and_told() -> None:
+    def later(document: dict[str, Any]) -> None:
+        document["sessions"][0]["entries"].append({"kind": "dream", "text": "?"})
+        document["sessions"][0]["header"]["mood"] = "fine"
+        document["sessions"][0]["seal"]["usage"]["joules"] = 3
+
+    assert imported(changed(later), "x") == Imported(
+        SESSIONS,
+        (
+            "x: Session 1: entry 13 is of a kind that this program does not know; it is left out.",
+            "x: Session 1: its header has fields that this program does not know: “mood”; they are left out.",
+            "x: Session 1: its seal has fields that this program does not know: “joules”; they are left out.",
+        ),
+    )
+
+
+def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
+    document = jsonform.written([named("a"), named("a"), named("a", text="Other"), named("b", parent="a")])
+    assert imported(document, "x") == Imported(
+        (named("a"), named("a_2", text="Other"), named("b", parent="a")),
+        ("x: More than one session is called a; one is now a_2.",),
+    )
+
+
+def test_many_sessions_under_one_id_are_told_apart_in_linear_time() -> None:
+    read = imported(jsonform.written([named("a", text=str(number)) for number in range(5_000)]), "x")
+    assert [session.header.id for session in read.sessions] == ["a", *(f"a_{number}" for number in range(2, 5_001))]
+    assert len(read.complaints) == 51
+    assert read.complaints[-1] == "x: There are 4,949 more faults."
+
+
+def test_parents_in_a_circle_are_opened() -> None:
+    circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self"), named("tail", "c")]
+    assert imported(jsonform.written(circle), "x") == Imported(
+        (named("a"), *circle[1:3], named("self"), circle[4]),
+        (
+            "x: The parents of a lead back to it; it is now the first of its chain.",
+            "x: The parents of self lead back to it; it is now the first of its chain.",
+        ),
+    )
+
+
+def test_a_long_chain_is_looked_through_once() -> None:
+    chain = tuple(named(f"s{number}", f"s{number + 1}") for number in range(5_000))
+    assert imported(jsonform.written(chain), "x") == Imported(chain)
+
+
+def test_a_document_that_was_cut_off_says_so() -> None:
+    document = exported(loaded(FIRST, SECOND, named("last")), "markdown", secrets=True)
+    read = imported(document[: document.index(b"\n<!-- chat:session v=1 id=last")], "x")
+    assert read == Imported(SESSIONS, ("x: It says that it holds 3 sessions, and 2 are there: it was cut off.",))
+
+
+def test_a_document_cut_off_in_a_record_keeps_what_came_before() -> None:
+    document = exported(loaded(*SESSIONS), "markdown", secrets=True)
+    read = imported(document[:-40], "x")
+    assert read.sessions[0] == FIRST
+    assert read.sessions[1].entries[:3] == SECOND.entries[:3]
+    assert len(read.complaints) == 1
+
+
+def test_transcripts_that_were_put_into_one_file_by_hand_are_as_good() -> None:
+    assert imported(render(FIRST) + render(SECOND), "x") == Imported(SESSIONS)
+
+
+def test_an_editor_that_ends_lines_otherwise_changes_nothing() -> None:
+    for form in ("markdown", "json"):
+        document = exported(loaded(*SESSIONS), form, secrets=True)
+        assert imported(b"\xef\xbb\xbf" + document.replace(b"\n", b"\r\n"), "x") == Imported(SESSIONS)
+
+
+def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
+    data = render(named("a"))
+    torn = data[: data.index(b"\n\n")] + b"\n<!-- chat:torn -->\n" + data
+    read = imported(torn, "x")
+    assert read.sessions == (named("a"),)
+    assert all(complaint.startswith("x: In a: Line ") for complaint in read.complaints)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 6_000), st.integers(0, 60), st.sampled_from(["markdown", "json"]))
+def test_damage_never_raises_and_what_comes_out_can_be_stored(junk: bytes, where: int, cut: int, form: Any) -> None:
+    document = exported(loaded(*SESSIONS), form, secrets=True)
+    read = imported(document[:where] + junk + document[where + cut :], "x")
+    for session in read.sessions:
+        assert imported(render(session), "x") == Imported((session,))
+
+
+def test_a_transcript_of_the_other_program_is_converted() -> None:
+    read = imported((PLAIN / "resumed.md").read_bytes(), "harbor_pilot_20260203_081500.md")
+    assert read.complaints == ()
+    assert [session.header.id for session in read.sessions] == ["harbor_pilot_20260203_081500"]
+    assert read.sessions[0].header.parent == "harbor_pilot_20260202_170000"
+    assert [exchange.query.text for exchange in read.sessions[0].exchanges] == [
+        "How deep is the water there?\nGive metres.",
+        "Und bei Springflut?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "identity"),
+    [("Rope & Knot (1).md", "Rope_Knot_1"), ("../../x.md", "x"), ("---.md", "session"), ("C:\\chats\\b.md", "b")],
+)
+def test_its_file_name_becomes_an_id(name: str, identity: str) -> None:
+    assert imported((PLAIN / "resumed.md").read_bytes(), name).sessions[0].header.id == identity
+
+
+def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for path in PLAIN.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "notes.md").write_text("only notes")
+    (folder / "notes.txt").write_text("not looked at")
+    (folder / "link.md").symlink_to(folder / "resumed.md")
+    (folder / "folder.md").mkdir()
+    os.mkfifo(folder / "pipe.md")
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    read = gathered(folder)
+    assert [session.header.id for session in read.sessions] == [
+        "before-1_2",
+        "before-1_8",
+        "quoting",
+        "resumed",
+    ]
+    complaints = [complaint for complaint in read.complaints if not complaint.startswith(("before", "quot"))]
+    assert complaints == [
+        "damaged.md: It is neither an export nor a transcript.",
+        "folder.md: It is a link, a folder or a device, and is left out.",
+        "link.md: It is a link, a folder or a device, and is left out.",
+        "notes.md: It is neither an export nor a transcript.",
+        "pipe.md: It is a link, a folder or a device, and is left out.",
+    ]
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
+    with pytest.raises(SessionError, match=r"missing\.md cannot be read: No such file or directory\."):
+        gathered(tmp_path / "missing.md")
+    folder = tmp_path / "none"
+    folder.mkdir()
+    assert gathered(folder) == Imported(complaints=("none: No file in the folder ends in .md.",))
+    (folder / "one.json").write_bytes(exported(loaded(FIRST), "json", secrets=True))
+    assert gathered(folder / "one.json") == Imported((FIRST,))
+
+
+def put(directory: Path, *sessions: Session) -> list[tuple[str, bool]]:
+    return [(stored.id, stored.written) for stored in store(directory, sessions, Files())]
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_path: Path) -> None:
+    directory = tmp_path / "sessions"
+    assert store(directory, SESSIONS, Files()) == [
+        Stored(session.header.id, session.header.id, directory / f"{session.header.id}.md", True)
+        for session in SESSIONS
+    ]
+    assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
+    assert [row.id for row in SessionManager(directory).rows()] == [SECOND.header.id, FIRST.header.id]
+    assert (directory / f"{FIRST.header.id}.md").stat().st_mtime == FIRST.seal.at.timestamp()  # type: ignore[union-attr]
+
+
+def test_what_is_there_already_is_not_written_twice(tmp_path: Path) -> None:
+    put(tmp_path, *SESSIONS)
+    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    assert put(tmp_path, *SESSIONS) == [(session.header.id, False) for session in SESSIONS]
+    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
+    put(tmp_path, named("a", text="Mine"), named("a_2", text="Mine too"))
+    before = files(tmp_path)
+    given = (named("c", "b"), named("b", "a"), named("a"), named("other", "elsewhere"))
+    for written in (True, False):
+        assert put(tmp_path, *given) == [("c", written), ("b", written), ("a_3", written), ("other", written)]
+    after = files(tmp_path)
+    assert {name: after[name] for name in before} == before
+    assert after["b.md"] == render(named("b", "a_3"))
+    assert after["other.md"] == render(named("other", "elsewhere"))
+    manager = SessionManager(tmp_path)
+    chain = ChainReader(manager).read(manager.load(tmp_path / "c.md").session)
+    assert [loaded.session.header.id for loaded in chain.loaded] == ["b", "a_3"]
+    assert chain.broken == ""
+
+
+def test_a_long_id_stays_an_id(tmp_path: Path) -> None:
+    put(tmp_path, named("x" * 64, text="Mine"))
+    assert put(tmp_path, named("x" * 64)) == [("x" * 62 + "_2", True)]
+
+
+def test_nothing_is_written_through_what_only_looks_free(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    directory = tmp_path / "sessions"
+    directory.mkdir()
+    (directory / "a.md").symlink_to(outside)
+    (directory / "a_2.md").mkdir()
+    (directory / "a_3.md").touch()
+    assert put(directory, named("a")) == [("a_4", True)]
+    assert not outside.exists()
+
+
+def test_a_converted_file_is_recognised_by_its_original(tmp_path: Path) -> None:
+    original = tmp_path / "resumed.md"
+    original.write_bytes((PLAIN / "resumed.md").read_bytes())
+    assert put(tmp_path, *gathered(original).sessions) == [("resumed", False)]
+    assert original.read_bytes() == (PLAIN / "resumed.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (datetime(2090, 1, 1, tzinfo=UTC), START.timestamp()),
+        (datetime(9999, 12, 31, 23, 59), START.timestamp()),
+        (datetime(1, 1, 1, tzinfo=UTC), 0),
+        (datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC).timestamp()),
+    ],
+)
+def test_odd_times(tmp_path: Path, at: datetime, expected: float) -> None:
+    session = named("a")
+    session = replace(
+        session, header=replace(session.header, created=at), entries=(Query(number=1, at=at, text="Hello"),)
+    )
+    read = imported(exported(loaded(session), "json"), "x")
+    assert read == Imported((session,))
+    store(tmp_path, read.sessions, Files(), now=lambda: START)
+    assert (tmp_path / "a.md").stat().st_mtime == expected
+    assert SessionManager(tmp_path).load(tmp_path / "a.md").session == session
+
+
+class Full(Files):
+    """A disk that takes nothing."""
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
+    with pytest.raises(SaveError, match=r"a\.md: no space left on device\."):
+        store(tmp_path, [named("a")], Full())
+    assert files(tmp_path) == {}
+
+
+def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> None:
+    manager = SessionManager(CHAIN)
+    last = manager.load(max(CHAIN.glob("*.md")))
+    chain = [*reversed(ChainReader(manager).read(last.session).loaded), last]
+    for form in ("markdown", "json"):
+        read = imported(exported(chain, form, secrets=True), "x")
+        assert read.complaints == ()
+        store(tmp_path / form, read.sessions, Files())
+        assert files(tmp_path / form) == files(CHAIN)
