@@ -96,6 +96,7 @@ class PromptReader:
         """The terminal as another program expects to find it."""
         if self._terminal is not None:
             self._terminal.restore()
+            self._terminal = _terminal()  # it was given back for good: found again before anybody changes it
         try:
             yield
         finally:

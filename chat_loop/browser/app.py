@@ -1,0 +1,199 @@
+"""The browser on the terminal: prompt_toolkit's alternate screen, its keys, and what is left as it was found."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import Layout, UIContent, UIControl, Window
+
+from chat_loop.browser.browsing import Browsing
+from chat_loop.browser.frame import Frame, fitted, frame
+from chat_loop.browser.keys import Act, press
+from chat_loop.browser.preview import Preview
+from chat_loop.browser.previews import Previews
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.sessions.row import SessionRow
+
+ESCAPE_SECONDS = 0.1
+"""How long an escape character waits for the rest of a key before it is the key Esc."""
+
+
+class Shelf(Protocol):
+    """Where the sessions are. All but `preview` are called between two drawings, and hold the screen up."""
+
+    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
+        """Newest first; a chain is its newest session unless the id of that is in `unfolded`. Raises ChatLoopError."""
+
+    def preview(self, row: SessionRow) -> Preview:
+        """What is known of a session; never raises. Called in a thread of its own, one at a time."""
+
+    def trash(self, row: SessionRow) -> str:
+        """Move it to the trash; return a sentence that says so. Raises ChatLoopError."""
+
+    def edit(self, row: SessionRow) -> None:
+        """Open its file in the user's editor. Raises ChatLoopError. Called with the terminal as it was before."""
+
+
+async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow | None:
+    """Let the user choose a session on the whole screen; None when none was chosen. `words` filter from the start.
+
+    The terminal is left as it was found, whatever happens. Raises UsageError where there is no terminal that can show
+    it, what `shelf.rows` raises at the beginning, and EOFError when the terminal goes away.
+    """
+    if not (sys.stdin.isatty() and os.isatty(1)) or os.environ.get("TERM") == "dumb":
+        raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
+    state = Browsing(words=words).stocked(shelf.rows(frozenset()))
+    with _ended_by_signals():
+        return await _Browser(shelf, state, now).run()
+
+
+class _Browser:
+    def __init__(self, shelf: Shelf, state: Browsing, now: datetime) -> None:
+        self._shelf = shelf
+        self._state = state
+        self._now = now
+        keys = KeyBindings()
+        keys.add(Keys.Any)(self._pressed)
+        self._app: Application[Act] = Application(
+            layout=Layout(Window(_Screen(self), always_hide_cursor=False)),
+            key_bindings=keys,
+            full_screen=True,
+            include_default_pygments_style=False,
+        )
+        self._app.ttimeoutlen = ESCAPE_SECONDS
+        self._previews = Previews(shelf.preview, self._app.invalidate)
+
+    async def run(self) -> SessionRow | None:
+        while True:
+            with _failing(self._app):
+                act = await self._app.run_async(handle_sigint=False, set_exception_handler=False)
+            row = self._state.row
+            if act != "edit" or row is None:
+                return row if act == "resume" else None
+            try:
+                self._shelf.edit(row)  # the terminal is the editor's: the screen is left and opened again
+            except ChatLoopError as error:
+                self._state = self._state.saying(_told(error))
+            self._previews.forget()
+            self._restock()
+
+    def draw(self, width: int, height: int) -> Frame:
+        """The screen as it is now; what has changed in size is fitted first."""
+        self._state = fitted(self._state, width, height)
+        return frame(self._state, self._previews.get, width, height, self._now)
+
+    def _pressed(self, event: KeyPressEvent) -> None:
+        pressed = event.key_sequence[-1]
+        key = pressed.key.value if isinstance(pressed.key, Keys) else pressed.key
+        if key == "c-z":
+            self._app.suspend_to_background()
+            return
+        self._state, act = press(self._state, key, pressed.data)
+        match act:
+            case "trash":
+                self._trash()
+            case "rows":
+                self._restock()
+            case "resume" | "leave" | "edit":
+                self._app.exit(result=act)
+
+    def _trash(self) -> None:
+        row = self._state.row
+        if row is None:
+            return
+        try:
+            self._state = self._state.saying(self._shelf.trash(row))
+        except ChatLoopError as error:
+            self._state = self._state.saying(_told(error))
+        self._restock()
+
+    def _restock(self) -> None:
+        try:
+            self._state = self._state.stocked(self._shelf.rows(self._state.unfolded))
+        except ChatLoopError as error:
+            self._state = self._state.saying(_told(error))
+
+
+class _Screen(UIControl):
+    """The one control: it is drawn as a whole, each line as wide as the window."""
+
+    def __init__(self, browser: _Browser) -> None:
+        self._browser = browser
+
+    def is_focusable(self) -> bool:
+        return True
+
+    def create_content(self, width: int, height: int) -> UIContent:
+        drawn = self._browser.draw(width, height)
+        last = max(0, len(drawn.lines) - 1)
+        return UIContent(
+            get_line=lambda number: list(drawn.lines[number]),
+            line_count=len(drawn.lines),
+            cursor_position=Point(x=drawn.cursor or 0, y=last if drawn.cursor is not None else 0),
+            show_cursor=drawn.cursor is not None,
+        )
+
+
+def _told(error: ChatLoopError) -> str:
+    return one_line(f"{error.message} {error.hint}", 500)
+
+
+@contextlib.contextmanager
+def _failing(app: Application[Act]) -> Iterator[None]:
+    """A failure while a key is obeyed or the screen is drawn ends the browser, instead of being printed over it."""
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+
+    def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if "handle" in context and isinstance(error, BaseException) and app.is_running and not app.is_done:
+            app.exit(exception=error)
+        elif before is not None:
+            before(loop, context)
+        else:
+            loop.default_exception_handler(context)
+
+    loop.set_exception_handler(failed)
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(before)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP leave the screen before they end the program, where nobody else has taken them."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    taken: list[int] = []
+    received: list[int] = []
+
+    def leave(number: int) -> None:
+        received.append(number)
+        if task is not None:
+            task.cancel()
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with contextlib.suppress(NotImplementedError, ValueError):  # Windows; not the main thread
+                loop.add_signal_handler(number, leave, number)
+                taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
+        if received:
+            signal.raise_signal(received[0])

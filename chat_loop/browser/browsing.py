@@ -1,0 +1,176 @@
+"""What the browser shows, as a value: the rows that match, which one is selected, and what is being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from typing import Literal
+
+from chat_loop.sessions.row import SessionRow, State
+
+Mode = Literal["list", "filter", "ask", "keys"]
+"""Choosing; typing words to filter by; asked whether the session may go to the trash; reading what the keys do."""
+
+ODD: Mapping[State, str] = {
+    "plain": "other format",
+    "damaged": "damaged",
+    "empty": "empty file",
+    "foreign": "not a session",
+}
+"""States that a row says; the others are usual."""
+
+LONGEST_FILTER = 200
+_NAME = 2_000
+"""How much of a name is looked through."""
+
+
+@dataclass(frozen=True)
+class Stock:
+    """The rows as the shelf gave them, and what is prepared from them once and only when it is needed."""
+
+    rows: tuple[SessionRow, ...] = ()
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """What a filter looks through, in small letters, a text for each row."""
+        days: dict[date, str] = {}  # formatting a day takes longer than all the rest, and days repeat
+        return tuple(
+            f"{row.name[:_NAME]}\n{row.id}\n{row.agent}\n{_day(row.updated.date(), days)}\n"
+            f"{ODD.get(row.state, '')}\n{' '.join(f'#{tag}' for tag in row.tags) if row.tags else ''}".casefold()
+            for row in self.rows
+        )
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Where each id stands in `rows`."""
+        return {row.id: position for position, row in enumerate(self.rows)}
+
+    def heads(self, unfolded: Collection[str]) -> dict[str, str]:
+        """The older sessions of the unfolded chains: id -> id of the chain's newest session."""
+        found: dict[str, str] = {}
+        for head in unfolded:
+            identity = head
+            while (position := self.positions.get(identity)) is not None:
+                identity = self.rows[position].parent
+                if identity == head or identity in found or identity in unfolded:
+                    break
+                if identity in self.positions:
+                    found[identity] = head
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Browsing:
+    """`shown` are positions in the stock's rows; `selected` and `top`, the first visible one, are places in `shown`.
+
+    `page` (lines of the list) and `previewed` (whether there is a preview) are what the last drawing had room for;
+    `pane` is what the user wants of the preview, None when there was no word about it.
+    """
+
+    stock: Stock = field(default_factory=Stock)
+    shown: Sequence[int] = ()
+    selected: int = 0
+    top: int = 0
+    page: int = 10
+    words: str = ""
+    mode: Mode = "list"
+    notice: str = ""
+    pane: bool | None = None
+    previewed: bool = False
+    unfolded: frozenset[str] = frozenset()
+    heads: Mapping[str, str] = field(default_factory=dict)
+    scrolled: int = 0
+    """The first visible line of what the keys do."""
+
+    @property
+    def row(self) -> SessionRow | None:
+        """The selected session; None when nothing matches."""
+        return self.stock.rows[self.shown[self.selected]] if self.shown else None
+
+    @property
+    def number(self) -> int:
+        """The selected session's place in the whole list, from 1; 0 when nothing matches."""
+        return self.shown[self.selected] + 1 if self.shown else 0
+
+    def stocked(self, rows: Sequence[SessionRow]) -> Browsing:
+        """With other rows; the same session stays selected where it is still there."""
+        stock = Stock(tuple(rows))
+        old = self.row
+        heads = stock.heads(self.unfolded)
+        shown = _matching(stock, self.words, heads)
+        new = replace(self, stock=stock, heads=heads, shown=shown)._selecting(self.selected)
+        return new._following(old)
+
+    def selecting(self, place: int) -> Browsing:
+        """With the row at `place` selected, or the nearest there is."""
+        return self._selecting(place)
+
+    def moved(self, by: int) -> Browsing:
+        """With the row `by` places further down selected, or the last; up where `by` is negative."""
+        return self._selecting(self.selected + by)
+
+    def filtered(self, words: str) -> Browsing:
+        """With the rows that hold all `words`, the first selected; without words all, the same session selected."""
+        words = words[:LONGEST_FILTER]
+        new = replace(self, words=words, shown=_matching(self.stock, words, self.heads), top=0)
+        return new._selecting(0) if words.strip() else new._selecting(0)._following(self.row)
+
+    def unfolding(self) -> Browsing:
+        """With the selected chain unfolded: the rows are to be read again. Itself when it has no older sessions."""
+        row = self.row
+        if row is None or not row.folded or row.id in self.unfolded:
+            return self
+        return replace(self, unfolded=self.unfolded | {row.id})
+
+    def folding(self) -> Browsing:
+        """With the chain of the selected session folded, its newest selected. Itself when it is not unfolded."""
+        row = self.row
+        if row is None:
+            return self
+        head = row.id if row.id in self.unfolded else self.heads.get(row.id)
+        if head is None:
+            return self
+        place = self.stock.positions.get(head)
+        new = replace(self, unfolded=self.unfolded - {head})
+        return new if place is None else new._following(self.stock.rows[place])
+
+    def fitted(self, page: int, previewed: bool) -> Browsing:
+        """As it is drawn where the list has `page` lines: the selected row is visible, and no line is wasted."""
+        page = max(1, page)
+        top = max(0, min(self.top, len(self.shown) - page, self.selected))
+        return replace(self, page=page, top=max(top, self.selected - page + 1), previewed=previewed)
+
+    def saying(self, notice: str) -> Browsing:
+        """With a sentence in the bottom line, until the next key."""
+        return replace(self, notice=notice)
+
+    def _selecting(self, place: int) -> Browsing:
+        return replace(self, selected=max(0, min(place, len(self.shown) - 1)))
+
+    def _following(self, row: SessionRow | None) -> Browsing:
+        position = self.stock.positions.get(row.id) if row is not None else None
+        if position is None:
+            return self
+        return self._selecting(self.shown.index(position)) if position in self.shown else self
+
+
+def _day(day: date, known: dict[date, str]) -> str:
+    text = known.get(day)
+    if text is None:
+        text = known[day] = f"{day:%Y-%m-%d %b %d}"
+    return text
+
+
+def _matching(stock: Stock, words: str, heads: Mapping[str, str]) -> Sequence[int]:
+    """Where all `words` are; an unfolded chain's older sessions are shown with its newest."""
+    wanted = words.casefold().split()
+    if not wanted:
+        return range(len(stock.rows))
+    found = [position for position, text in enumerate(stock.texts) if all(word in text for word in wanted)]
+    if not heads:
+        return found
+    matching = {stock.rows[position].id for position in found}
+    behind = {stock.positions[identity] for identity, head in heads.items() if head in matching}
+    return sorted({*found, *behind})

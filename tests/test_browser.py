@@ -1,0 +1,365 @@
+"""The session browser in a real terminal: keys, sizes, the editor, and a terminal that is left as it was found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.utils import get_cwidth
+
+from chat_loop.browser.app import browse
+from chat_loop.browser.preview import Preview
+from chat_loop.browser.previews import REMEMBERED, Previews
+from chat_loop.errors import UsageError
+from chat_loop.sessions.entries import Query
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.row import SessionRow
+from tests.browsing_here import NOW, MadeShelf, row
+from tests.pty_chat import PtyChat
+
+UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
+HOME, END, PAGE_UP, PAGE_DOWN = "\x1b[H", "\x1b[F", "\x1b[5~", "\x1b[6~"
+ENTERED, LEFT_AGAIN = "\x1b[?1049h", "\x1b[?1049l"
+OWN_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\[[0-9] q")
+
+
+@contextmanager
+def browsing(what: int | Path | str, *words: str, rows: int = 24, cols: int = 80, **env: str) -> Iterator[PtyChat]:
+    """The browser on its screen or the prompt, between two lines that say how the terminal is set."""
+    command = 'stty -g; "$0" -m tests.browsing_here "$@"; code=$?; stty -g; exit $code'
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "EDITOR")} | env
+    argv = ["/bin/sh", "-c", command, sys.executable, str(what), *words]
+    with PtyChat(argv, env=environment, rows=rows, cols=cols) as terminal:
+        terminal.wait_for("You:" if what == "prompt" else ENTERED, output=True)
+        yield terminal
+
+
+def left(terminal: PtyChat, code: int = 0) -> str:
+    """Wait for the end; the terminal must be as it was. What was told after the browser's screen was left."""
+    assert terminal.exit_code() == code
+    printed = terminal.raw.decode()
+    settings = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", printed, re.MULTILINE)
+    assert len(settings) == 2
+    assert settings[0] == settings[1]
+    screen, _, told = printed.rpartition(LEFT_AGAIN)
+    assert screen.count(ENTERED) == screen.count(LEFT_AGAIN) + 1
+    for on, off in (("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?25l", "\x1b[?25h"), ("\x1b[?7l", "\x1b[?7h")):
+        assert printed.rfind(on) < printed.rfind(off), f"{on!r} stays"
+    return OWN_SEQUENCES.sub("", told).replace("\r\n", "\n").replace("\r", "")
+
+
+def told(terminal: PtyChat) -> list[str]:
+    return left(terminal).strip().split("\n")[:-1]
+
+
+def test_arrows_choose_and_enter_resumes() -> None:
+    with browsing(50) as terminal:
+        for keys, number in (
+            (DOWN, 2),
+            (DOWN + DOWN + UP, 3),
+            ("j" + "j" + "k", 4),
+            (END, 50),
+            (HOME, 1),
+            (PAGE_DOWN, 11),
+            (PAGE_UP, 1),
+            ("G", 50),
+            ("g", 1),
+            (PAGE_DOWN + "\x1bOB", 12),
+        ):
+            terminal.send(keys)
+            terminal.wait_for(re.compile(rf"^> +{number} ", re.MULTILINE))
+        terminal.send("\r")
+        assert told(terminal) == ["chosen: sally_000011", "done: nothing", "settings: as before"]
+
+
+@pytest.mark.parametrize("key", ["q", "\x1b", "\x03"])
+def test_leaving_without_a_choice(key: str) -> None:
+    with browsing(5) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send(key)
+        assert told(terminal) == ["chosen: none", "done: nothing", "settings: as before"]
+
+
+@pytest.mark.parametrize("before", ["/", "/dep", "d", "?"])
+def test_ctrl_c_leaves_from_everywhere(before: str) -> None:
+    with browsing(50) as terminal:
+        terminal.send(before)
+        terminal.wait_for(re.compile(r"Enter list|y/n|any key"))
+        terminal.ctrl("c")
+        assert told(terminal) == ["chosen: none", "done: nothing", "settings: as before"]
+
+
+def test_the_filter_narrows_while_it_is_typed() -> None:
+    with browsing(50) as terminal:
+        terminal.send("/")
+        terminal.wait_for("/  Enter list  Esc clear")
+        for typed, count in (("d", 28), ("ep", 7), ("loy 漢", 7), ("字 000041", 1)):
+            terminal.send(typed)
+            terminal.wait_for(f"{count} of 50 match")
+        terminal.send("\x7f" * 7)
+        terminal.wait_for("7 of 50 match “deploy")
+        terminal.send("\r" + DOWN)
+        terminal.wait_for(re.compile(r"^> +12 ", re.MULTILINE))
+        terminal.send("\x1b")
+        terminal.wait_for("Sessions: 50")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000011"
+
+
+def test_words_given_at_the_start_filter() -> None:
+    with browsing(50, "sally_000049") as terminal:
+        terminal.wait_for("1 of 50 match")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000049"
+
+
+def test_the_preview_follows_the_selection_and_can_be_hidden() -> None:
+    with browsing(50) as terminal:
+        terminal.wait_for("You: Question 11 of sally_000000")
+        terminal.send(DOWN)
+        terminal.wait_for("You: Question 11 of sally_000001")
+        assert "Decisions: The database sorts, not Python [1]" in terminal.screen()
+        terminal.send("\t")
+        terminal.wait_for(re.compile(r"^ +22 ", re.MULTILINE))
+        assert "Decisions" not in "\n".join(terminal.screen())
+        terminal.send("pq")
+        left(terminal)
+
+
+def test_the_trash_asks_and_takes_no_for_an_answer() -> None:
+    with browsing(50) as terminal:
+        terminal.send(DOWN + "d")
+        terminal.wait_for("” to the trash? y/n")
+        terminal.send("n")
+        terminal.wait_for("Nothing was moved.")
+        terminal.wait_for("Sessions: 50")
+        terminal.send("dy")
+        terminal.wait_for("Moved sally_000001 to the trash.")
+        terminal.wait_for("Sessions: 49")
+        terminal.send("\r")
+        assert told(terminal)[:2] == ["chosen: sally_000002", "done: trashed sally_000001"]
+
+
+def test_what_cannot_be_moved_is_said() -> None:
+    with browsing(50, SHELF_FAILS="trash") as terminal:
+        terminal.send("dy")
+        terminal.wait_for("The disk is full. Make room.")
+        terminal.send("q")
+        assert told(terminal)[:2] == ["chosen: none", "done: nothing"]
+
+
+def test_chains_unfold_and_fold() -> None:
+    with browsing(50) as terminal:
+        terminal.send(DOWN * 5 + RIGHT)
+        terminal.wait_for("Sessions: 53")
+        terminal.wait_for("└ Older session 3")
+        terminal.send(DOWN * 3)
+        terminal.wait_for(re.compile(r"^> +9 └ Older session 1 ", re.MULTILINE))
+        terminal.send(LEFT)
+        terminal.wait_for(re.compile(r"^> +6 Deploy.*▸4$", re.MULTILINE))
+        terminal.send("u" + DOWN + "\r")
+        assert told(terminal)[0] == "chosen: older_000005_3"
+
+
+EDITOR = """\
+#!/bin/sh
+stty -g > "$OUT.stty"
+echo "editing $1"
+read answer
+echo "$answer" >> "$OUT"
+"""
+
+
+def test_the_editor_gets_the_terminal_and_gives_it_back(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(EDITOR)
+    editor.chmod(0o700)
+    with browsing(50, EDITOR=str(editor), OUT=str(tmp_path / "out")) as terminal:
+        terminal.send(DOWN)
+        terminal.wait_for("Question 11 of sally_000001")
+        terminal.mark()
+        terminal.send("e")
+        terminal.wait_for(re.compile(re.escape(LEFT_AGAIN) + r".*editing sally_000001", re.DOTALL), output=True)
+        terminal.mark()
+        terminal.line("some words")
+        terminal.wait_for(ENTERED, output=True)
+        assert terminal.output().startswith("some words\r\n"), "it is echoed: the terminal is as the editor expects it"
+        terminal.wait_for("! It was edited.")
+        terminal.send(DOWN + "\r")
+        end = left(terminal)
+        assert "chosen: sally_000002\ndone: edited sally_000001\n" in end
+        assert (tmp_path / "out").read_text() == "some words\n"
+        assert (tmp_path / "out.stty").read_text().strip() == end.strip().split("\n")[-1]
+
+
+def test_between_two_lines_of_the_prompt(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(EDITOR)
+    editor.chmod(0o700)
+    with browsing("prompt", str(tmp_path / "history"), EDITOR=str(editor), OUT=str(tmp_path / "out")) as terminal:
+        terminal.send("one\r" + DOWN + "e")  # typed ahead
+        terminal.wait_for("editing sally_000001", output=True)
+        terminal.mark()
+        terminal.line("some words")
+        terminal.wait_for("Question 11 of sally_000001")
+        terminal.send("\rtwo\r")
+        end = told(terminal)
+        assert end[0] == "chosen: sally_000001"
+        assert end[1] == "at the command: as before"
+        assert end[-2:] == ["lines: one, two", "settings: as before"]
+
+
+@pytest.mark.parametrize(("what", "keys"), [("edit", "e"), ("rows", "u")])
+def test_a_failure_leaves_the_terminal_in_order(what: str, keys: str) -> None:
+    with browsing(5, SHELF_FAILS=what) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send(keys)
+        assert told(terminal) == [f"broke: {what} broke", "done: nothing", "settings: as before"]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_leaves_the_terminal_in_order(name: str) -> None:
+    number = getattr(signal, name)
+    with browsing(5) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send("?")
+        terminal.wait_for("any key")
+        os.kill(int(terminal.wait_for(re.compile(r"(?<=pid )\d+"), output=True)), number)
+        left(terminal, 128 + number)
+
+
+def test_a_resize_redraws_from_wide_to_tiny_and_back() -> None:
+    with browsing(50, rows=50, cols=200) as terminal:
+        terminal.wait_for("Last words")
+        assert {get_cwidth(line.partition("│")[0]) for line in terminal.screen()[:-1]} == {118}
+        for rows, cols in ((5, 20), (12, 40), (2, 9), (1, 1), (24, 80), (60, 210)):
+            terminal.mark()
+            terminal.resize(rows, cols)
+            terminal.wait_for(re.compile(r".", re.DOTALL), output=True)
+            if cols > 1:
+                terminal.wait_for(re.compile(r"^> ", re.MULTILINE))
+        terminal.wait_for("Last words")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000000"
+
+
+def test_twenty_columns_and_five_lines() -> None:
+    with browsing(50, rows=5, cols=20) as terminal:
+        terminal.wait_for("Enter resume  ? keys")
+        assert terminal.screen() == [
+            ">  1 Session 0 of a…",
+            "   2 漢字の並べ替え…",
+            "   3 ␛]0;owned␇␛[2J…",
+            "   4 very long very…",
+            "Enter resume  ? keys",
+        ]
+        terminal.send("d")
+        terminal.wait_for("Trash “Sessio…”? y/n")
+        terminal.send("n/漢\r\t")
+        terminal.wait_for("漢字の並べ替えにつ…")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000001"
+
+
+def test_ten_thousand_rows() -> None:
+    with browsing(10_000) as terminal:
+        terminal.send(END)
+        terminal.wait_for(re.compile(r"^> 10000 ", re.MULTILINE))
+        terminal.send("/9998 session")
+        terminal.wait_for("0 of 10,000")
+        terminal.send("\x15009998")
+        terminal.wait_for(re.compile(r"^> +9999 ", re.MULTILINE))
+        terminal.send("\r\r")
+        assert told(terminal)[0] == "chosen: sally_009998"
+
+
+def test_hostile_names_are_shown_not_obeyed() -> None:
+    with browsing(8, cols=200) as terminal:
+        terminal.send(DOWN * 2)
+        terminal.wait_for("␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second line␍<U+009B>1m")
+        terminal.send("q")
+        left(terminal)
+        printed = terminal.raw.decode()
+        for sequence in ("\x1b]0;", "\x1b[2Jred", "\x1b[31m", "\u202e", "\x9b", "\x07"):
+            assert sequence not in printed
+
+
+def test_only_bold_dim_and_reverse_are_used() -> None:
+    with browsing(8) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send("?")
+        terminal.wait_for("any key")
+        terminal.send("qq")
+        left(terminal)
+        used = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw.decode()) for code in codes.split(";")}
+        assert used <= {"", "0", "1", "2", "7"}
+
+
+def test_ctrl_z_leaves_the_screen_until_the_program_goes_on() -> None:
+    with browsing(8) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.mark()
+        terminal.ctrl("z")
+        terminal.wait_for(LEFT_AGAIN, output=True)
+        terminal.wait_for(re.compile(re.escape(LEFT_AGAIN) + ".*" + re.escape(ENTERED), re.DOTALL), output=True)
+        terminal.send(DOWN + "\r")
+        assert told(terminal)[0] == "chosen: sally_000001"
+
+
+def test_a_real_folder(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC))
+    live = sessions.begin(agent="Sally", model="test")
+    live.add(Query(number=1, at=NOW, text="What is the port?"))
+    live.close()
+    (tmp_path / "odd.md").write_text("# No session\n")
+    with browsing(tmp_path, "sally") as terminal:
+        terminal.wait_for("You: What is the port?")
+        terminal.send("\x1b")
+        terminal.wait_for("(not a session) odd")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_20261122_120000"
+
+
+def test_where_there_is_no_terminal() -> None:
+    with pytest.raises(UsageError, match="no terminal that can show the browser"):
+        asyncio.run(browse(MadeShelf(1), now=NOW))
+
+
+def test_previews_are_read_one_at_a_time_and_only_the_last_wanted() -> None:
+    started: list[str] = []
+    gate = threading.Event()
+
+    def read(shown: SessionRow) -> Preview:
+        started.append(shown.id)
+        assert gate.wait(20)
+        return Preview(title=(shown.id,))
+
+    async def moving() -> None:
+        changes: asyncio.Queue[None] = asyncio.Queue()
+        previews = Previews(read, lambda: changes.put_nowait(None))
+        for number in range(5):
+            assert previews.get(row(number)) is None
+        gate.set()
+        await changes.get()
+        await changes.get()
+        assert started == ["sally_000000", "sally_000004"]
+        assert previews.get(row(4)) == Preview(title=("sally_000004",))
+        for number in range(10, 11 + REMEMBERED):
+            assert previews.get(row(number)) is None
+            await changes.get()
+        assert previews.get(row(4)) is None, "the oldest are forgotten"
+        await changes.get()
+        previews.forget()
+        assert previews.get(row(10)) is None
+        await changes.get()
+
+    asyncio.run(moving())
