@@ -45,6 +45,8 @@ DOORS = {
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
     "sqlite3": {"search/text.py", "library/file.py"},
+    "numpy": {"search/meaning.py"},
+    "onnxruntime": {"search/meaning.py"},
 }
 
 ALARM = 300
@@ -159,7 +161,7 @@ import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock', 'genai_prices',
-    'sqlite3', 'markdown_it', 'pygments',
+    'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime',
 }
 print(sorted(heavy & set(sys.modules)))
 """

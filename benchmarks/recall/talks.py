@@ -1,0 +1,158 @@
+"""The conversations: facts that were said in passing, small talk around them, and questions in other words.
+
+A file of `talks/` holds one conversation. Its first lines say the language, what is talked about besides, and what
+replies are filled with. Then come sessions (`=== DATE`) of named exchanges, each with something that is asked about
+later, and the questions:
+
+    ?1  one exchange answers it
+    ?t  it asks when something happened, and the exchange's date is the answer
+    ?2  it takes two exchanges; either counts
+
+The files were written before anything was searched in them, and no question was changed afterwards; the last file was
+added to the tuning half when that had too few questions in other languages than English. Between two exchanges that
+are asked about stand several that are made of the file's subjects.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from chat_loop.sessions.entries import Query, Reply
+from chat_loop.sessions.records import Exchange
+
+FOLDER = Path(__file__).parent / "talks"
+KINDS = {"1": "one exchange", "t": "when", "2": "two exchanges"}
+SEED = 11
+_BETWEEN = (4, 7)
+_FILLING = (1, 6)
+_CHATTER = (3, 10)
+
+_ASKS = {
+    "en": (
+        "What should a beginner know about {0}?", "Tell me more about {0}.", "Are there any good books on {0}?",
+        "What are common mistakes with {0}?", "Give me a checklist for {0}.", "How much time does one spend on {0}?",
+        "What do experts say about {0} and {1}?", "Which matters more, {0} or {1}?", "Is there an easier way with {0}?",
+        "Summarise the essentials of {0} for me.", "thanks, go on", "yes please", "Shorter, please.", "That is useful.",
+        "How do other people handle {0}?", "Can you put that about {0} into a table?",
+    ),
+    "de": (
+        "Was sollte ein Anfänger über {0} wissen?", "Erzähl mir mehr über {0}.", "Welche Fehler sind bei {0} häufig?",
+        "Gib mir eine Checkliste für {0}.", "Wie viel Zeit braucht man für {0}?", "Was ist wichtiger, {0} oder {1}?",
+        "Geht das mit {0} auch einfacher?", "Fass das Wichtigste zu {0} zusammen.", "danke, weiter", "ja bitte",
+        "Kürzer bitte.", "Wie machen andere das mit {0}?",
+    ),
+    "fr": (
+        "Que faut-il savoir sur {0} ?", "Dis-m'en plus sur {0}.", "Quelles sont les erreurs courantes avec {0} ?",
+        "Donne-moi une liste pour {0}.", "Combien de temps faut-il pour {0} ?",
+        "Qu'est-ce qui compte le plus, {0} ou {1} ?",
+        "Y a-t-il plus simple pour {0} ?", "Résume l'essentiel sur {0}.", "merci, continue", "oui, s'il te plaît",
+        "Plus court.", "Comment font les autres avec {0} ?",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of which kind, and the references of the exchanges that answer it."""
+
+    text: str
+    kind: str
+    answers: frozenset[str]
+
+
+@dataclass(slots=True)
+class Talk:
+    """One conversation of about 80 exchanges in several sessions, and what is asked about it."""
+
+    name: str
+    language: str
+    exchanges: list[Exchange] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+
+
+def talks() -> list[Talk]:
+    """All of them, always the same. Those at even places are for tuning, the others are kept out of it."""
+    return [_talk(path) for path in sorted(FOLDER.glob("*.txt"))]
+
+
+def tuning(every: list[Talk]) -> list[Talk]:
+    return every[::2]
+
+
+def held_out(every: list[Talk]) -> list[Talk]:
+    return every[1::2]
+
+
+class _Chatter:
+    """What is said besides, in one conversation."""
+
+    def __init__(self, language: str, subjects: list[str], sentences: list[str], seed: str) -> None:
+        self._asks = _ASKS[language]
+        self._subjects = subjects
+        self._sentences = sentences
+        self._chance = random.Random(seed)
+
+    def between(self) -> Iterator[tuple[str, str]]:
+        for _ in range(self._chance.randint(*_BETWEEN)):
+            one, other = self._chance.sample(self._subjects, 2)
+            query = self._chance.choice(self._asks).format(one, other)
+            yield query, self.filling(*_CHATTER)
+
+    def filling(self, least: int = _FILLING[0], most: int = _FILLING[1]) -> str:
+        subject = self._chance.choice(self._subjects)
+        count = min(len(self._sentences), self._chance.randint(least, most))
+        return " ".join(self._chance.sample(self._sentences, count)).format(subject)
+
+
+class _Writer:
+    """Numbers and dates exchanges as they are said."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._at = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+        self._depth = self._number = 0
+
+    def begin(self, date: str) -> None:
+        self._at = datetime.fromisoformat(f"{date}T09:00:00+01:00")
+        self._depth += 1
+        self._number = 0
+
+    def say(self, query: str, reply: str) -> str:
+        """Add an exchange; return its reference."""
+        self._number += 1
+        self._at += timedelta(minutes=3)
+        said = Query(number=self._number, at=self._at, text=query)
+        answered = Reply(number=self._number, at=self._at, text=reply)
+        self._talk.exchanges.append(Exchange(said, answered, self._depth))
+        return f"{self._depth}.{self._number}"
+
+
+def _talk(path: Path) -> Talk:
+    lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    language, about = lines[0], lines[1].removeprefix("about: ")
+    sentences = [line[2:] for line in lines if line.startswith("~ ")]
+    talk = Talk(path.stem, language)
+    chatter = _Chatter(language, about.split("; "), sentences, f"{SEED} {path.stem}")
+    writer = _Writer(talk)
+    refs: dict[str, str] = {}
+    name = query = ""
+    for line in lines[2:]:
+        if line.startswith("=== "):
+            writer.begin(line[4:])
+        elif line.startswith("["):
+            name = line.strip("[]")
+        elif line.startswith("> "):
+            query = line[2:]
+        elif line.startswith("< "):
+            refs[name] = writer.say(query, f"{line[2:]} {chatter.filling()}")
+            for pair in chatter.between():
+                writer.say(*pair)
+        elif line.startswith("?"):
+            asked, _, names = line[3:].rpartition(" | ")
+            answers = frozenset(refs[one] for one in names.split(" "))
+            talk.questions.append(Question(asked, KINDS[line[1]], answers))
+    return talk

