@@ -43,20 +43,21 @@ class Node:
 def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collection[str] = ()) -> Iterator[Folded]:
     """The newest of each chain among the sessions `wanted`, which come newest first.
 
-    The chains of `unfolded` are given whole.
+    Behind one that is in `unfolded` its ancestors follow, nearest first.
     """
+    chosen = list(wanted)
+    there = set(chosen) if unfolded else set()
     hidden: set[str] = set()
-    for identity in wanted:
+    for identity in chosen:
         if identity in hidden:
             continue
         link = links[identity]
         behind = ancestors(identity, links) if link.parent or link.merged else []
-        if identity not in unfolded:
-            hidden.update(behind)
-        else:
-            hidden.add(identity)
-        compactions = sum(links[one].compacted for one in behind)
-        yield Folded(identity, len(behind), compactions)
+        hidden.update(behind)
+        yield Folded(identity, len(behind), sum(links[one].compacted for one in behind))
+        for older in behind if identity in unfolded else ():
+            if older in there:
+                yield Folded(older, 0, 0)
 
 
 def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
