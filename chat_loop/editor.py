@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -17,17 +18,27 @@ USUAL = ("sensible-editor", "nano", "vim", "vi")
 
 def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """`text` as the user leaves it in $VISUAL or $EDITOR. Raises UsageError when there is no editor or it fails."""
+    with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
+        path = Path(directory) / "summary.md"
+        path.write_text(f"{text}\n", "utf-8")
+        open_file(path, environment)
+        return path.read_text("utf-8", "replace").removesuffix("\n")
+
+
+def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Have the user edit a file, and wait. Raises UsageError when there is no editor or it fails."""
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
     command = shlex.split(chosen) if chosen else [name for name in USUAL if shutil.which(name)][:1]
     if not command:
         raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
-    with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
-        path = Path(directory) / "summary.md"
-        path.write_text(f"{text}\n", "utf-8")
-        try:
-            code = subprocess.run([*command, str(path)], check=False).returncode
-        except OSError as error:
-            raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-        if code:
-            raise UsageError(f"The editor {command[0]} ended with an error ({code}): nothing is changed.")
-        return path.read_text("utf-8", "replace").removesuffix("\n")
+    try:
+        process = subprocess.Popen([*command, str(path)])
+    except OSError as error:
+        raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
+    found = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's as long as it runs
+    try:
+        code = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, found)
+    if code:
+        raise UsageError(f"The editor {command[0]} ended with an error ({code}): nothing is changed.")

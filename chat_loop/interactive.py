@@ -107,6 +107,7 @@ class Interactive:
             display=self._display,
             ask=reader.ask,
             edit=lambda text: _edited(reader, text),
+            open_file=lambda path: _opened(reader, path),
             count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
@@ -209,6 +210,13 @@ def _edited(reader: Reader, text: str) -> str:
 
     with reader.lent():
         return edited(text)
+
+
+def _opened(reader: Reader, path: Path) -> None:
+    from chat_loop.editor import open_file  # rarely asked for
+
+    with reader.lent():
+        open_file(path)
 
 
 def _load_saving() -> None:

@@ -108,6 +108,7 @@ class Screen:
             display=display,
             ask=reader.ask,
             edit=edit,
+            open_file=lambda path: None,
             count=words,
             clear_screen=self._clear,
             library=Library(directory, clock.now),

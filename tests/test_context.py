@@ -155,7 +155,9 @@ def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]
         assert not message.calls or message.role == "assistant"
         assert not message.results or message.role == "user"
     assert [call for message in messages for call in message.calls] == [
-        ToolCall(entry.id, entry.name, entry.arguments) for entry in entries if isinstance(entry, Call)
+        ToolCall(entry.id, entry.name, entry.arguments)
+        for entry in Session(header=HEADER, entries=tuple(entries)).standing
+        if isinstance(entry, Call)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.conversation import Conversation
@@ -40,7 +41,8 @@ class Listing:
 class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
-    `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor.
+    `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
+    where `open_file(path)` opens a file.
     `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order; `hits` the exchanges,
     when that was a search. `quotes` go with the next message. `memory` is None when it is switched off.
     """
@@ -50,6 +52,7 @@ class Chat:
     display: DisplayManager
     ask: Callable[[str], Awaitable[str]]
     edit: Callable[[str], str]
+    open_file: Callable[[Path], None]
     count: Callable[[str], int]
     clear_screen: Callable[[], None]
     facts: tuple[tuple[str, str], ...] = ()

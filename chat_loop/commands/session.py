@@ -31,6 +31,9 @@ async def sessions(chat: Chat, argument: str) -> None:
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
     asked = given("sessions", argument, valued=("tag", "agent", "project", "since", "before"), flags=("unfold",))
+    if asked.words.partition(" ")[0] == "browse":
+        await _browse(chat, asked.words.partition(" ")[2])
+        return
     if asked.words == "more":
         await _list(chat, chat.listing, further=True)
         return
@@ -38,6 +41,16 @@ async def sessions(chat: Chat, argument: str) -> None:
     wanted = wanted_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
     chat.listing = Listing(wanted, None if everything else PAGE, fold="unfold" not in asked.flags)
     await _list(chat, chat.listing)
+
+
+async def _browse(chat: Chat, words: str) -> None:
+    """Let the user choose on the whole screen, and go on with what was chosen."""
+    from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
+    from chat_loop.commands.shelf import ChatShelf
+
+    row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
+    if row is not None:
+        await resume(chat, row.id)
 
 
 async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:

@@ -56,22 +56,39 @@ def store(
 
 
 def _parents_first(sessions: Sequence[Session]) -> Iterator[Session]:
-    """Every session after its parent, else in the order given; a circle is entered somewhere."""
+    """Every session after its parents, else in the order given; a circle is entered somewhere."""
     waiting = {session.header.id: session for session in sessions}
     for first in sessions:
-        line: list[Session] = []
-        session = waiting.pop(first.header.id, None)
-        while session is not None:
-            line.append(session)
-            session = waiting.pop(session.header.parent, None)
-        yield from reversed(line)
+        stack = [first.header.id]
+        opened: set[str] = set()
+        while stack:
+            session = waiting.get(stack[-1])
+            before = (
+                [] if session is None or stack[-1] in opened else [one for one in _parents(session) if one in waiting]
+            )
+            opened.add(stack[-1])
+            if before := [one for one in before if one not in opened]:
+                stack += before
+                continue
+            found = waiting.pop(stack.pop(), None)
+            if found is not None:
+                yield found
+
+
+def _parents(session: Session) -> tuple[str, ...]:
+    given = session.restoration
+    return session.header.parent, given.merged if given is not None else ""
 
 
 def _linked(session: Session, renamed: Mapping[str, str]) -> Session:
     def entry_linked(entry: Entry) -> Entry:
-        if isinstance(entry, Restoration) and entry.grandparent in renamed:
-            return replace(entry, grandparent=renamed[entry.grandparent])
-        return entry
+        if not isinstance(entry, Restoration):
+            return entry
+        return replace(
+            entry,
+            grandparent=renamed.get(entry.grandparent, entry.grandparent),
+            merged=renamed.get(entry.merged, entry.merged),
+        )
 
     header = replace(session.header, parent=renamed.get(session.header.parent, session.header.parent))
     return replace(session, header=header, entries=tuple(entry_linked(entry) for entry in session.entries))

@@ -1,0 +1,46 @@
+"""The saved sessions as the browser wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.references import own_id
+from chat_loop.errors import SessionError
+from chat_loop.sessions.row import SessionRow
+
+if TYPE_CHECKING:
+    from chat_loop.browser.preview import Preview
+
+
+class ChatShelf:
+    """What can be chosen from in a running chat: everything but the session that is open."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
+        """Newest first, chains folded but for those of `unfolded`."""
+        return self._chat.library.rows(unfolded=unfolded, without=own_id(self._chat))[0]
+
+    def preview(self, row: SessionRow) -> Preview:
+        """What is known of a session."""
+        from chat_loop.browser.preview import Preview, preview_of
+
+        try:
+            loaded = self._chat.sessions.load(row.path)
+        except SessionError as error:
+            return Preview(notes=(error.message,))
+        return preview_of(loaded.session, loaded.damage)
+
+    def trash(self, row: SessionRow) -> str:
+        """Move it to the trash."""
+        from chat_loop.sessions.trash import take_away
+
+        take_away(row.path)
+        return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
+
+    def edit(self, row: SessionRow) -> None:
+        """Open its file in the user's editor."""
+        self._chat.open_file(row.path)

@@ -1,0 +1,64 @@
+"""Commands that take conversations out of the program and into it: export, import."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.options import given
+from chat_loop.commands.references import load
+from chat_loop.commands.registry import registry
+from chat_loop.display.text import one_line
+from chat_loop.errors import UsageError
+from chat_loop.wording import counted, size_text
+
+COMPLAINTS = 5
+
+
+@registry.command("export", argument="[FILE]")
+async def export(chat: Chat, argument: str) -> None:
+    """Write this conversation as one document: markdown, JSON, or an HTML page.
+
+    /export talk.html       the ending says what it becomes: .md, .json or .html
+    /export --as html       under the conversation's name, in the working directory
+    --session N             another conversation than this one
+    --one                   only its newest session, without those before it
+    --secrets               keep keys and passwords, which are left out otherwise
+    """
+    from chat_loop.export.exporting import exported  # not before it is asked for
+    from chat_loop.export.sharing import chain_of, form_of, written
+
+    asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
+    form = form_of(asked.values.get("as", ""), asked.words)
+    loaded = load(chat, asked.values.get("session", "."))
+    chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
+    if broken:
+        chat.display.warn(broken)
+    data = await asyncio.to_thread(exported, chain, form, secrets="secrets" in asked.flags)
+    path = written(data, asked.words, form, loaded)
+    chat.display.line(f"Exported {counted(len(chain), 'session')} to {path} ({size_text(len(data))}).")
+
+
+@registry.command("import", argument="FILE|FOLDER")
+async def import_(chat: Chat, argument: str) -> None:
+    """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is."""
+    from chat_loop.export.gathering import gathered  # not before it is asked for
+    from chat_loop.sessions.files import Files
+    from chat_loop.sessions.storing import store
+
+    if not argument:
+        raise UsageError("What shall be imported? import takes a file or a folder.")
+    found = await asyncio.to_thread(lambda: gathered(Path(argument).expanduser()))
+    stored = store(chat.sessions.directory, found.sessions, Files(), now=chat.sessions.now)
+    for complaint in found.complaints[:COMPLAINTS]:
+        chat.display.warn(one_line(complaint, 300))
+    if len(found.complaints) > COMPLAINTS:
+        chat.display.line(f"  and {len(found.complaints) - COMPLAINTS} more complaints.", "yellow")
+    new = [one for one in stored if one.written]
+    known = f"; {len(stored) - len(new)} were there already" if len(new) < len(stored) else ""
+    chat.display.line(f"Imported {counted(len(new), 'session')}{known}.")
+    for one in new:
+        if one.was != one.id:
+            chat.display.line(f"  {one.was} is {one.id} here.", "dim")
+    chat.listed = []

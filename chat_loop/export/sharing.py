@@ -1,0 +1,71 @@
+"""Exports as files (act): a chain read, a document written where nothing stands yet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from chat_loop.errors import SaveError, UsageError
+from chat_loop.export.exporting import SUFFIXES, Form
+from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.manager import Loaded, SessionManager, slug
+from chat_loop.sessions.naming import name_of
+
+
+def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
+    """A session and, when `whole`, its ancestors, the oldest first; and why there are no more, as a sentence."""
+    if not whole:
+        return [loaded], ""
+    chain = ChainReader(sessions).read(loaded.session)
+    return [*reversed(chain.loaded), loaded], chain.broken
+
+
+def form_of(name: str, target: str) -> Form:
+    """The form that is asked for by its name, or by the ending of the file. Raises UsageError."""
+    if not name and target:
+        ending = Path(target).suffix.lower()
+        name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), "")
+        if ending and not name:
+            raise UsageError(f"There is no export as {ending[:20]}.", f"It takes {', '.join(SUFFIXES.values())}.")
+    form = next((form for form in SUFFIXES if form == (name or "markdown")), None)
+    if form is None:
+        raise UsageError(f"There is no export as “{name[:40]}”.", f"It takes {', '.join(SUFFIXES)}.")
+    return form
+
+
+def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
+    """Write a document to `target`, or beside, under the conversation's name; never over a file that is there.
+
+    Raises SaveError.
+    """
+    path = (
+        Path(target).expanduser()
+        if target
+        else Path(f"{slug(name_of(last.session) or 'conversation')}{SUFFIXES[form]}")
+    )
+    if target and path.is_dir():
+        path = path / f"{last.session.header.id}{SUFFIXES[form]}"
+    first, count = path, 1
+    files = Files()
+    while True:
+        try:
+            descriptor = files.create(path)
+            break
+        except FileExistsError:
+            if target:
+                raise SaveError(f"{path} is there already: nothing is written.", "Name another file.") from None
+            count += 1
+            path = first.with_name(f"{first.stem}-{count}{first.suffix}")
+        except OSError as error:
+            raise SaveError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[files.write(descriptor, bytes(rest[: 1 << 20])) :]
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise SaveError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
+    finally:
+        os.close(descriptor)
+    return path

@@ -1,0 +1,61 @@
+"""The trash: sessions that were taken away, whole, in a folder beside the others, until their owner empties it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from chat_loop.errors import SaveError, SessionNotFound
+from chat_loop.sessions import listing
+from chat_loop.sessions.live import save_error
+from chat_loop.sessions.records import ID_PATTERN
+from chat_loop.sessions.row import SessionRow
+
+FOLDER = ".trash"
+
+
+def take_away(path: Path) -> Path:
+    """Move a session's file to the trash; return where it is. Raises SessionLocked while it is open, and SaveError."""
+    from chat_loop.sessions import lock  # loads the lock library
+
+    folder = path.parent / FOLDER
+    held = None
+    try:
+        held = lock.take(path.parent, path.stem)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return _moved(path, folder)
+    except OSError as error:
+        raise save_error(path, error) from error
+    finally:
+        if held is not None:
+            held.release()
+
+
+def bring_back(directory: Path, identity: str) -> Path:
+    """Move a session out of the trash. Raises SessionNotFound, and SaveError when its id is taken."""
+    source = directory / FOLDER / f"{identity}.md"
+    if not ID_PATTERN.fullmatch(identity) or not source.is_file() or source.is_symlink():
+        raise SessionNotFound(f"There is no session {identity[:80]} in the trash.", "sessions trash lists it.")
+    target = directory / source.name
+    if target.exists():
+        raise SaveError(f"There is a session {identity} already: nothing is brought back.", "Rename one of the files.")
+    try:
+        source.rename(target)
+    except OSError as error:
+        raise save_error(target, error) from error
+    return target
+
+
+def trashed(directory: Path) -> Sequence[SessionRow]:
+    """What is in the trash, the newest sessions first."""
+    return list(listing.rows(directory / FOLDER))
+
+
+def _moved(path: Path, folder: Path) -> Path:
+    """Move the file under its own name, or under the next that is free: nothing in the trash is overwritten."""
+    target, count = folder / path.name, 1
+    while target.exists():
+        count += 1
+        target = folder / f"{path.stem[:58]}_{count}.md"
+    path.rename(target)
+    return target
