@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chat_loop import __version__, start
+from chat_loop import start
 
 if TYPE_CHECKING:
     import argparse
@@ -50,7 +50,9 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    options = _parser().parse_args(arguments)
+    from chat_loop.options import parser
+
+    options = parser().parse_args(arguments)
     try:
         return _dispatch(options, instant)
     except ChatLoopError as error:
@@ -62,45 +64,6 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         return MISUSED if isinstance(error, ConfigError | UsageError | NoProvider | ModelError) else FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="chat-loop",
-        description="Terminal chat for large language models; every conversation is a markdown file.",
-        epilog="Exit codes: 0 done, 1 failed, 2 misused, 130 interrupted. Inside the chat, help lists the commands.",
-    )
-    parser.add_argument("--version", action="version", version=f"chat-loop {__version__}")
-    parser.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
-    parser.add_argument("--base-url", default="", metavar="URL", help="where the server is, for compatible:MODEL")
-    parser.add_argument(
-        "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
-    )
-    parser.add_argument("--resume", default="", metavar="N|ID", help="go on with a saved session")
-    parser.add_argument("--config", default="", metavar="FILE", help="read this config file")
-    parser.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
-    parser.add_argument(
-        "-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave"
-    )
-    parser.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    sessions = commands.add_parser("sessions", help="list or show saved sessions").add_subparsers(
-        dest="action", required=True, metavar="ACTION"
-    )
-    listing = sessions.add_parser("list", help="list the sessions, newest first")
-    listing.add_argument("--json", action="store_true", dest="as_json", help="one JSON array")
-    showing = sessions.add_parser("show", help="print one session")
-    showing.add_argument("reference", metavar="N|ID", help="a number of the list, an id, or current")
-    showing.add_argument("--json", action="store_true", dest="as_json", help="as one JSON object")
-    models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
-        dest="action", required=True, metavar="ACTION"
-    )
-    models.add_parser("list", help="list the models that can be embedded")
-    for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
-        models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
-    return parser
-
-
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
     from pathlib import Path
 
@@ -110,18 +73,16 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     file = Path(options.config).expanduser() if options.config else paths.config
     config = configuration.load(file, required=bool(options.config))
     if options.command == "models":
-        from chat_loop import subcommands
+        from chat_loop.subcommands import models
 
-        return subcommands.models(options.action, getattr(options, "name", ""), paths.models)
+        return models.models(options.action, getattr(options, "name", ""), paths.models)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
-    if options.command == "sessions":
-        from chat_loop import subcommands
+    if options.command == "sessions" and options.action != "browse":
+        from chat_loop.subcommands import sessions as about_sessions
 
-        if options.action == "list":
-            return subcommands.list_sessions(sessions, as_json=options.as_json)
-        return subcommands.show_session(sessions, options.reference, as_json=options.as_json)
+        return about_sessions.run(options, sessions, config, lambda: _agent(options, config, paths, None))
     if options.json and options.question is None:
         from chat_loop.errors import UsageError
 
@@ -170,15 +131,29 @@ def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: s
 
     reference = options.model
     if options.local and not reference:
-        from chat_loop import subcommands
+        from chat_loop.subcommands import models
 
-        if instant is not None and not subcommands.any_installed(paths.models):
+        if instant is not None and not models.any_installed(paths.models):
             instant.erase()
             instant.terminal.restore()
             instant = None
-        reference = f"local:{subcommands.ensure_installed(paths.models)}"
+        reference = f"local:{models.ensure_installed(paths.models)}"
     provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
     return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
+
+
+def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
+    """The command that the chat begins with, if any."""
+    from chat_loop.options import BROWSE, LAST
+
+    if options.command == "sessions":
+        return f"/sessions browse {' '.join(options.words)}".rstrip()
+    if options.resume == BROWSE:
+        return "/sessions browse"
+    reference = options.resume
+    if not reference and config.sessions.auto_resume and not options.new_session and sessions.current():
+        reference = LAST
+    return f"/resume {reference}" if reference else ""
 
 
 def _interact(
@@ -196,6 +171,7 @@ def _interact(
     from chat_loop.interactive import Interactive, Setting
     from chat_loop.memory.notebook import place_of
 
+    first = _first(options, config, sessions)
     known = ["--config", "--sessions-dir", "--model", "--base-url"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
@@ -208,7 +184,8 @@ def _interact(
         history=paths.history,
         facts=(("Sessions", str(sessions.directory)), ("Config", options.config or str(paths.config))),
         resume_command=shlex.join(command),
-        resume=options.resume,
+        first=first,
+        offer=not (first or options.new_session),
         memory=place_of(config, paths, agent.provider.window.tokens),
     )
     return asyncio.run(Interactive(setting, instant).run())

@@ -27,6 +27,7 @@ class AgentConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsConfig:
     directory: str = ""
+    auto_resume: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

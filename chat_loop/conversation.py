@@ -31,7 +31,7 @@ from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
     from chat_loop.chain.merging import Merging
-    from chat_loop.chain.resuming import Offer
+    from chat_loop.chain.resuming import Offer, Resuming
 
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
@@ -166,26 +166,21 @@ class Conversation:
         self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
         return last
 
-    async def fork(self, loaded: Loaded, number: int) -> Offer:
-        """How the conversation would go on from query `number` of a stored session, in its own words.
-
-        Raises UsageError when there is no such query.
-        """
-        from chat_loop.chain.resuming import Resuming  # rarely asked for
-
-        return await Resuming(self._head, self._compacting, self.options).forked(loaded, number)
-
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""
         self._head.remember()
 
+    def resuming(self) -> Resuming:
+        """What takes stored sessions up, forks them, and makes their summaries."""
+        from chat_loop.chain.resuming import Resuming  # rarely asked for
+
+        return Resuming(self._head, self._compacting, self.options)
+
     def merging(self) -> Merging:
         """What puts two branches together."""
         from chat_loop.chain.merging import Merging  # rarely asked for
-        from chat_loop.chain.resuming import Resuming
 
-        resuming = Resuming(self._head, self._compacting, self.options)
-        return Merging(self._head, resuming, self._compacting.ledger_room)
+        return Merging(self._head, self.resuming(), self._compacting.ledger_room)
 
     async def compact(self, focus: str = "") -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
@@ -211,7 +206,7 @@ class Conversation:
     async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
         """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
         whole. Raises SessionError when there is nothing in it to resume."""
-        from chat_loop.chain.resuming import Resuming, resumable  # not before something is resumed
+        from chat_loop.chain.resuming import resumable  # not before something is resumed
 
         session = loaded.session
         totals = session.totals
@@ -227,7 +222,7 @@ class Conversation:
                 damage=loaded.damage,
             )
         )
-        resuming = Resuming(self._head, self._compacting, self.options)
+        resuming = self.resuming()
         return await (resuming.whole(loaded) if whole else resuming.summarised(loaded, last))
 
     async def offer_undone(self) -> Offer:
@@ -235,10 +230,10 @@ class Conversation:
 
         Raises UsageError when there was none, SessionError when the parent's file cannot be read.
         """
-        from chat_loop.chain.resuming import Resuming, parent_of
+        from chat_loop.chain.resuming import parent_of
 
         loaded = self.sessions.load(self.sessions.directory / f"{parent_of(self._head)}.md")
-        return await Resuming(self._head, self._compacting, self.options).undone(loaded)
+        return await self.resuming().undone(loaded)
 
     async def resume(self, loaded: Loaded) -> None:
         """End this session and go on in a child of `loaded`, from its summary. Raises as `offer` and `accept` do."""

@@ -27,10 +27,11 @@ from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
+from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import compact_number, window_text
+from chat_loop.wording import compact_number, when_text, window_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
@@ -53,7 +54,8 @@ class Setting:
     history: Path
     facts: tuple[tuple[str, str], ...]
     resume_command: str
-    resume: str
+    first: str
+    offer: bool
     memory: Place | None
 
 
@@ -115,7 +117,8 @@ class Interactive:
             memory=self._notebook,
         )
         self._tell_memory()
-        first = f"/resume {self._setting.resume}" if self._setting.resume else ""
+        first = self._setting.first
+        self._tell_last()
         if first:
             self._load_behind()
         try:
@@ -136,11 +139,23 @@ class Interactive:
     def _tell_memory(self) -> None:
         """Say what memory is used before the first prompt, where others may have written it or something is wrong."""
         notice = self._notebook.notice if self._notebook is not None else ""
-        if not notice:
-            return
+        if notice:
+            self._tell(notice)
+
+    def _tell_last(self) -> None:
+        """Offer to go on with the session that was used last."""
+        sessions = self._setting.sessions
+        identity = sessions.current() if self._setting.offer else ""
+        last = glance(sessions.directory / f"{identity}.md") if identity else None
+        if last is not None:
+            when = when_text(last.updated, sessions.now())
+            self._tell(f"Last time: {one_line(last.name, 50) or identity} ({when}) · resume last goes on with it")
+
+    def _tell(self, text: str) -> None:
+        """Write a line before the first prompt; the display would load rich for it."""
         if self._instant is not None:
             self._instant.erase()
-        sys.stdout.write(f"{one_line(notice, 500)}\n")  # the display would load rich before the prompt
+        sys.stdout.write(f"{one_line(text, 500)}\n")
         sys.stdout.flush()
 
     def _reader(self) -> Reader:

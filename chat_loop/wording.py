@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from chat_loop.values import Compaction, StopReason, Usage
 
 STOPS: dict[StopReason, str] = {
@@ -42,8 +44,10 @@ def window_text(tokens: int, guessed: bool) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes as people say them: `491 MB`, `1.12 GB`."""
-    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    """Bytes as people say them: `14 KB`, `491 MB`, `1.12 GB`."""
+    if size >= 1e9:
+        return f"{size / 1e9:.2f} GB"
+    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"
 
 
 def counted(number: int, noun: str) -> str:
@@ -73,3 +77,10 @@ def dollars_text(cost: float | None, estimated: bool = False) -> str:
     if cost < 0.0001:
         return "less than $0.0001"
     return f"{'~' if estimated else ''}${cost:,.{4 if cost < 0.99995 else 2}f}"
+
+
+def when_text(moment: datetime, now: datetime) -> str:
+    """`today 14:30`, `Nov 21, 14:30`, `2025-11-21`."""
+    if moment.date() == now.date():
+        return f"today {moment:%H:%M}"
+    return f"{moment:%b %d, %H:%M}" if moment.year == now.year else f"{moment:%Y-%m-%d}"

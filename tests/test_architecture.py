@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "wording", "redact"),
-    ("tokens", "config"),
+    ("tokens", "config", "options"),
     ("sessions", "models", "start"),
     ("search", "memory"),
     ("library", "export"),

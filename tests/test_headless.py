@@ -121,20 +121,25 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "number": 1,
         "id": identity,
         "name": "first question",
+        "tags": [],
         "agent": "Assistant",
+        "project": row["project"],
         "created": session.header.created.isoformat(),
         "updated": row["updated"],
         "queries": 1,
         "tokens": 17,
         "parent": None,
+        "merged": None,
         "depth": 1,
         "compacted": False,
+        "compactions": 0,
+        "folded": 0,
         "state": "sealed",
         "path": str(path),
     }
     listed = run(tmp_path, "sessions", "list").stdout.decode()
-    assert listed.startswith("  1  20")
-    assert listed.split("  ")[3:] == [
+    assert listed.startswith("   1  20")
+    assert [part.strip(" ") for part in listed.split("  ")[3:]] == [
         identity,
         "sealed",
         "1 query, 17 tokens",

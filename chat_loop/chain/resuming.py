@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chat_loop.chain.compacting import Compacting
+from chat_loop.chain.forking import cut_after
 from chat_loop.chain.head import Beginning, Head, uncancel
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import thread_of
@@ -17,9 +18,10 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import OF_QUERY
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+
+UNCHANGED = "What stands in the file stays."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,8 @@ class Resuming:
     async def summarised(self, loaded: Loaded, last: int = 0) -> Offer:
         """Go on from the summary, made now when there is none, and with the `last` exchanges in their own words."""
         thread = self._thread(loaded)
+        if loaded.session.seal is None and thread.carried and not loaded.session.exchanges:
+            return await self._whole(loaded, thread)  # a fork in which nothing was said yet: its words are what it is
         known, covers = await self._summary_of(loaded, thread)
         exchanges = thread.exchanges
         uncovered = self._uncovered(thread, covers)
@@ -58,6 +62,36 @@ class Resuming:
             uncovered = ()
             fitting = self._fitting(words, known)
         return self._offer(loaded, known, fitting, uncovered, left_out=max(0, wanted - len(fitting)))
+
+    async def summarise(self, loaded: Loaded, focus: str = "") -> Seal:
+        """Make the summary of a stored session anew, and write it into its file; return its seal.
+
+        Raises SessionError when there is nothing to summarise, the file is not to be written to, or no summary could be
+        made: what stands there stays.
+        """
+        session = loaded.session
+        thread = self._thread(loaded)
+        if not loaded.sealable:
+            raise SessionError(f"{loaded.path.name} is another program’s file or damaged: it stays as it is.")
+        if not thread.fresh:
+            raise SessionError(f"Nothing was said in session {session.header.id} that could be summarised.")
+        outcome = None
+        if self._options.use_ai_summary:
+            outcome, _ = await self._compacting.narrate(thread, thread.fresh, focus, otherwise=UNCHANGED)
+            if outcome.narrative is None:
+                raise SessionError(f"No summary could be made of session {session.header.id}.")
+        old = session.seal
+        seal = Seal(
+            at=self._head.sessions.now(),
+            reason=old.reason if old is not None else "exit",
+            source="model" if outcome is not None else "extracted",
+            summary=self._compacting.summary_of_all(thread, outcome),
+            usage=outcome.usage if outcome is not None else None,
+            seconds=outcome.seconds if outcome is not None else None,
+            compaction=old.compaction if old is not None else None,
+        )
+        self._head.sessions.seal_later(loaded, seal)
+        return seal
 
     async def block_of(self, loaded: Loaded) -> Summary:
         """The summary block of a session, of all its words; made now when there is none."""
@@ -94,16 +128,7 @@ class Resuming:
         Raises UsageError when there is no such query.
         """
         session = loaded.session
-        numbers = [exchange.query.number for exchange in session.exchanges]
-        if number not in numbers:
-            there = f"it has {min(numbers)} to {max(numbers)}" if numbers else "nothing was said in it"
-            raise UsageError(
-                f"There is no query {number} in this session: {there}.", "/tree shows the sessions before it."
-            )
-        entries = tuple(
-            entry for entry in session.standing if not isinstance(entry, OF_QUERY) or entry.number <= number
-        )
-        cut = replace(session, entries=entries, seal=None)
+        cut = cut_after(session, number)
         offer = await self._whole(replace(loaded, session=cut, open=True), self._thread(replace(loaded, session=cut)))
         beginning = replace(
             offer.beginning, parent=session, until=f"{session.depth}.{number}", pins=offer.beginning.pins

@@ -44,7 +44,7 @@ async def fork(chat: Chat, argument: str) -> None:
         )
     number = int(reference) if argument else exchanges[-1].query.number
     before = conversation.live.header.id
-    offer = await conversation.fork(load(chat, "."), number)
+    offer = await conversation.resuming().forked(load(chat, "."), number)
     await conversation.accept(offer, acknowledge=False)
     chat.display.prose(
         f"Forked after query {number}: {counted(len(offer.beginning.carried), 'exchange')} in the context. "

@@ -84,13 +84,13 @@ def wanted_of(values: dict[str, str], now: datetime, words: str = "") -> Wanted:
         agent=values.get("agent", ""),
         tag=values.get("tag", "").lstrip("#"),
         project=values.get("project", ""),
-        since=_moment(values["since"], now) if "since" in values else None,
-        before=_moment(values["before"], now) if "before" in values else None,
+        since=moment_of(values["since"], now) if "since" in values else None,
+        before=moment_of(values["before"], now) if "before" in values else None,
     )
 
 
-def _moment(text: str, now: datetime) -> datetime:
-    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y."""
+def moment_of(text: str, now: datetime) -> datetime:
+    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y. Raises UsageError."""
     if (age := _AGE.fullmatch(text)) is not None:
         return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
     try:

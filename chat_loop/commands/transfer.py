@@ -56,7 +56,8 @@ async def import_(chat: Chat, argument: str) -> None:
     if len(found.complaints) > COMPLAINTS:
         chat.display.line(f"  and {len(found.complaints) - COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.written]
-    known = f"; {len(stored) - len(new)} were there already" if len(new) < len(stored) else ""
+    there = len(stored) - len(new)
+    known = f"; {there} {'was' if there == 1 else 'were'} there already" if there else ""
     chat.display.line(f"Imported {counted(len(new), 'session')}{known}.")
     for one in new:
         if one.was != one.id:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from chat_loop.display.lists import when
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session
-from chat_loop.wording import counted, counts_text
+from chat_loop.wording import counted, counts_text, when_text
 
 LAST = 5
 """How many exchanges of a session are shown."""
@@ -39,7 +38,7 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
     for number, hit in enumerate(hits, 1):
         tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
         head = Text(f"{number:>3}  ") + Text(one_line(hit.name, 100), style="bold")
-        head += Text(f" · query {hit.number} · {when(hit.at, now)}", style="dim") + Text(tags, style="cyan")
+        head += Text(f" · query {hit.number} · {when_text(hit.at, now)}", style="dim") + Text(tags, style="cyan")
         display.console.print(head, no_wrap=True, overflow="ellipsis", soft_wrap=False)
         for who, excerpt in hit.excerpts:
             text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")

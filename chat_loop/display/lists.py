@@ -9,7 +9,7 @@ from datetime import datetime
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.sessions.row import SessionRow
-from chat_loop.wording import counted, counts_text
+from chat_loop.wording import counted, counts_text, when_text
 
 _STATES = {
     "sealed": "",
@@ -48,7 +48,7 @@ def _narrow(display: DisplayManager, numbered: Sequence[tuple[int, SessionRow]],
     from rich.text import Text
 
     for number, row in numbered:
-        first = f"{number:>3}  {when(row.updated, now)}  {numbers(row)}"
+        first = f"{number:>3}  {when_text(row.updated, now)}  {numbers(row)}"
         second = f"     {chained(row)}{one_line(row.name, 500) or row.id}{tagged(row)}"
         for text in (first, second):
             display.console.print(Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
@@ -70,7 +70,7 @@ def _wide(display: DisplayManager, numbered: Sequence[tuple[int, SessionRow]], n
         if note:
             what = Text(f"({note}) ", style="dim") + what
         what = Text(chained(row), no_wrap=True) + what + Text(tagged(row), style="cyan")
-        cells = (str(number), when(row.updated, now), one_line(row.agent, 20), numbers(row))
+        cells = (str(number), when_text(row.updated, now), one_line(row.agent, 20), numbers(row))
         table.add_row(*(Text(cell) for cell in cells), what)
     display.console.print(table, soft_wrap=False)
 
@@ -85,13 +85,6 @@ def chained(row: SessionRow) -> str:
 def tagged(row: SessionRow) -> str:
     """The tags, after the name."""
     return "".join(f" #{one_line(tag, 40)}" for tag in row.tags)
-
-
-def when(moment: datetime, now: datetime) -> str:
-    """`today 14:30`, `Nov 21, 14:30`, `2025-11-21`."""
-    if moment.date() == now.date():
-        return f"today {moment:%H:%M}"
-    return f"{moment:%b %d, %H:%M}" if moment.year == now.year else f"{moment:%Y-%m-%d}"
 
 
 def numbers(row: SessionRow) -> str:
@@ -129,7 +122,7 @@ def show_tree(display: DisplayManager, branches: Sequence[Branch], here: str, no
         name = one_line(row.name, 200) or row.id
         head = Text(f"{number:>3}  {stem}{dot} ") + Text(name, style="bold" if row.id == here else "")
         head += Text(tagged(row), style="cyan") + Text(arrow if row.id == here else "", style="green")
-        facts = " · ".join(filter(None, (when(row.updated, now), numbers(row), branch.compaction)))
+        facts = " · ".join(filter(None, (when_text(row.updated, now), numbers(row), branch.compaction)))
         for line in (head, Text(f"     {below}  ") + Text(facts, style="dim")):
             display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 

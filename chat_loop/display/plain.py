@@ -21,6 +21,16 @@ def out(text: str) -> None:
     sys.stdout.flush()
 
 
+def out_bytes(data: bytes) -> None:
+    """Write to standard output as it is; a terminal gets it made printable."""
+    if sys.stdout.isatty():
+        out(data.decode("utf-8", "replace"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def err(text: str) -> None:
     """Write a line to standard error, made printable."""
     sys.stderr.write(f"{printable(text)}\n")
@@ -99,11 +109,19 @@ class Meter:
         share = done / total
         speed = (done - self._first) / max(now - self._began, 0.001)
         text = f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s  {source}"
+        self._draw(done, total, text)
+
+    def count(self, done: int, total: int, what: str) -> None:
+        """The same for things that are counted."""
+        self._draw(done, total, f"{done / total:4.0%}  {done:,} of {total:,} {what}")
+
+    def _draw(self, done: int, total: int, text: str) -> None:
+        now = time.monotonic()
         if self._terminal and (now - self._drawn >= 0.1 or done == total):
             sys.stderr.write(f"\r\x1b[K{text}")
             self._drawn = now
-        elif not self._terminal and int(share * 10) > self._tenth:
-            self._tenth = int(share * 10)
+        elif not self._terminal and int(done / total * 10) > self._tenth:
+            self._tenth = int(done / total * 10)
             sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 

@@ -89,6 +89,11 @@ class LiveSession:
         self._entries.append(entry)
         self._save()
 
+    def ensure_saved(self) -> None:
+        """Raise SaveError unless every entry is on disk."""
+        if self.problem is not None:
+            raise save_error(self.path, self.problem) from self.problem
+
     def begin_reply(self, number: int, at: datetime) -> ReplyWriter:
         """Start the reply to query `number` (0: the acknowledgment); it is written as it arrives."""
         return ReplyWriter(self, number, at)

@@ -1,81 +1,18 @@
-"""`chat-loop sessions …` and `chat-loop models …`, and the question that `--local` asks once."""
+"""`chat-loop models …`, and the question that `--local` asks once."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 
-from chat_loop.display.plain import Meter, out, out_json
-from chat_loop.display.text import one_line
+from chat_loop.display.plain import Meter, out
 from chat_loop.errors import ModelError, UsageError
 from chat_loop.models import store
 from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 from chat_loop.models.install import install
-from chat_loop.sessions.files import read_part
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.row import SessionRow
-from chat_loop.wording import counts_text, size_text
+from chat_loop.wording import size_text
 
 _INSTALL = "chat-loop models install"
-
-
-def list_sessions(sessions: SessionManager, *, as_json: bool) -> int:
-    """Print every session, newest first."""
-    rows = sessions.rows()
-    if as_json:
-        out_json([_row(number, row) for number, row in enumerate(rows, 1)])
-        return 0
-    for number, row in enumerate(rows, 1):
-        numbers = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-        parts = (f"{number:>3}", f"{row.updated:%Y-%m-%d %H:%M}", row.id, row.state, numbers, one_line(row.name, 60))
-        out("  ".join(part for part in parts if part) + "\n")
-    return 0
-
-
-def _row(number: int, row: SessionRow) -> dict[str, object]:
-    return {
-        "number": number,
-        "id": row.id,
-        "name": row.name,
-        "agent": row.agent,
-        "created": row.created,
-        "updated": row.updated,
-        "queries": row.queries,
-        "tokens": row.tokens,
-        "parent": row.parent or None,
-        "depth": row.depth,
-        "compacted": row.compacted,
-        "state": row.state,
-        "path": str(row.path),
-    }
-
-
-def show_session(sessions: SessionManager, reference: str, *, as_json: bool) -> int:
-    """Print one session's transcript, or its value as JSON."""
-    shown = [row.id for row in sessions.rows()] if reference.isdigit() else []
-    if reference == "current" and sessions.current():
-        reference = sessions.current()
-    path = sessions.find(reference, shown)
-    loaded = sessions.load(path)
-    if not as_json:
-        text = read_part(path)[0].decode("utf-8", "replace")
-        out(text)
-        return 0
-    session = loaded.session
-    out_json(
-        {
-            **dataclasses.asdict(session.header),
-            "path": str(path),
-            "damage": loaded.damage,
-            "totals": dataclasses.asdict(session.totals),
-            "entries": [
-                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)} for entry in session.entries
-            ],
-            "seal": None if session.seal is None else dataclasses.asdict(session.seal),
-        }
-    )
-    return 0
 
 
 def models(action: str, name: str, directory: Path) -> int:

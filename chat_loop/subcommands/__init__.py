@@ -1,0 +1,1 @@
+"""`chat-loop sessions …` and `chat-loop models …`: what is done without a chat."""

@@ -1,0 +1,106 @@
+"""`chat-loop sessions fork|merge|compact`: what makes a session or a summary, without a chat."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from dataclasses import replace
+
+from chat_loop.agent.agent import Agent
+from chat_loop.chain.options import options_of
+from chat_loop.conversation import Conversation
+from chat_loop.display.plain import TextOutput, err, out
+from chat_loop.errors import NoProvider, UsageError
+from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.subcommands.changing import reference_of
+from chat_loop.subcommands.shelf import Shelf
+from chat_loop.tokens import TokenCounter
+
+
+def fork(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Begin a session that goes on from a query of another one; it is resumed later."""
+    from chat_loop.chain.forking import fork_stored
+
+    loaded = shelf.load(options.reference)
+    numbers = [exchange.query.number for exchange in loaded.session.exchanges]
+    number = options.at or (numbers[-1] if numbers else 0)
+    identity = fork_stored(shelf.sessions, loaded, number)
+    out(f"{identity}\n")
+    err(f"Forked after query {number} of {loaded.session.header.id}. Resume with: chat-loop --resume {identity}")
+    return 0
+
+
+def merge(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Begin a session that goes on from two; the user decides where they contradict each other."""
+    return asyncio.run(_merge(shelf, options))
+
+
+async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
+    conversation = _conversation(shelf, may_do_without=True)
+    first, second = shelf.load(options.first), shelf.load(options.second)
+    try:
+        merging = conversation.merging()
+        draft = await merging.merge(first, second)
+        dropped = []
+        for number, pair in enumerate(draft.contradictions, 1):
+            answer = options.prefer
+            if not answer:
+                err(f"Contradiction {number} of {len(draft.contradictions)}:\n  1  {pair.first}\n  2  {pair.second}")
+                answer = _answer()
+            dropped += {"1": [pair.second], "2": [pair.first], "both": []}[answer]
+        await conversation.accept(merging.offer(draft, dropped), acknowledge=False)
+        identity = conversation.live.header.id
+    finally:
+        conversation.close()
+        await conversation.agent.provider.close()
+    out(f"{identity}\n")
+    err(f"Merged. Resume with: chat-loop --resume {identity}")
+    return 0
+
+
+def _answer() -> str:
+    if not sys.stdin.isatty():
+        raise UsageError("The sessions contradict each other, and nobody is there to decide.", "--prefer decides.")
+    while True:
+        err("Which one holds? (1, 2, b for both) ")
+        line = sys.stdin.readline()
+        answer = {"1": "1", "2": "2", "b": "both", "both": "both"}.get(line.strip().lower())
+        if answer:
+            return answer
+        if not line:
+            raise UsageError("Not merged.")
+
+
+def compact(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Make the summary of a stored session, or make it anew: with another model (--model), or with other wishes."""
+    return asyncio.run(_compact(shelf, options))
+
+
+async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
+
+    conversation = _conversation(shelf, may_do_without=not shelf.config.auto_compact.use_ai_summary)
+    loaded = shelf.load(reference_of(options))
+    try:
+        seal = await conversation.resuming().summarise(loaded, " ".join(options.focus))
+    finally:
+        conversation.close()
+        await conversation.agent.provider.close()
+    how = {"model": "by a model", "extracted": "without a model", "none": ""}[seal.source]
+    tokens = f", {seal.usage.total:,} tokens" if seal.usage else ""
+    out(f"{loaded.session.header.id}: summary made {how}{tokens}.\n")
+    return 0
+
+
+def _conversation(shelf: Shelf, *, may_do_without: bool) -> Conversation:
+    """A conversation that only makes summaries and begins sessions."""
+    config = shelf.config
+    try:
+        agent = shelf.agent()
+        options = options_of(config, agent.provider, None)
+    except NoProvider:
+        if not may_do_without:
+            raise
+        agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=ScriptedProvider())
+        options = replace(options_of(config, agent.provider, None), use_ai_summary=False)
+    return Conversation(agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options)

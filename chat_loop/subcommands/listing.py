@@ -1,0 +1,243 @@
+"""`chat-loop sessions list|show|search|tree|stats`: what only reads."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from chat_loop.commands.search import wanted_of
+from chat_loop.display.plain import out, out_json
+from chat_loop.display.text import one_line
+from chat_loop.errors import SessionError
+from chat_loop.library.figures import figures
+from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.files import read_part
+from chat_loop.sessions.records import Session
+from chat_loop.sessions.row import SessionRow
+from chat_loop.subcommands.shelf import Progress, Shelf
+from chat_loop.wording import compaction_text, counts_text, dollars_text
+
+EXCERPT = 60
+"""Tokens of a text that are shown of a hit."""
+
+
+def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Print the sessions, newest first, one a line; the numbers are those that the other commands take."""
+    numbers = {row.id: number for number, row in enumerate(shelf.listed(), 1)}
+    wanted = wanted_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
+    rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=not options.unfold)
+    shelf.tell_trouble()
+    if options.as_json:
+        out_json([row_values(numbers.get(row.id), row) for row in rows])
+        return 0
+    lines = []
+    for row in rows:
+        counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
+        tags = " ".join(f"#{tag}" for tag in row.tags)
+        name = " ".join(filter(None, (one_line(row.name, 60), tags)))
+        parts = (
+            f"{numbers.get(row.id, ''):>4}",
+            f"{row.updated:%Y-%m-%d %H:%M}",
+            row.id,
+            row.state,
+            counts,
+            _chain(row),
+            name,
+        )
+        lines.append("  ".join(part for part in parts if part) + "\n")
+    out("".join(lines))
+    if more:
+        out(f"… and {more:,} older\n")
+    return 0
+
+
+def _chain(row: SessionRow) -> str:
+    return "" if row.depth == 1 and not row.parent else f"depth {row.depth}"
+
+
+def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
+    """A row as JSON has it."""
+    return {
+        "number": number,
+        "id": row.id,
+        "name": row.name,
+        "tags": row.tags,
+        "agent": row.agent,
+        "project": row.project,
+        "created": row.created,
+        "updated": row.updated,
+        "queries": row.queries,
+        "tokens": row.tokens,
+        "parent": row.parent or None,
+        "merged": row.merged or None,
+        "depth": row.depth,
+        "compacted": row.compacted,
+        "compactions": row.compactions,
+        "folded": row.folded,
+        "state": row.state,
+        "path": str(row.path),
+    }
+
+
+def _filters(options: argparse.Namespace) -> dict[str, str]:
+    names = ("agent", "tag", "project", "since", "before")
+    return {name: value for name in names if (value := getattr(options, name, ""))}
+
+
+def show_session(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Print a session's transcript, its value as JSON, or the summaries of its chain."""
+    path = shelf.path(options.reference)
+    loaded = shelf.sessions.load(path)
+    if options.show_summaries:
+        return _show_summaries(shelf, loaded.session, as_json=options.as_json)
+    if not options.as_json:
+        out(read_part(path)[0].decode("utf-8", "replace"))
+        return 0
+    session = loaded.session
+    out_json(
+        {
+            **dataclasses.asdict(session.header),
+            "name": session.name,
+            "tags": session.tags,
+            "path": str(path),
+            "damage": loaded.damage,
+            "totals": dataclasses.asdict(session.totals),
+            "entries": [
+                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)} for entry in session.entries
+            ],
+            "seal": None if session.seal is None else dataclasses.asdict(session.seal),
+        }
+    )
+    return 0
+
+
+def _show_summaries(shelf: Shelf, session: Session, *, as_json: bool) -> int:
+    """Print the summary blocks of a chain and what its compactions came to, the oldest first."""
+    from chat_loop.sessions import block
+
+    chain = ChainReader(shelf.sessions).read(session)
+    sessions = [*(loaded.session for loaded in reversed(chain.loaded)), session]
+    if as_json:
+        out_json([_summary_values(one) for one in sessions])
+        return 0
+    for one in sessions:
+        seal, numbers = one.seal, [exchange.query.number for exchange in one.exchanges]
+        covered = f"queries {min(numbers)} to {seal.covers or max(numbers)}" if seal and numbers else "no queries"
+        if seal is None or seal.summary is None:
+            out(f"{one.header.id}: no summary\n\n")
+            continue
+        by = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}[seal.source]
+        out(f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {by}\n")
+        if seal.compaction is not None:
+            cost = dollars_text(seal.compaction.cost)
+            out(f"{compaction_text(seal.compaction)} · {seal.compaction.model or 'no model'} · {cost}\n")
+        out(f"\n{block.render(seal.summary)}\n\n")
+    if chain.broken:
+        raise SessionError(chain.broken)
+    return 0
+
+
+def _summary_values(session: Session) -> dict[str, object]:
+    seal = session.seal
+    numbers = [exchange.query.number for exchange in session.exchanges]
+    has = seal is not None and seal.summary is not None
+    return {
+        "session": session.header.id,
+        "first": min(numbers, default=None),
+        "last": (seal.covers if seal and seal.covers is not None else max(numbers, default=None)) if has else None,
+        "at": seal.at if has and seal else None,
+        "source": seal.source if seal else "none",
+        "usage": dataclasses.asdict(seal.usage) if seal and seal.usage else None,
+        "compaction": dataclasses.asdict(seal.compaction) if seal and seal.compaction else None,
+        "summary": dataclasses.asdict(seal.summary) if seal and seal.summary else None,
+    }
+
+
+def search(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Print the exchanges that fit, the best first."""
+    from chat_loop.context.archive import common_words
+    from chat_loop.context.found import excerpt
+    from chat_loop.library.finding import search_all
+    from chat_loop.search.ranking import texts
+    from chat_loop.tokens import estimate
+
+    progress = Progress()
+    wanted = wanted_of(_filters(options), shelf.sessions.now())
+    words = " ".join(options.words)
+    try:
+        found = search_all(shelf.library, words, wanted, options.limit, common_words(), progress)
+    finally:
+        progress.end()
+    shelf.tell_trouble()
+    results = []
+    for number, hit in enumerate(found, 1):
+        said = []
+        for part, (who, text) in enumerate(texts(hit.hit.exchange)):
+            places = [place for place in hit.hit.places if place.part == part]
+            if text.strip() and (places or not hit.hit.places):
+                said.append((who.lower(), excerpt(text, places, EXCERPT, estimate)))
+        results.append((number, hit, said))
+    if options.as_json:
+        out_json(
+            [
+                {
+                    "number": number,
+                    "session": hit.row.id,
+                    "name": hit.row.name,
+                    "tags": hit.row.tags,
+                    "query": hit.number,
+                    "at": hit.hit.exchange.query.at,
+                    "strength": round(hit.hit.strength, 3),
+                    "excerpts": dict(said),
+                    "path": str(hit.row.path),
+                }
+                for number, hit, said in results
+            ]
+        )
+        return 0 if results else 1
+    for number, hit, said in results:
+        at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}"
+        out(f"{number:>3}  {one_line(hit.row.name, 80)} · {hit.row.id} · query {hit.number} · {at}\n")
+        for who, text in said:
+            out(f"     {who}: {one_line(text, 600)}\n")
+    return 0 if results else 1
+
+
+def tree(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Print a chain with its branches, the oldest first."""
+    from chat_loop.library.lineage import tree as drawn
+
+    identity = shelf.path(options.reference).stem
+    links = shelf.library.links()
+    shelf.tell_trouble()
+    nodes = drawn(identity, links)
+    rows = {node.id: shelf.library.row(node.id) for node in nodes}
+    compactions = shelf.library.compactions(rows)
+    if options.as_json:
+        out_json([row_values(None, rows[node.id]) for node in nodes if not node.again])
+        return 0
+    for node in nodes:
+        row = rows[node.id]
+        counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
+        parts = [f"{row.updated:%Y-%m-%d %H:%M}", counts, compactions.get(row.id, ""), one_line(row.name, 60)]
+        shown = "as above" if node.again else " · ".join(filter(None, parts))
+        out(f"{node.stem}● {row.id}  {shown}\n")
+    return 0
+
+
+def stats(shelf: Shelf, options: argparse.Namespace) -> int:
+    """Print what the sessions of the folder come to."""
+    progress = Progress()
+    try:
+        shelf.library.bring_up_to_date(progress)
+    finally:
+        progress.end()
+    found = shelf.library.asked(figures) or {}
+    if options.as_json:
+        out_json(found)
+        return 0
+    width = max(map(len, found), default=0) + 1
+    for name, value in found.items():
+        label = f"{name.replace('_', ' ').capitalize()}:"
+        out(f"{label:<{width}} {dollars_text(value) if isinstance(value, float) else f'{value:,}'}\n")
+    return 0
