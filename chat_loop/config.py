@@ -31,6 +31,11 @@ class SessionsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchConfig:
+    meaning: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryConfig:
     on_exit: bool = True
     timeout: float = 120.0
@@ -114,6 +119,7 @@ class Config:
     model: str = ""
     agent: AgentConfig = AgentConfig()
     sessions: SessionsConfig = SessionsConfig()
+    search: SearchConfig = SearchConfig()
     summary: SummaryConfig = SummaryConfig()
     restoration: RestorationConfig = RestorationConfig()
     context: ContextConfig = ContextConfig()

@@ -55,7 +55,7 @@ class Conversation:
         self.sessions = sessions
         self.options = options
         self._show = show
-        self._head = Head(agent, sessions, count, show, memory)
+        self._head = Head(agent, sessions, count, show, memory, options.meanings)
         self._compacting = Compacting(self._head, options)
         self._asking = Asking(self._head, options)
 

@@ -23,6 +23,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event
 from chat_loop.library.library import Library
+from chat_loop.library.meanings import Meanings
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
@@ -69,6 +70,7 @@ class Interactive:
         self._counter = TokenCounter()
         self._loading = False
         self._used = threading.Event()
+        self._meanings = Meanings() if setting.config.search.meaning else None
         self._library = Library(setting.sessions.directory, setting.sessions.now)
         self._display = DisplayManager(
             agent=agent.name,
@@ -82,7 +84,7 @@ class Interactive:
             setting.sessions,
             count=self._count,
             show=self._show,
-            options=options_of(setting.config, agent.provider, setting.summariser),
+            options=options_of(setting.config, agent.provider, setting.summariser, self._meanings),
             memory=self._notebook.block if self._notebook is not None else str,
         )
 
@@ -114,6 +116,7 @@ class Interactive:
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
             library=self._library,
+            meanings=self._meanings,
             memory=self._notebook,
         )
         self._tell_memory()

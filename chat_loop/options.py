@@ -80,6 +80,7 @@ def _reading(actions: Actions) -> None:
     _json(showing)
     searching = actions.add_parser("search", help="find what was said in any session")
     searching.add_argument("words", nargs="+", metavar="WORDS")
+    searching.add_argument("--text", action="store_true", help="by words only, not by meaning: faster")
     searching.add_argument("--limit", type=_count, default=10, metavar="N", help="at most so many hits (10)")
     _filters(searching)
     _json(searching)

@@ -19,6 +19,7 @@ from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.library.meanings import Meanings
 from chat_loop.sessions.entries import Entry, Name, Pin, Reply, Restoration, Tag, Unpin, Untag
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
@@ -59,8 +60,10 @@ class Head:
         count: Count,
         show: Callable[[Event], None],
         memory: Callable[[], str] = str,
+        meanings: Meanings | None = None,
     ) -> None:
         self._memory = memory
+        self._meanings = meanings
         self._plain = self.agent = replace(agent, memory=memory())
         """With the archive's tools while there is an archive."""
         self.archive: Archive | None = None
@@ -252,7 +255,7 @@ class Head:
         from chat_loop.context.archive import Archive
 
         if self.archive is None:
-            self.archive = Archive(self.sessions, count=self.count)
+            self.archive = Archive(self.sessions, count=self.count, meanings=self._meanings)
         self.archive.follow(self.session, depth)
         self.agent = replace(self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known)))
 

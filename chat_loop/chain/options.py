@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from chat_loop.config import Config
 from chat_loop.context.outcome import Wanted
 from chat_loop.context.plan import Limits
+from chat_loop.library.meanings import Meanings
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
 
@@ -22,6 +23,8 @@ def _unknown(model: str, usage: Usage) -> float | None:
 class Options:
     """`summariser` writes the summaries, before the agent's own model is asked; None: that one only.
 
+    With `meanings` the archive is searched by meaning as well.
+
     `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
     """
 
@@ -33,10 +36,13 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     wanted: Wanted = field(default_factory=Wanted)
     summariser: Provider | None = None
+    meanings: Meanings | None = None
     cost: Callable[[str, Usage], float | None] = _unknown
 
 
-def options_of(config: Config, provider: Provider, summariser: Provider | None) -> Options:
+def options_of(
+    config: Config, provider: Provider, summariser: Provider | None, meanings: Meanings | None = None
+) -> Options:
     """The conversation's part of the config; an embedded model gets the time it needs for a summary."""
     auto, context = config.auto_compact, config.context
     slow = "local" in (provider.name, summariser.name if summariser else "")
@@ -60,6 +66,7 @@ def options_of(config: Config, provider: Provider, summariser: Provider | None) 
             instructions=config.agent.summary_instructions,
         ),
         summariser=summariser,
+        meanings=meanings,
         cost=costs(config),
     )
 

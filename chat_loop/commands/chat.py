@@ -17,6 +17,7 @@ PAGE = 20
 """Sessions that are listed at a time."""
 
 if TYPE_CHECKING:
+    from chat_loop.library.meanings import Meanings
     from chat_loop.memory.notebook import Notebook
 
 
@@ -44,7 +45,8 @@ class Chat:
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
     where `open_file(path)` opens a file.
     `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order; `hits` the exchanges,
-    when that was a search. `quotes` go with the next message. `memory` is None when it is switched off.
+    when that was a search. `quotes` go with the next message. `memory` and `meanings` are
+    None when they are switched off.
     """
 
     conversation: Conversation
@@ -58,6 +60,7 @@ class Chat:
     facts: tuple[tuple[str, str], ...] = ()
     memory: Notebook | None = None
     library: Library
+    meanings: Meanings | None = None
     listed: list[str] = field(default_factory=list)
     listing: Listing = field(default_factory=Listing)
     hits: list[Place] = field(default_factory=list)

@@ -43,7 +43,7 @@ async def search(chat: Chat, argument: str) -> None:
         raise UsageError("What shall be found? search takes words.", "For example: /search token bucket --since 7d")
     wanted = wanted_of(asked.values, chat.sessions.now())
     found = await asyncio.to_thread(
-        search_all, chat.library, asked.words, wanted, HITS, common_words(), chat.display.progress
+        search_all, chat.library, asked.words, wanted, HITS, common_words(), chat.display.progress, chat.meanings
     )
     chat.display.stop_waiting()
     if chat.library.trouble:

@@ -18,6 +18,7 @@ from chat_loop.sessions.records import Exchange, Session
 from chat_loop.tokens import estimate
 
 if TYPE_CHECKING:
+    from chat_loop.library.meanings import Meanings
     from chat_loop.search.ranking import Hit
     from chat_loop.search.text import Search
 
@@ -61,6 +62,7 @@ NO_ARCHIVE = "There is no archive: nothing was said before what is in your conte
 _PATIENCE = 5.0
 """Seconds that a tool call waits for the index."""
 _HITS = 5
+_CANDIDATES = 60
 
 
 @cache
@@ -76,8 +78,12 @@ def common_words() -> frozenset[str]:
 class Archive:
     """The ancestors of the session that `follow` was last told. Every method is safe in any thread; none raises."""
 
-    def __init__(self, sessions: SessionManager, *, count: Callable[[str], int] = estimate) -> None:
+    def __init__(
+        self, sessions: SessionManager, *, count: Callable[[str], int] = estimate, meanings: Meanings | None = None
+    ) -> None:
         self._reader = ChainReader(sessions)
+        self._directory = sessions.directory
+        self._meanings = meanings
         self._count = count
         self._lock = threading.Lock()
         self._ready = threading.Event()
@@ -87,6 +93,7 @@ class Archive:
         self._closed = False
         self._index: Search | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
+        self._ids: tuple[str, ...] = ()
         self._problem = ""
 
     @property
@@ -119,9 +126,19 @@ class Archive:
         return self._ready.wait(timeout)
 
     def search(self, text: str, limit: int = _HITS, without: Collection[str] = ()) -> list[Hit]:
-        """The exchanges that fit `text` best, without those under the references `without`; nothing while not ready."""
+        """The exchanges whose words fit `text` best, without those under the references `without`; none while not
+        ready."""
         index = self._index
         return index.search(text, limit, without) if index is not None and self.ready else []
+
+    def search_all(self, text: str, without: Collection[str] = ()) -> list[Hit]:
+        """The same by words and, where the sentence model is installed, by meaning. Takes its time."""
+        if self._meanings is None:
+            return self.search(text, without=without)
+        from chat_loop.context.meant import by_both  # not before a tool is called
+
+        hits = self.search(text, _CANDIDATES, without)
+        return by_both(self._directory, self._ids, self._archived, text, hits, self._meanings, without)[:_HITS]
 
     def recall(
         self, text: str, without: Collection[str] = (), room: int = 400, known: str = ""
@@ -160,7 +177,7 @@ class Archive:
         if name == READ:
             return read_text(archived[-1], given, ROOM, self._count)
         room = ROOM - self._count(self._problem)
-        text = found_text(self.search(given, without=without), room, self._count, given)
+        text = found_text(self.search_all(given, without), room, self._count, given)
         return f"{text}\n\n{self._problem}" if self._problem else text
 
     def close(self) -> None:
@@ -198,6 +215,7 @@ class Archive:
             known = ()
         self._problem = chain.broken
         self._archived = archived
+        self._ids = tuple(loaded.session.header.id for loaded in reversed(chain.loaded))
         if any(archived):
             from chat_loop.search.text import Search
 

@@ -1,7 +1,8 @@
 """Searching all sessions: likely exchanges from the index, then ranked by their sentences.
 
 The index says which exchanges hold the words of a query, or related ones, and how rare each is. The best of them, with
-their neighbours, are looked at sentence by sentence (`search/ranking.py`), as the archive of a chain is.
+their neighbours, are looked at sentence by sentence (`search/ranking.py`), as the archive of a chain is. Where the
+sentence model is installed, the exchanges whose meaning is nearest come in between (`search/fuse.py`).
 """
 
 from __future__ import annotations
@@ -11,18 +12,25 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from chat_loop.errors import SessionError
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.search.forms import related_forms
-from chat_loop.search.ranking import Hit
+from chat_loop.search.fuse import Found as Worded
+from chat_loop.search.fuse import exactly, fused
+from chat_loop.search.ranking import Hit, texts
 from chat_loop.search.terms import Term, phrase, terms, without_common
 from chat_loop.search.text import Search
+from chat_loop.search.wordpiece import familiar
 from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.row import SessionRow
+
+if TYPE_CHECKING:
+    from chat_loop.library.meanings import Meanings
 
 _LIKELY = 300
 """Exchanges whose neighbourhood is looked at."""
@@ -69,27 +77,33 @@ def search_all(
     limit: int,
     common: Collection[str],
     progress: Callable[[int, int], None] | None = None,
+    meanings: Meanings | None = None,
 ) -> list[Found]:
     """Find in every session of a library, brought up to date before. Raises SessionError when it has no index."""
     library.bring_up_to_date(progress)
-    found = library.asked(lambda index: find(index, text, wanted, limit, common))
+    found = library.asked(lambda index: find(index, text, wanted, limit, common, meanings))
     if found is None and library.trouble:
         raise SessionError(library.trouble, "sessions WORDS finds sessions by their names without it.")
     return found or []
 
 
 def find(
-    index: Index, text: str, wanted: Wanted, limit: int, common: Collection[str], only: Collection[str] | None = None
+    index: Index,
+    text: str,
+    wanted: Wanted,
+    limit: int,
+    common: Collection[str],
+    meanings: Meanings | None = None,
 ) -> list[Found]:
     """The exchanges that fit `text` best, the best first. `common` are folded words that tell nothing.
 
-    `only`: ids of the sessions that are searched. Raises IndexTrouble.
+    Without `meanings` only its words are looked for. Raises IndexTrouble.
     """
     everything = terms(text)
     telling = without_common(everything, common) or everything
     if not telling:
         return []
-    where, values = _filter(wanted, only)
+    where, values = _filter(wanted)
     total = index.ask("SELECT count(*) FROM exchanges")[0][0]
     asked = [(term, *_matching(index, term)) for term in telling]
     among = {term: (_held(index, match), total) for term, match, _ in asked}
@@ -100,14 +114,56 @@ def find(
     near = _near([term for term, _, _ in asked], among)
     together = _likely(index, near, where, values) if near else {}
     chosen = list(dict.fromkeys((*_best(likely), *_best(together)[:_TOGETHER])))
-    return _ranked(index, text, chosen, limit, common, among)
+    hits = _ranked(index, text, chosen, common, among)
+    if meanings is not None:
+        hits = _with_meaning(index, text, hits, where, values, meanings)
+    hits = hits[:limit]
+    rows = _rows(index, {hit.exchange.depth for hit in hits})
+    return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
 
 
-def _filter(wanted: Wanted, only: Collection[str] | None) -> tuple[str, list[object]]:
+def _with_meaning(
+    index: Index, text: str, hits: Sequence[Hit], where: str, values: Sequence[object], meanings: Meanings
+) -> list[Hit]:
+    """The hits and what is near in meaning, in one order."""
+    among = None
+    if where:
+        among = {key for (key,) in index.ask(f"SELECT e.key FROM exchanges e WHERE 1 {where}", values)}
+    near = meanings.nearest(index, text, _LOOKED_AT, among)
+    if not near:
+        return list(hits)
+    by_ref = {hit.exchange.ref: hit for hit in hits}
+    places = {
+        key: f"{session}.{position}"
+        for key, session, position in index.ask(
+            f"SELECT key, session, position FROM exchanges WHERE key IN ({', '.join(str(key) for key, _ in near)})"
+        )
+    }
+    new = [_split(place) for place in places.values() if place not in by_ref]
+    by_ref |= {exchange.ref: Hit(exchange, 0.0, 0.0) for exchange in _exchanges(index, new)}
+    keys = index.ask(
+        "SELECT e.key, e.session, e.position FROM json_each(?) AS place JOIN exchanges e "
+        "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]')",
+        (json.dumps([_split(hit.exchange.ref) for hit in hits]),),
+    )
+    known = meanings.has(index, [key for key, _, _ in keys])
+    unknown = {f"{session}.{position}" for key, session, position in keys if key not in known}
+    worded = [
+        Worded(hit.exchange.ref, hit.score, hit.strength, exactly(text, (said for _, said in texts(hit.exchange))))
+        for hit in hits
+    ]
+    meant = [(places[key], similarity) for key, similarity in near if key in places]
+    order = fused(worded, meant, familiar=familiar(text), unknown=unknown)
+    return [by_ref[ref] for ref in order if ref in by_ref]
+
+
+def _split(ref: str) -> tuple[int, int]:
+    session, _, position = ref.partition(".")
+    return int(session), int(position)
+
+
+def _filter(wanted: Wanted) -> tuple[str, list[object]]:
     condition, values = wanted.sql()
-    if only is not None:
-        condition += " AND id IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(list(only)))
     return ("" if condition == "1" else f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"), values
 
 
@@ -179,10 +235,10 @@ def _ranked(
     index: Index,
     text: str,
     chosen: Sequence[_Place],
-    limit: int,
     common: Collection[str],
-    among: dict[Term, tuple[int, int]],
-) -> list[Found]:
+    among: Mapping[Term, tuple[int, int]],
+) -> list[Hit]:
+    """The likely exchanges in the order of their best sentences."""
     candidates = {f"{place.session}.{place.position}" for place in chosen}
     places = {(place.session, place.position + step) for place in chosen for step in (-1, 0, 1)}
     exchanges = _exchanges(index, places)
@@ -190,11 +246,9 @@ def _ranked(
     try:
         search.add(exchanges)
         beside = [exchange.ref for exchange in exchanges if exchange.ref not in candidates]
-        hits = search.search(text, limit, without=beside, among=among)
+        return search.search(text, _LOOKED_AT, without=beside, among=among)
     finally:
         search.close()
-    rows = _rows(index, {hit.exchange.depth for hit in hits})
-    return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
 
 
 def _exchanges(index: Index, places: Iterable[tuple[int, int]]) -> list[Exchange]:

@@ -68,6 +68,16 @@ class Index:
             self._insert_row(digest, key)
             self._insert_said(key, digest.said[known:])
 
+    def keep_vectors(self, vectors: Iterable[tuple[int, str, bytes]]) -> None:
+        """Keep what exchanges mean: (key, space, vectors one after the other), in the place of what was there."""
+        rows = list(vectors)
+        with self._changing():
+            self._database.executemany(
+                "INSERT OR REPLACE INTO vectors SELECT ?1, ?2, ?3 "
+                "WHERE EXISTS (SELECT 1 FROM exchanges WHERE key = ?1)",
+                rows,
+            )
+
     def drop(self, ids: Iterable[str]) -> None:
         """Forget files that are gone."""
         with self._changing():

@@ -158,6 +158,7 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     from chat_loop.context.archive import common_words
     from chat_loop.context.found import excerpt
     from chat_loop.library.finding import search_all
+    from chat_loop.library.meanings import Meanings
     from chat_loop.search.ranking import texts
     from chat_loop.tokens import estimate
 
@@ -165,7 +166,8 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     wanted = wanted_of(_filters(options), shelf.sessions.now())
     words = " ".join(options.words)
     try:
-        found = search_all(shelf.library, words, wanted, options.limit, common_words(), progress)
+        meanings = Meanings() if shelf.config.search.meaning and not options.text else None
+        found = search_all(shelf.library, words, wanted, options.limit, common_words(), progress, meanings)
     finally:
         progress.end()
     shelf.tell_trouble()

@@ -1,0 +1,57 @@
+"""The archive of a chain searched by meaning as well: its exchanges' vectors are those of the library's index."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from chat_loop.library.file import IndexTrouble
+from chat_loop.library.index import Index
+from chat_loop.library.meanings import Meanings, keys_of
+from chat_loop.search.fuse import Found, exactly, fused
+from chat_loop.search.ranking import Hit, texts
+from chat_loop.search.wordpiece import familiar
+from chat_loop.sessions.records import Exchange
+
+_NEAR = 60
+
+
+def by_both(
+    directory: Path,
+    ids: Sequence[str],
+    archived: Sequence[Sequence[Exchange]],
+    question: str,
+    hits: Sequence[Hit],
+    meanings: Meanings,
+    without: Collection[str],
+) -> list[Hit]:
+    """The hits of full text and what is near in meaning, in one order. `ids` are the sessions whose exchanges are
+    `archived`. Without an index that can be used the hits stay as they are."""
+    by_place = {
+        (identity, position): exchange
+        for identity, exchanges in zip(ids, archived, strict=False)
+        for position, exchange in enumerate(exchanges, 1)
+        if exchange.ref not in without
+    }
+    try:
+        index = Index(directory)
+        try:
+            places = {key: place for key, place in keys_of(index, ids).items() if place in by_place}
+            near = meanings.nearest(index, question, _NEAR, places.keys())
+            known = meanings.has(index, places.keys()) if near else set()
+        finally:
+            index.close()
+    except IndexTrouble:
+        return list(hits)
+    by_ref = {hit.exchange.ref: hit for hit in hits}
+    refs = {key: by_place[place].ref for key, place in places.items()}
+    for key, _ in near:
+        by_ref.setdefault(refs[key], Hit(by_place[places[key]], 0.0, 0.0))
+    worded = [
+        Found(hit.exchange.ref, hit.score, hit.strength, exactly(question, (said for _, said in texts(hit.exchange))))
+        for hit in hits
+    ]
+    meant = [(refs[key], similarity) for key, similarity in near]
+    with_vectors = {refs[key] for key in known}
+    unknown = {found.key for found in worded} - with_vectors
+    return [by_ref[ref] for ref in fused(worded, meant, familiar=familiar(question), unknown=unknown)]
