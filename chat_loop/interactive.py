@@ -21,7 +21,8 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.events import Event
+from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
+from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
 from chat_loop.lines import LineReader, Reader
@@ -78,6 +79,11 @@ class Interactive:
             show_blocks=setting.config.auto_compact.show_summary_markers,
         )
         self._count = lambda text: self._counter.count(text, agent.provider.model)
+        self._keeper = Keeper(
+            setting.sessions.directory,
+            setting.sessions.now,
+            [self._meanings.embed_some] if self._meanings is not None else (),
+        )
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._conversation = Conversation(
             agent,
@@ -137,6 +143,7 @@ class Interactive:
         finally:
             reader.close()
             self._library.close()
+            self._keeper.close()
             await self._setting.agent.provider.close()
 
     def _tell_memory(self) -> None:
@@ -193,6 +200,9 @@ class Interactive:
     def _show(self, event: Event) -> None:
         self._used.set()
         self._display.show(event)
+        if isinstance(event, ReplyEnded | SessionBegun | SessionSealed) and self._conversation.live.saved:
+            live = self._conversation.live
+            self._keeper.note(live.session, live.path, sealed=isinstance(event, SessionSealed))
 
     def _load_behind(self) -> None:
         """Load, while the user types, what the first request and the first reply need; failures come back with them.
@@ -213,6 +223,7 @@ class Interactive:
                 _load_compaction()
             finally:
                 _collect_again()
+            self._keeper.start()
             self._used.wait()
             self._counter.load(model)
 

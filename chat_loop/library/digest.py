@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chat_loop.redact import redacted
+from chat_loop.library.stored import LARGEST, kept, number, shown
 from chat_loop.search.terms import words
 from chat_loop.sessions import block
-from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.records import Exchange, Seal, Session
 from chat_loop.sessions.row import SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import Compaction
 
-LONGEST = 1 << 20
-"""Characters of a text that the index keeps; what is behind them is found in the file only."""
 _SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
 
 
@@ -54,6 +52,16 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What the end of a session tells."""
+
+    told: Told | None = None
+    audit: Audit | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+    """(section of the summary block, item)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
     """Everything that the index keeps of one file. `size` and `changed` are those of the file that was read."""
 
@@ -61,29 +69,26 @@ class Digest:
     size: int
     changed: int
     header_id: str
-    project: str = ""
     said: tuple[Said, ...] = ()
-    told: Told | None = None
-    audit: Audit | None = None
-    facts: tuple[tuple[str, str], ...] = ()
+    sealed: Sealed = Sealed()
 
 
-def digest(row: SessionRow, session: Session | None, size: int, changed: int, header_id: str = "") -> Digest:
+def digest(row: SessionRow, session: Session | None, size: int, changed: int) -> Digest:
     """What is kept of a session; only its row when nothing in its file can be read."""
+    kept_row = shown(row)
     if session is None:
-        return Digest(row=row, size=size, changed=changed, header_id=header_id or row.id)
-    told, audit, facts = _sealed(session)
-    covered = told.last if told is not None else 0
+        return Digest(row=kept_row, size=size, changed=changed, header_id=row.id)
+    exchanges = session.exchanges
+    numbers = [exchange.query.number for exchange in exchanges]
+    sealed = end_of(session.seal, min(numbers, default=0), max(numbers, default=0))
+    covered = sealed.told.last if sealed.told is not None else 0
     return Digest(
-        row=row,
+        row=kept_row,
         size=size,
         changed=changed,
-        header_id=header_id or session.header.id,
-        project=session.header.project,
-        said=tuple(said(session.exchanges, covered)),
-        told=told,
-        audit=audit,
-        facts=facts,
+        header_id=session.header.id or row.id,
+        said=tuple(said(exchanges, covered)),
+        sealed=sealed,
     )
 
 
@@ -95,20 +100,15 @@ def said(exchanges: Iterable[Exchange], covered: int = 0, first: int = 1) -> Ite
         usage = exchange.reply.usage if exchange.reply is not None else None
         yield Said(
             position=position,
-            number=exchange.query.number,
+            number=min(exchange.query.number, LARGEST),
             at=exchange.query.at.isoformat(),
             query=query,
             reply=reply,
             archived=exchange.query.number <= covered,
-            input=usage.input if usage else None,
-            output=usage.output if usage else None,
+            input=number(usage.input) if usage else None,
+            output=number(usage.output) if usage else None,
             words=spoken(query, reply),
         )
-
-
-def kept(text: str) -> str:
-    """A text without secrets, as it can be stored."""
-    return redacted(text[:LONGEST].encode("utf-8", "replace").decode())
 
 
 def spoken(query: str, reply: str) -> str:
@@ -116,22 +116,20 @@ def spoken(query: str, reply: str) -> str:
     return " ".join(words(f"{query}\n{reply}"))
 
 
-def _sealed(session: Session) -> tuple[Told | None, Audit | None, tuple[tuple[str, str], ...]]:
-    seal = session.seal
+def end_of(seal: Seal | None, first: int, last: int) -> Sealed:
+    """What a seal tells of a session whose queries have the numbers `first` to `last`."""
     if seal is None:
-        return None, None, ()
+        return Sealed()
     at = seal.at.isoformat()
     audit = None if seal.compaction is None else Audit(at=at, seconds=seal.seconds, compaction=seal.compaction)
     if seal.summary is None:
-        return None, audit, ()
-    numbers = [exchange.query.number for exchange in session.exchanges]
-    last = seal.covers if seal.covers is not None else max(numbers, default=0)
+        return Sealed(audit=audit)
     told = Told(
         at=at,
-        first=min(numbers, default=0),
-        last=last,
+        first=first,
+        last=seal.covers if seal.covers is not None else last,
         tokens=estimate(block.render(seal.summary)),
         source=seal.source,
     )
     facts = tuple((section, kept(item)) for section in _SECTIONS for item in getattr(seal.summary, section))
-    return told, audit, facts
+    return Sealed(told=told, audit=audit, facts=facts)

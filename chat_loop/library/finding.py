@@ -270,7 +270,10 @@ def exchange_of(session: int, position: int, at: str, query: str, reply: str) ->
 
 
 def _rows(index: Index, keys: Collection[int]) -> dict[int, SessionRow]:
-    return dict(index.rows(f"WHERE key IN ({', '.join(str(key) for key in keys)})")) if keys else {}
+    listed = ", ".join(str(key) for key in keys)
+    ids: dict[int, str] = dict(index.ask(f"SELECT key, id FROM sessions WHERE key IN ({listed})"))
+    rows = index.rows(list(ids.values()))
+    return {key: rows[identity] for key, identity in ids.items() if identity in rows}
 
 
 def _found(index: Index, row: SessionRow, hit: Hit) -> Found:

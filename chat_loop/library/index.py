@@ -1,23 +1,40 @@
-"""The index: what is known of all sessions of a folder, in one SQLite file beside them."""
+"""The index: what is known of all sessions of a folder, in one SQLite file beside them.
+
+SQLite notices when its own structure is damaged, not when a text or a number is another one. So what a listing is made
+of has checksums, and the order of a listing never comes from here but from the files.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
-from chat_loop.library.digest import Digest, Said, kept, spoken
-from chat_loop.library.file import BUSY_SECONDS, FILE, connect, transaction, translated
+from chat_loop.library.file import BUSY_SECONDS, FILE, IndexTrouble, connect, transaction, translated
+from chat_loop.library.lineage import Link
+from chat_loop.library.stored import number
 from chat_loop.sessions.listing import moment
 from chat_loop.sessions.row import SessionRow
 
-_ROW = "key, id, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted"
+if TYPE_CHECKING:
+    from chat_loop.library.digest import Digest, Said, Sealed
+
+_LINK = "id, parent, merged, compacted"
+_SHOWN = "id, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, tags"
 _LONGEST_WORD = 200
-_LARGEST = (1 << 63) - 1
-_FEW = 500
+_CHUNK = 500
+
+
+class Known(NamedTuple):
+    """What is known of every session: its file as it was read, and what ties it to others."""
+
+    changed: int
+    size: int
+    link: Link
 
 
 class Index:
@@ -32,41 +49,64 @@ class Index:
         """Give the file back."""
         self._database.close()
 
-    def stamps(self) -> dict[str, tuple[int, int]]:
-        """(modification time, size) of every file when it was read, by id."""
+    def known(self) -> dict[str, Known]:
+        """Every session, by id."""
         with translated(self.path):
-            return {
-                identity: (changed, size)
-                for identity, changed, size in self._all("SELECT id, changed, size FROM sessions")
-            }
+            found = self._all(f"SELECT {_LINK}, link, changed, size FROM sessions")
+            known = {row[0]: Known(row[5], row[6], Link._make(row[:4])) for row in found}
+            right = all(crc32(f"{row[0]} {row[1]} {row[2]} {row[3]}".encode()) == row[4] for row in found)
+            if not right or len(known) < len(found):
+                raise self._damaged()
+            return known
 
-    def rows(self, where: str = "", values: Sequence[object] = ()) -> list[tuple[int, SessionRow]]:
-        """(key, row) of the sessions; `where` is what follows FROM sessions, such as an order."""
+    def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
+        """The rows of sessions that it knows, by id."""
+        rows = {}
         with translated(self.path):
-            found = self._all(f"SELECT {_ROW} FROM sessions {where}", values)
-            tags: dict[int, list[str]] = {}
-            only = f"WHERE session IN ({','.join(str(row[0]) for row in found)})" if len(found) <= _FEW else ""
-            for key, tag in self._all(f"SELECT session, tag FROM tags {only}"):
-                tags.setdefault(key, []).append(tag)
-            return [(row[0], self._row(row, tags.get(row[0], ()))) for row in found]
+            for start in range(0, len(ids), _CHUNK):
+                part = ids[start : start + _CHUNK]
+                for row in self._all(f"SELECT {_SHOWN}, whole FROM sessions WHERE id IN ({_marks(part)})", part):
+                    if crc32(repr(row[:-1]).encode()) != row[-1]:
+                        raise self._damaged()
+                    rows[row[0]] = self._row(row)
+            if len(rows) < len(ids):
+                # They were dropped meanwhile, which is no damage, or what SQLite looks ids up in is not right.
+                missing = next(identity for identity in ids if identity not in rows)
+                if self._all("SELECT 1 FROM sessions NOT INDEXED WHERE id = ?", (missing,)):
+                    raise self._damaged()
+                raise IndexTrouble(f"The index {self.path} cannot be used now: another process changes it.")
+        return rows
 
-    def put(self, digests: Iterable[Digest]) -> None:
+    def matching(self, condition: str, values: Sequence[object]) -> set[str]:
+        """The ids of the sessions for which a condition over the table `sessions` holds."""
+        return {identity for (identity,) in self.ask(f"SELECT id FROM sessions WHERE {condition}", values)}
+
+    def put(self, digests: Collection[Digest]) -> None:
         """Take what was read of files, in the place of what was known of them, in one transaction."""
         with self._changing():
             for digest in digests:
                 self._drop([digest.row.id])
-                self._insert(digest)
+                key = self._insert_row(digest)
+                self._insert_said(key, digest.said)
 
-    def grow(self, digest: Digest, known: int) -> None:
-        """Take a session of which the first `known` exchanges are there already."""
+    def grow(self, digest: Digest, keep: int) -> bool:
+        """Take a session of which the first `keep` exchanges are there and stay; `digest.said` is what follows them.
+
+        False, with nothing changed, when they are not there.
+        """
         with self._changing():
             key = self.key_of(digest.row.id)
-            if key is None or self.counted(key) != known:
-                self._drop([digest.row.id])
-                self._insert(digest)
-                return
-            self._insert_row(digest, key)
-            self._insert_said(key, digest.said[known:])
+            if key is None or self.counted(key) < keep:
+                return False
+            self._drop_exchanges(key, keep)
+            self._update_row(digest, key)
+            self._insert_said(key, digest.said)
+            if (told := digest.sealed.told) is not None:
+                self._database.execute(
+                    "UPDATE exchanges SET archived = number <= ?1 WHERE session = ?2 AND archived != (number <= ?1)",
+                    (told.last, key),
+                )
+            return True
 
     def keep_vectors(self, vectors: Iterable[tuple[int, str, bytes]]) -> None:
         """Keep what exchanges mean: (key, space, vectors one after the other), in the place of what was there."""
@@ -85,14 +125,18 @@ class Index:
 
     def key_of(self, identity: str) -> int | None:
         """The key of a session."""
-        with translated(self.path):
-            found = self._all("SELECT key FROM sessions WHERE id = ?", (identity,))
-            return found[0][0] if found else None
+        found = self.ask("SELECT key FROM sessions WHERE id = ?", (identity,))
+        return found[0][0] if found else None
 
     def counted(self, key: int) -> int:
         """How many exchanges of a session it knows."""
-        with translated(self.path):
-            return int(self._all("SELECT count(*) FROM exchanges WHERE session = ?", (key,))[0][0])
+        return int(self.ask("SELECT coalesce(max(position), 0) FROM exchanges WHERE session = ?", (key,))[0][0])
+
+    def span(self, identity: str) -> tuple[int, int]:
+        """The lowest and the highest number of a session's queries; zeros when there are none."""
+        numbers = "coalesce(min(number), 0), coalesce(max(number), 0)"
+        lowest, highest = self.ask(f"SELECT {numbers} FROM exchanges WHERE session = ?", (self.key_of(identity),))[0]
+        return lowest, highest
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows that a SELECT gives."""
@@ -102,23 +146,8 @@ class Index:
     def _all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._database.execute(statement, values).fetchall()
 
-    def _row(self, row: tuple[Any, ...], tags: Sequence[str]) -> SessionRow:
-        (
-            _,
-            identity,
-            changed,
-            state,
-            created,
-            agent,
-            project,
-            parent,
-            merged,
-            depth,
-            queries,
-            tokens,
-            name,
-            compacted,
-        ) = row
+    def _row(self, row: tuple[Any, ...]) -> SessionRow:
+        identity, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, *rest = row
         return SessionRow(
             id=identity,
             path=self.directory / f"{identity}.md",
@@ -132,87 +161,53 @@ class Index:
             queries=queries,
             tokens=tokens,
             name=name,
-            tags=tuple(tags),
+            tags=tuple(rest[1].split()),
             depth=depth,
-            compacted=bool(compacted),
+            compacted=bool(rest[0]),
+            compactions=0,
         )
 
-    def _insert(self, digest: Digest) -> None:
-        key = self._insert_row(digest, None)
-        self._insert_said(key, digest.said)
+    def _insert_row(self, digest: Digest) -> int:
+        values = _values(digest)
+        key = self._database.execute(
+            f"INSERT INTO sessions ({', '.join(values)}) VALUES ({_marks(values)})", (*values.values(),)
+        ).lastrowid
+        assert key is not None
+        self._insert_around(digest, key)
+        return key
 
-    def _insert_row(self, digest: Digest, key: int | None) -> int:
-        row, execute = digest.row, self._database.execute
-        if key is not None:
-            for table in ("tags", "message_summaries", "compactions", "facts"):
-                execute(f"DELETE FROM {table} WHERE session = ?", (key,))
-        values = (
-            key,
-            row.id,
-            digest.header_id,
-            digest.size,
-            digest.changed,
-            row.state,
-            row.created.isoformat() if row.created else "",
-            kept(row.agent),
-            kept(digest.project),
-            row.parent,
-            row.merged,
-            min(row.depth, 1 << 60),
-            _number(row.queries),
-            _number(row.tokens),
-            kept(row.name),
-            row.compacted,
-        )
-        new = execute(f"INSERT OR REPLACE INTO sessions VALUES ({_marks(values)})", values).lastrowid
-        key = key if key is not None else int(new or 0)
-        self._database.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(key, tag) for tag in row.tags])
-        if (told := digest.told) is not None:
+    def _update_row(self, digest: Digest, key: int) -> None:
+        values = _values(digest)
+        columns = ", ".join(f"{column} = ?" for column in values)
+        self._database.execute(f"UPDATE sessions SET {columns} WHERE key = ?", (*values.values(), key))
+        for table in ("tags", "message_summaries", "compactions", "facts"):
+            self._database.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
+        self._insert_around(digest, key)
+
+    def _insert_around(self, digest: Digest, key: int) -> None:
+        """What stands in tables beside the row."""
+        execute, many, sealed = self._database.execute, self._database.executemany, digest.sealed
+        many("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(key, tag) for tag in digest.row.tags])
+        many("INSERT INTO facts VALUES (?, ?, ?)", [(key, section, text) for section, text in sealed.facts])
+        if (told := sealed.told) is not None:
             block = (key, told.at, told.first, told.last, told.tokens, told.source)
             execute(f"INSERT INTO message_summaries VALUES ({_marks(block)})", block)
-        if (audit := digest.audit) is not None:
-            one = audit.compaction
-            sizes = (
-                one.first,
-                one.last,
-                _number(one.before),
-                _number(one.after),
-                one.why,
-                one.model,
-                one.cost,
-                audit.seconds,
-            )
-            counts = map(_number, (one.decisions, one.pins, one.facts, one.archived, one.superseded))
-            line = (key, audit.at, *sizes, *counts)
+        if sealed.audit is not None:
+            line = (key, *_audit(sealed))
             execute(f"INSERT INTO compactions VALUES ({_marks(line)})", line)
-        facts = [(key, section, text) for section, text in digest.facts]
-        self._database.executemany("INSERT INTO facts VALUES (?, ?, ?)", facts)
-        return key
 
     def _insert_said(self, session: int, said: Sequence[Said]) -> None:
         if not said:
             return
         first = self._all("SELECT coalesce(max(key), 0) + 1 FROM exchanges")[0][0]
+        keyed = list(enumerate(said, first))
         many = self._database.executemany
-        many(
-            "INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    key,
-                    session,
-                    one.position,
-                    _number(one.number),
-                    one.at,
-                    one.query,
-                    one.reply,
-                    one.archived,
-                    _number(one.input),
-                    _number(one.output),
-                )
-                for key, one in enumerate(said, first)
-            ],
-        )
-        many("INSERT INTO said (rowid, words) VALUES (?, ?)", [(key, one.words) for key, one in enumerate(said, first)])
+        lines = [
+            (key, session, one.position, one.number, one.at, one.query, one.reply, one.archived, one.input, one.output)
+            for key, one in keyed
+        ]
+        many(f"INSERT INTO exchanges VALUES ({_marks(lines[0])})", lines)
+        many("INSERT INTO said (rowid, words) VALUES (?, ?)", [(key, one.words) for key, one in keyed])
         words = {word for one in said for word in one.words.split(" ") if len(word) <= _LONGEST_WORD}
         known = {
             word
@@ -228,27 +223,66 @@ class Index:
         execute = self._database.execute
         for identity in ids:
             for (key,) in self._all("SELECT key FROM sessions WHERE id = ?", (identity,)):
-                # The table holds no words to look them up by: they are made again from the texts.
-                for exchange, query, reply in self._all(
-                    "SELECT key, query, reply FROM exchanges WHERE session = ?", (key,)
-                ):
-                    execute(
-                        "INSERT INTO said (said, rowid, words) VALUES ('delete', ?, ?)",
-                        (exchange, spoken(query, reply)),
-                    )
-                execute("DELETE FROM vectors WHERE exchange IN (SELECT key FROM exchanges WHERE session = ?)", (key,))
-                for table in ("exchanges", "tags", "message_summaries", "compactions", "facts"):
+                self._drop_exchanges(key, 0)
+                for table in ("tags", "message_summaries", "compactions", "facts"):
                     execute(f"DELETE FROM {table} WHERE session = ?", (key,))
                 execute("DELETE FROM sessions WHERE key = ?", (key,))
+
+    def _drop_exchanges(self, session: int, keep: int) -> None:
+        """Forget what follows the first `keep` exchanges."""
+        from chat_loop.library.digest import spoken  # not before something is written
+
+        chosen = "FROM exchanges WHERE session = ? AND position > ?"
+        place, execute = (session, keep), self._database.execute
+        # The table holds no words to look them up by: they are made again from the texts.
+        words = [
+            (key, spoken(query, reply)) for key, query, reply in self._all(f"SELECT key, query, reply {chosen}", place)
+        ]
+        if words:
+            self._database.executemany("INSERT INTO said (said, rowid, words) VALUES ('delete', ?, ?)", words)
+            execute(f"DELETE FROM vectors WHERE exchange IN (SELECT key {chosen})", place)
+            execute(f"DELETE {chosen}", place)
 
     def _changing(self) -> AbstractContextManager[None]:
         return transaction(self._database, self.path)
 
-
-def _number(value: int | None) -> int | None:
-    """A number as SQLite can hold it."""
-    return None if value is None else min(value, _LARGEST)
+    def _damaged(self) -> IndexTrouble:
+        return IndexTrouble(f"The index {self.path} is damaged: it holds what nobody wrote.", damaged=True)
 
 
-def _marks(values: Sequence[object]) -> str:
+def _values(digest: Digest) -> dict[str, object]:
+    """The columns of a session, by name."""
+    row = digest.row
+    values: dict[str, object] = {
+        "id": row.id,
+        "header_id": digest.header_id,
+        "size": digest.size,
+        "changed": digest.changed,
+        "state": row.state,
+        "created": row.created.isoformat() if row.created else "",
+        "agent": row.agent,
+        "project": row.project,
+        "parent": row.parent,
+        "merged": row.merged,
+        "depth": row.depth,
+        "queries": row.queries,
+        "tokens": row.tokens,
+        "name": row.name,
+        "compacted": int(row.compacted),
+        "tags": " ".join(row.tags),
+    }
+    link = " ".join(str(values[column]) for column in _LINK.split(", "))
+    shown = tuple(values[column] for column in _SHOWN.split(", "))
+    return values | {"link": crc32(link.encode()), "whole": crc32(repr(shown).encode())}
+
+
+def _audit(sealed: Sealed) -> tuple[object, ...]:
+    assert sealed.audit is not None
+    one = sealed.audit.compaction
+    sizes = (one.first, one.last, number(one.before), number(one.after), one.why, one.model, one.cost)
+    counts = map(number, (one.decisions, one.pins, one.facts, one.archived, one.superseded))
+    return sealed.audit.at, *sizes, sealed.audit.seconds, *counts
+
+
+def _marks(values: Collection[object]) -> str:
     return ", ".join("?" * len(values))

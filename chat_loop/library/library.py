@@ -1,11 +1,10 @@
-"""Library: the sessions of a folder as a whole, from the index where that is up to date, else from the files."""
+"""Library: the sessions of a folder as a whole, from the index as far as that knows them, else from the files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,29 +15,47 @@ from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.row import SessionRow
-from chat_loop.wording import compact_number
+from chat_loop.wording import compact_number, counted
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index
+    from chat_loop.library.file import IndexTrouble
+    from chat_loop.library.index import Index, Known
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
-"""So much that changed is read at once, while the user waits; for more the files themselves are asked."""
-_CHUNK = 500
+"""So much that changed is read into the index at once, while the user waits; more is read from the files as it is."""
+ENOUGH_FILES = 300
+"""So many files are read for a page when the index does not know them; they are the newest."""
+
+PATIENCE_SECONDS = 5.0
+"""How long is waited for another process that writes, by somebody who asked for the index to be brought up to date."""
 
 T = TypeVar("T")
 
 
-class Library:
-    """One folder's sessions. `trouble` is why the index was not used the last time, as a sentence; empty: it was.
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What of the sessions is asked for."""
 
-    `now()` is the time. Not for several threads at once.
+    limit: int | None
+    wanted: Wanted
+    fold: bool
+    unfolded: Collection[str]
+    without: str
+
+
+class Library:
+    """One folder's sessions. `now()` is the time. Not for several threads at once.
+
+    `trouble` is why the index was not used for everything the last time, as a sentence; empty: it was.
     """
 
     def __init__(self, directory: Path, now: Callable[[], datetime]) -> None:
         self.directory = directory
         self.now = now
         self.trouble = ""
+        self._behind = False
+        """Whether the index does not know everything."""
         self._index: Index | None = None
 
     def close(self) -> None:
@@ -59,21 +76,23 @@ class Library:
         """The newest `limit` sessions that are wanted, and how many more there are.
 
         With `fold` a chain is its newest session, but for the chains of `unfolded`. The session with the id `without`
-        is left out; its chain is not. Raises SessionError when the folder cannot be read.
+        is left out; its chain is not. What the index does not know is read from the files: for a page only the newest
+        of them, and each of the others counts as one more. Raises SessionError when the folder cannot be read.
         """
         there = self._stamps()
-        wanted = wanted or Wanted()
-        answer = self._asked(there, lambda index: _from_index(index, limit, wanted, fold, unfolded, without))
-        return answer if answer is not None else self._from_files(there, limit, wanted, fold, unfolded, without)
+        view = _View(limit, wanted or Wanted(), fold, unfolded, without)
+        known = self._caught_up(there)
+        answer = self._using(there, lambda index: self._listed(there, known(index), index, view))
+        return answer if answer is not None else self._listed(there, {}, None, view)
 
     def links(self) -> dict[str, Link]:
         """How all sessions are tied to each other, newest first. Raises SessionError."""
+        from chat_loop.library.shelf import Shelf
+
         there = self._stamps()
-        found = self._asked(there, _links)
-        if found is not None:
-            return found
-        rows = (listing.row(self.directory / f"{stamp.id}.md", listing.moment(stamp.changed)) for stamp in there)
-        return {row.id: Link(row.id, row.parent, row.merged, row.compacted) for row in rows}
+        shelf = Shelf(self.directory, there, self._using(there, self._caught_up(there)) or {})
+        shelf.read(len(there))
+        return shelf.links
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
@@ -101,29 +120,30 @@ class Library:
 
     def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False) -> int:
         """Read every changed file into the index (`anew`: every file); return how many. Raises SessionError."""
-        from chat_loop.library.file import FILE, IndexTrouble, set_aside
+        from chat_loop.library.file import IndexTrouble, discard
         from chat_loop.library.index import Index
-        from chat_loop.library.refresh import refresh, stale
+        from chat_loop.library.refresh import refresh
+        from chat_loop.library.stale import stale
 
         there = self._stamps()
+        self.trouble = ""
         for attempt in (1, 2):
             try:
                 if anew:
                     self.close()
-                    with suppress(OSError):
-                        (self.directory / FILE).unlink()
-                self._index = self._index or Index(self.directory, busy=5.0)
-                return refresh(self._index, self.directory, stale(self._index, there), progress=progress)
+                    discard(self.directory)
+                self._index = self._index or Index(self.directory, busy=PATIENCE_SECONDS)
+                return refresh(self._index, self.directory, stale(self._index.known(), there), progress=progress)
             except IndexTrouble as error:
-                self.close()
-                if attempt == 2 or not error.damaged:
-                    raise SessionError(str(error), "Everything but searching works without it.") from error
-                self._tell_set_aside(set_aside(self.directory, self.now()))
+                if not self._gave_up(error) or attempt == 2:
+                    raise SessionError(self.trouble, "Everything but searching works without it.") from error
         return 0
 
     def asked(self, question: Callable[[Index], T]) -> T | None:
         """What the index answers when it is up to date; None when there is none that can be used: see `trouble`."""
-        return self._asked(self._stamps(), question)
+        there = self._stamps()
+        known = self._caught_up(there)
+        return self._using(there, lambda index: question(index) if known(index) and not self._behind else None)
 
     def _stamps(self) -> list[Stamp]:
         try:
@@ -131,86 +151,86 @@ class Library:
         except OSError as error:
             raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
 
-    def _asked(self, there: Sequence[Stamp], question: Callable[[Index], T]) -> T | None:
+    def _using(self, there: Sequence[Stamp], question: Callable[[Index], T]) -> T | None:
+        """What the index answers; None when it cannot. A damaged one is set aside, and a new one asked."""
         if not there:
             return None
-        from chat_loop.library.file import IndexTrouble, set_aside
+        from chat_loop.library.file import IndexTrouble
         from chat_loop.library.index import Index
-        from chat_loop.library.refresh import refresh, stale
 
+        for _ in range(2):
+            try:
+                self._index = self._index or Index(self.directory)
+                return question(self._index)
+            except IndexTrouble as error:
+                if not self._gave_up(error):
+                    break
+        return None
+
+    def _caught_up(self, there: Sequence[Stamp]) -> Callable[[Index], dict[str, Known]]:
+        """Have the index read what changed, when that is little; give what it knows then."""
         self.trouble = ""
-        try:
-            self._index = self._index or Index(self.directory)
-            behind = stale(self._index, there)
+
+        def known(index: Index) -> dict[str, Known]:
+            from chat_loop.library.file import IndexTrouble
+            from chat_loop.library.stale import stale
+
+            known, self._behind = index.known(), False
+            behind = stale(known, there)
             if len(behind.files) > SOON_FILES or sum(stamp.size for stamp in behind.files) > SOON_BYTES:
-                self.trouble = f"{len(behind.files):,} sessions are not in the index yet."
-                return None
-            if behind:
-                refresh(self._index, self.directory, behind)
-            return question(self._index)
-        except IndexTrouble as error:
-            self.close()
-            self.trouble = str(error)
-            if error.damaged:
-                self._tell_set_aside(set_aside(self.directory, self.now()))
-            return None
+                self._behind = True
+                count = len(behind.files)
+                are = "is" if count == 1 else "are"
+                self.trouble = self.trouble or f"{counted(count, 'session')} {are} not in the index yet."
+            elif behind:
+                from chat_loop.library.refresh import refresh  # reads files, which most listings need not
 
-    def _tell_set_aside(self, aside: Path | None) -> None:
-        if aside is not None:
-            self.trouble = f"The index was damaged: it is kept as {aside.name}, and made anew from the sessions."
+                try:
+                    refresh(index, self.directory, behind)
+                except IndexTrouble as error:
+                    if error.damaged or error.moved:
+                        raise
+                    self._behind = True
+                    self.trouble = self.trouble or str(error)
+                else:
+                    known = index.known()
+            return known
 
-    def _from_files(
-        self,
-        there: Sequence[Stamp],
-        limit: int | None,
-        wanted: Wanted,
-        fold: bool,
-        unfolded: Collection[str],
-        without: str,
+        return known
+
+    def _gave_up(self, error: IndexTrouble) -> bool:
+        """Let the index go, and say why. True when it is out of the way: a new one can be opened."""
+        from chat_loop.library.file import put_away
+
+        self.close()
+        told, is_away = put_away(self.directory, self.now(), error)
+        self.trouble = (self.trouble or told) if is_away else told
+        return is_away
+
+    def _listed(
+        self, there: Sequence[Stamp], known: Mapping[str, Known], index: Index | None, view: _View
     ) -> tuple[list[SessionRow], int]:
-        """The same from the files, read newest first as far as it takes. What is behind them is not folded."""
-        found: list[SessionRow] = []
-        parents: set[str] = set()
-        left = 0
-        for stamp in there:
-            if limit is not None and len(found) >= limit and not wanted:
-                left += stamp.id not in parents and stamp.id != without
-                continue
-            row = listing.row(self.directory / f"{stamp.id}.md", listing.moment(stamp.changed))
-            behind = fold and stamp.id in parents
-            if fold and stamp.id not in unfolded:
-                parents.update(filter(None, (row.parent, row.merged)))
-            if behind or stamp.id == without or not wanted.holds(row):
-                continue
-            if limit is None or len(found) < limit:
-                found.append(row)
-            else:
-                left += 1
-        return found, left
+        """The listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
+        from chat_loop.library.shelf import Shelf
 
-
-def _links(index: Index) -> dict[str, Link]:
-    found = index.ask("SELECT id, parent, merged, compacted FROM sessions ORDER BY changed DESC, id DESC")
-    return {identity: Link(identity, parent, merged, bool(compacted)) for identity, parent, merged, compacted in found}
-
-
-def _from_index(
-    index: Index, limit: int | None, wanted: Wanted, fold: bool, unfolded: Collection[str], without: str
-) -> tuple[list[SessionRow], int]:
-    links = _links(index)
-    ids: Iterable[str] = links
-    if wanted:
-        condition, values = wanted.sql()
-        query = f"SELECT id FROM sessions WHERE {condition} ORDER BY changed DESC, id DESC"
-        ids = [identity for (identity,) in index.ask(query, values)]
-    chosen = list(folded(ids, links, unfolded) if fold else (Folded(identity, 0, 0) for identity in ids))
-    if without:
-        chosen = [one for one in chosen if one.id != without]
-    shown = chosen[:limit]
-    rows: dict[str, SessionRow] = {}
-    for start in range(0, len(shown), _CHUNK):
-        part = [one.id for one in shown[start : start + _CHUNK]]
-        rows |= {row.id: row for _, row in index.rows(f"WHERE id IN ({', '.join('?' * len(part))})", part)}
-    return [
-        replace(rows[one.id], folded=one.behind, compactions=one.compactions) for one in shown if one.id in rows
-    ], len(chosen) - len(shown)
+        limit, wanted = view.limit, view.wanted
+        shelf = Shelf(self.directory, there, known)
+        matching = index.matching(*wanted.sql()) if wanted and index is not None else set()
+        enough = len(there) if limit is None or wanted else max(ENOUGH_FILES, limit)
+        while True:
+            shelf.read(enough, view.without)
+            ids = (one for one in shelf.links if shelf.holds(one, wanted, matching)) if wanted else iter(shelf.links)
+            found = folded(ids, shelf.links, view.unfolded) if view.fold else (Folded(one, 0, 0) for one in ids)
+            chosen = [one for one in found if one.id != view.without]
+            if limit is None or len(chosen) >= limit or not shelf.unread:
+                break
+            enough *= 2
+        shown = chosen[:limit]
+        indexed = index.rows([one.id for one in shown if one.id not in shelf.rows]) if index is not None else {}
+        rows = []
+        for one in shown:
+            row = indexed.get(one.id) or shelf.rows.get(one.id)
+            if row is not None and (one.behind or one.compactions or row.compactions is None):
+                row = replace(row, folded=one.behind, compactions=one.compactions)
+            rows += [row] if row is not None else []
+        return rows, len(chosen) - len(shown) + shelf.unread

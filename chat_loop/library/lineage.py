@@ -57,6 +57,7 @@ def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collectio
         yield Folded(identity, len(behind), sum(links[one].compacted for one in behind))
         for older in behind if identity in unfolded else ():
             if older in there:
+                there.discard(older)  # under the first of the chains that have it
                 yield Folded(older, 0, 0)
 
 

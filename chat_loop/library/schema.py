@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x43484C50
 """`application_id` of our files: "CHLP"."""
 
@@ -23,11 +23,11 @@ CREATE TABLE sessions (
     queries INTEGER,
     tokens INTEGER,
     name TEXT NOT NULL,
-    compacted INTEGER NOT NULL
+    compacted INTEGER NOT NULL,
+    tags TEXT NOT NULL,               -- in their order, between blanks
+    link INTEGER NOT NULL,            -- checksum of what is read of every session
+    whole INTEGER NOT NULL            -- checksum of what is shown of one
 );
-CREATE INDEX sessions_changed ON sessions (changed DESC, id DESC);
-CREATE INDEX sessions_parent ON sessions (parent) WHERE parent != '';
-CREATE INDEX sessions_merged ON sessions (merged) WHERE merged != '';
 CREATE TABLE tags (session INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (session, tag)) WITHOUT ROWID;
 CREATE TABLE exchanges (
     key INTEGER PRIMARY KEY,

@@ -6,9 +6,12 @@ is synced together with its directory.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
@@ -67,17 +70,24 @@ class Files:
         self.sync_directory(path.parent)
 
 
+@contextlib.contextmanager
+def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
+    """Open a regular file for reading, never through a symbolic link; a pipe is not waited for. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
+    with os.fdopen(descriptor, "rb", buffering=buffering) as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        yield file, status
+
+
 def read_part(path: Path, head: int | None = None, tail: int = 0) -> tuple[bytes, bytes, os.stat_result]:
     """Return the first `head` bytes (None: all), the last `tail` bytes, and the file's status.
 
     Only regular files are read, never through a symbolic link, and a pipe is not waited for. Raises OSError.
     """
-    descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is not a regular file")
-        first = file.readall() if head is None else file.read(head) or b""
+    with opened(path) as (file, status):
+        first = file.read() if head is None else file.read(head) or b""
         if tail and status.st_size > len(first):
             file.seek(max(0, status.st_size - tail))
             return first, file.read(tail) or b"", status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,9 @@ _LONG_HEAD = 1 << 18
 _TAIL = 2048
 _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
+_LARGEST = (1 << 63) - 1
+_FIRST, _LAST = -62_000_000_000, 253_000_000_000
+"""Seconds from 1970 to the years 5 and 9987."""
 
 
 class Stamp(NamedTuple):
@@ -33,17 +36,28 @@ class Stamp(NamedTuple):
 def newest_first(directory: Path) -> list[Stamp]:
     """Every file that could be a session, newest first; ties by id."""
     found = []
+    is_id = ID_PATTERN.fullmatch
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                stem, dot, suffix = entry.name.rpartition(".")
-                if dot and suffix == "md" and ID_PATTERN.fullmatch(stem):
-                    status = entry.stat(follow_symlinks=False)
-                    found.append(Stamp(status.st_mtime_ns, stem, status.st_size))
+                name = entry.name
+                if name[-3:] == ".md" and is_id(name, 0, len(name) - 3):
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # somebody deleted or renamed it meanwhile
+                    found.append((status.st_mtime_ns, name[:-3], status.st_size))
     except FileNotFoundError:
         return []
     found.sort(reverse=True)
-    return found
+    if found and (found[0][0] > _LARGEST or found[-1][0] < -_LARGEST):  # no calendar has these times, but files can
+        found = [(storable(changed), name, size) for changed, name, size in found]
+    return list(map(Stamp._make, found))
+
+
+def storable(nanoseconds: int) -> int:
+    """A file's time as it is kept and compared: of 64 bits, which a file system may exceed."""
+    return min(max(nanoseconds, -_LARGEST), _LARGEST)
 
 
 def rows(directory: Path, limit: int | None = None, without: str = "") -> Iterator[SessionRow]:
@@ -58,8 +72,9 @@ def rows(directory: Path, limit: int | None = None, without: str = "") -> Iterat
 
 
 def moment(nanoseconds: int) -> datetime:
-    """A file's time in the local zone."""
-    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).astimezone()
+    """A file's time in the local zone. One that no calendar has, which files can have, is its first or last day."""
+    seconds = min(max(nanoseconds / 1e9, _FIRST), _LAST)
+    return datetime.fromtimestamp(seconds, UTC).astimezone()
 
 
 def row(path: Path, updated: datetime) -> SessionRow:
@@ -67,22 +82,41 @@ def row(path: Path, updated: datetime) -> SessionRow:
     try:
         head, tail, status = read_part(path, _HEAD, _TAIL)
     except OSError:
-        return SessionRow(id=path.stem, path=path, state="foreign", updated=updated)
+        return unreadable(path, updated)
+    try:
+        return _row(path, updated, head, tail, status.st_size, lambda most: read_part(path, most)[0])
+    except OSError:  # it went away meanwhile
+        return unreadable(path, updated)
+
+
+def row_in(data: bytes, path: Path, updated: datetime) -> SessionRow:
+    """The same row from the bytes of the whole file."""
+    return _row(path, updated, data[:_HEAD], data[-_TAIL:], len(data), lambda most: data[:most])
+
+
+def unreadable(path: Path, updated: datetime) -> SessionRow:
+    """The row of what is no file that can be read."""
+    return SessionRow(id=path.stem, path=path, state="foreign", updated=updated)
+
+
+def _row(
+    path: Path, updated: datetime, head: bytes, tail: bytes, size: int, more: Callable[[int | None], bytes]
+) -> SessionRow:
+    """The row that a beginning and an end tell. `more(most)` gives more of the beginning, None: all."""
     if not head.strip(b"\x00"):
         return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged", updated=updated)
     if not head.startswith(marker.PREFIX + b"session"):
-        return _other(path, head, updated)
-    seal = _seal(tail)
-    if seal is None and status.st_size <= _WHOLE:
-        head, _, _ = read_part(path)
+        return _other(path, head, updated, more)
+    seal = seal_in(tail)
+    if seal is None and size <= _WHOLE:
+        head = more(None)
     parsed = parse(head)
-    if (parsed.session is None or not name_of(parsed.session)) and len(head) < min(status.st_size, _LONG_HEAD):
-        head, _, _ = read_part(path, _LONG_HEAD)  # a long header or restoration stands before the first query
+    if (parsed.session is None or not name_of(parsed.session)) and len(head) < min(size, _LONG_HEAD):
+        head = more(_LONG_HEAD)  # a long header or restoration stands before the first query
         parsed = parse(head)
     if parsed.session is None:
         return SessionRow(id=path.stem, path=path, state="damaged", updated=updated)
-    whole = status.st_size <= len(head)
-    return row_of(parsed.session, path, updated, seal=seal, whole=whole)
+    return row_of(parsed.session, path, updated, seal=seal, whole=size <= len(head))
 
 
 def row_of(
@@ -111,17 +145,18 @@ def row_of(
     )
 
 
-def _seal(tail: bytes) -> marker.Marker | None:
+def seal_in(tail: bytes) -> marker.Marker | None:
+    """The seal's marker when it is the last line of a file that ends so."""
     last = tail.rstrip(b"\n").rpartition(b"\n")[2]
     found = marker.read(last) if last.startswith(marker.PREFIX) else None
     return found if found and found.kind == "sealed" else None
 
 
-def _other(path: Path, head: bytes, updated: datetime) -> SessionRow:
+def _other(path: Path, head: bytes, updated: datetime, more: Callable[[int | None], bytes]) -> SessionRow:
     from chat_loop.sessions.plain import is_plain, read_plain  # only folders that hold such files pay for it
 
     if is_plain(head):
-        session = read_plain(read_part(path)[0])
+        session = read_plain(more(None))
         return SessionRow(
             id=path.stem,
             path=path,

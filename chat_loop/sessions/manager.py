@@ -174,6 +174,20 @@ class SessionManager:
             raise SessionError(f"{path} {what}.")
         return Loaded(session, path, damage, plain=True)
 
+    def load_ends(self, path: Path, last: int = 1) -> Loaded | None:
+        """Read what a child needs that goes on from a session's summary block: its beginning, its `last` exchanges (and
+        those that the block does not cover), its end, and the totals as they were counted.
+
+        None when the whole file is needed, or is short: see `load`. Damage in between is not noticed.
+        """
+        from chat_loop.sessions import outline  # not before a session is taken up
+
+        try:
+            found = outline.read(path, last)
+        except OSError:
+            return None  # `load` says it
+        return None if found is None else Loaded(replace(found, header=replace(found.header, id=path.stem)), path)
+
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is open elsewhere."""
         self._change(loaded.path, lambda data, parsed: sealed(data, parsed, seal))

@@ -1,0 +1,259 @@
+"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library`; exit code 1 on a miss.
+
+A listing is a process of its own; what is judged is how much longer it takes than one that only loads what the prompt
+needs. A resume is timed in this process, from the file to the child's first entry. Both goals are milliseconds beyond a
+start. The keeper works beside a thread that measures how long it is held up, as the thread that echoes keys would be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+
+from benchmarks.start import EDITOR_TO_EDITOR, judge, make_sessions, start, time_of
+from benchmarks.terminal import environment
+from chat_loop.agent.agent import Agent
+from chat_loop.chain.options import Options
+from chat_loop.conversation import Conversation
+from chat_loop.interactive import SWITCH_SECONDS
+from chat_loop.library.keeper import Keeper
+from chat_loop.library.library import Library
+from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.sessions.entries import Entry, Query, Reply
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Header, Seal, Session, Summary
+from chat_loop.sessions.transcript import render
+from chat_loop.values import Usage
+
+SESSIONS, EXCHANGES, MEGABYTES = 10_000, 10_000, 100
+AT = datetime(2026, 2, 1, tzinfo=UTC)
+ROUNDS = 7
+NEAR, NOTES = 10, 40
+BEYOND_START = 100.0
+HELD_UP_GOAL = 50.0
+MEMORY_GOAL = 150.0
+NOTE_GOAL = 2.0
+
+BARE = "import chat_loop.interactive"
+"""What is loaded when the prompt is there."""
+LISTING = """
+import sys
+import chat_loop.interactive
+from datetime import datetime
+from pathlib import Path
+from chat_loop.library.library import Library
+from chat_loop.library.wanted import Wanted
+library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+{}
+assert not library.trouble, library.trouble
+"""
+QUESTIONS = {
+    "list a page": "assert len(library.rows(20)[0]) == 20",
+    "list a page, filtered by words": "assert len(library.rows(20, wanted=Wanted(words='question 77'))[0]) == 20",
+    "list all": "assert len(library.rows()[0]) >= 10_000",
+}
+JUDGED = ("list a page", "list a page, filtered by words")
+MEMORY = """
+import sys
+import chat_loop.interactive, chat_loop.library.index, chat_loop.library.refresh
+from datetime import datetime
+from pathlib import Path
+from chat_loop.library.keeper import Keeper
+def kibibytes(name):
+    lines = Path("/proc/self/status").read_text().split("\\n")
+    return next(int(line.split()[1]) for line in lines if line.startswith(name))
+before = kibibytes("VmRSS")
+keeper = Keeper(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+keeper.start()
+keeper.wait()
+print((kibibytes("VmHWM") - before) / 1024)
+"""
+
+
+def long_session(identity: str, exchanges: int, size: int) -> Session:
+    """A sealed session whose replies have `size` characters."""
+    chance = random.Random(4)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10))) for _ in range(5_000)]
+    lines = [" ".join(chance.choices(words, k=12)) for _ in range(5_000)]
+    entries: list[Entry] = []
+    for number in range(1, exchanges + 1):
+        at = AT + timedelta(seconds=number)
+        entries.append(Query(number=number, at=at, text=f"Question {number}: {chance.choice(lines)}"))
+        text = "\n".join(chance.choices(lines, k=max(1, size // 78)))
+        entries.append(Reply(number=number, at=at, text=text, usage=Usage(input=30, output=9)))
+    seal = Seal(at=AT, reason="exit", source="model", summary=Summary(topics=("Words [1]",)))
+    return Session(header=Header(id=identity, created=AT, agent="Assistant"), entries=tuple(entries), seal=seal)
+
+
+def held_up(keeper: Keeper) -> tuple[float, float]:
+    """Seconds until a keeper has done everything, and the longest that this thread was held up meanwhile."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)  # as the program has it
+    started = last = time.perf_counter()
+    longest = 0.0
+    keeper.start()
+    while not keeper.wait(0.001):
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    sys.setswitchinterval(usual)
+    assert not keeper.trouble, keeper.trouble
+    return time.perf_counter() - started, longest
+
+
+def seconds_of(code: str, folder: Path, home: Path) -> float:
+    """From process start to process end."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment(home))
+    return time.perf_counter() - started
+
+
+def beyond_start(folder: Path, home: Path) -> dict[str, float]:
+    """Milliseconds that each question takes beyond a process that asks none; medians of pairs."""
+    found: dict[str, list[float]] = {name: [] for name in QUESTIONS}
+    for turn in range(ROUNDS + 1):
+        for name, question in QUESTIONS.items():
+            bare = seconds_of(BARE, folder, home)
+            asked = seconds_of(LISTING.format(question), folder, home)
+            if turn:  # the first fills the caches
+                found[name].append((asked - bare) * 1000)
+    return {name: median(values) for name, values in found.items()}
+
+
+def searched(folder: Path) -> float | None:
+    """Milliseconds of a search over everything that was said, the index opened anew; None: nothing searches yet."""
+    library = Library(folder, _now)
+    search: Callable[[str], object] | None = getattr(library, "search", None)
+    if search is None:
+        return None
+    started = time.perf_counter()
+    search("question monad category")
+    library.close()
+    return (time.perf_counter() - started) * 1000
+
+
+def resumed(folder: Path, identity: str) -> float:
+    """Milliseconds until a child of a session has begun."""
+    sessions = SessionManager(folder)
+    agent = Agent(name="Assistant", system_prompt="", provider=ScriptedProvider())
+    options = Options(acknowledge=False)
+    conversation = Conversation(agent, sessions, count=len, show=lambda event: None, options=options)
+    path = folder / f"{identity}.md"
+
+    async def resume() -> float:
+        started = time.perf_counter()
+        loaded = sessions.load_ends(path) or sessions.load(path)
+        await conversation.accept(await conversation.offer(loaded))
+        taken = time.perf_counter() - started
+        await conversation.settled()
+        return taken * 1000
+
+    taken = asyncio.run(resume())
+    conversation.close()
+    conversation.live.path.unlink()
+    return taken
+
+
+def noted(folder: Path, session: Session) -> list[float]:
+    """Milliseconds in which the index takes each of NOTES further exchanges of a session that lives."""
+    keeper = Keeper(folder, _now)
+    keeper.start()
+    keeper.wait()
+    live = replace(session, seal=None, entries=session.entries[: -2 * NOTES])
+    path = folder / f"{session.header.id}.md"
+    path.write_bytes(render(live))
+    keeper.note(live, path)
+    keeper.wait()
+    found = []
+    for number in range(1, NOTES + 1):
+        grown = replace(live, entries=(*live.entries, *session.entries[-2 * NOTES :][: 2 * number]))
+        with path.open("ab") as file:
+            file.write(b"\n" * 10)
+        started = time.perf_counter()
+        keeper.note(grown, path)
+        keeper.wait()
+        found.append((time.perf_counter() - started) * 1000)
+    keeper.close()
+    path.unlink()
+    return found
+
+
+def started(home: Path, bare: Path) -> tuple[float, float]:
+    """The full editor's time with the folder and without sessions, as ratios to `import prompt_toolkit`."""
+    times: dict[str, list[float]] = {"editor": [], "full": [], "empty": []}
+    for _ in range(ROUNDS):
+        times["editor"].append(time_of("import prompt_toolkit", bare))
+        for name, place in (("full", home), ("empty", bare)):
+            _, status, echo, _ = start(place)
+            times[name].append(max(status, echo))
+    editor = median(times["editor"])
+    return median(times["full"]) / editor, median(times["empty"]) / editor
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    met = []
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        home, bare, heavy = top / "home", top / "bare", top / "heavy"
+        folder = home / "chat-loop" / "sessions"
+        make_sessions(folder, SESSIONS)
+        for place in (bare, heavy, top / "near", top / "far"):
+            place.mkdir()
+        long = long_session("long", EXCHANGES, 400)
+        (folder / "long.md").write_bytes(render(long))
+        (heavy / "heavy.md").write_bytes(render(long_session("heavy", 1_000, MEGABYTES * 1_000)))
+        sizes = ((folder / "long.md").stat().st_size / 1e6, (heavy / "heavy.md").stat().st_size / 1e6)
+        print(f"{SESSIONS:,} sessions; one of {EXCHANGES:,} exchanges, {sizes[0]:.0f} MB; one of {sizes[1]:.0f} MB")
+
+        keeper = Keeper(folder, _now)
+        seconds, longest = held_up(keeper)
+        keeper.close()
+        index = (folder / ".index.sqlite").stat().st_size / 1e6
+        print(f"index from nothing: {seconds:.1f} s behind the prompt, {index:.0f} MB")
+        met.append(judge("a key was held up by it", longest * 1000, HELD_UP_GOAL, " ms"))
+
+        for what, taken in beyond_start(folder, home).items():
+            if what in JUDGED:
+                met.append(judge(f"{what}, beyond start", taken, BEYOND_START, " ms"))
+            else:
+                print(f"          {what}, beyond start: {taken:.0f} ms")
+        search = searched(folder)
+        if search is not None:
+            met.append(judge("search", search, BEYOND_START, " ms"))
+
+        for place, identity in ((folder, "long"), (heavy, "heavy")):
+            taken = median(resumed(place, identity) for _ in range(3))
+            met.append(judge(f"resume the {identity} one", taken, BEYOND_START, " ms"))
+
+        near = noted(top / "near", long_session("near", NEAR + NOTES, 400))
+        far = noted(top / "far", long_session("far", EXCHANGES, 400))
+        print(f"an exchange taken into the index: {median(near):.1f} ms at {NEAR}, {median(far):.1f} at {EXCHANGES:,}")
+        met.append(judge(f"the same, at {EXCHANGES:,} / at {NEAR}", median(far) / median(near), NOTE_GOAL))
+
+        (heavy / ".index.sqlite").unlink(missing_ok=True)
+        begun = time.perf_counter()
+        memory = subprocess.run([sys.executable, "-c", MEMORY, str(heavy)], capture_output=True, text=True, check=True)
+        print(f"index of the heavy one: {time.perf_counter() - begun:.1f} s")
+        met.append(judge("memory for it", float(memory.stdout), MEMORY_GOAL, " MiB"))
+
+        full, empty = started(home, bare)
+        print(f"start to the full editor: {full:.2f} x import prompt_toolkit, {empty:.2f} x without sessions")
+        met.append(judge("full editor / import prompt_toolkit", full, EDITOR_TO_EDITOR))
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,81 @@
+"""A session as it grows: its row and its newest exchanges, without a look at the older ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from chat_loop.sessions import listing
+from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Tag, Untag
+from chat_loop.sessions.records import Exchange, Header, Session
+from chat_loop.sessions.row import SessionRow
+
+
+class Growth:
+    """What has been seen of a session that is only added to. `header` is its header."""
+
+    def __init__(self, header: Header) -> None:
+        self._seen = 0
+        self._last: Entry | None = None
+        self._standing = 0
+        self._first: dict[type[Entry], Entry] = {}
+        self._name = header.name
+        self._tags = dict.fromkeys(header.tags)
+        self._queries = self._tokens = 0
+
+    def goes_on(self, session: Session) -> bool:
+        """Whether `session` is the one that was seen, with nothing but more entries."""
+        seen = self._seen
+        return not seen or (len(session.entries) >= seen and session.entries[seen - 1] is self._last)
+
+    def take(self, session: Session) -> tuple[int, tuple[Exchange, ...]]:
+        """Look at the entries that are new; return the exchanges that are not as they were, and how many stay before
+        them."""
+        start = _beginning(session.entries, self._seen)
+        before = session.entries[start : self._seen]
+        keep = self._standing - len(Session(header=session.header, entries=before).exchanges)
+        tail = Session(header=session.header, entries=session.entries[start:]).exchanges
+        self.count(session.entries[self._seen :])
+        self._seen = len(session.entries)
+        self._last = session.entries[-1] if session.entries else None
+        self._standing = keep + len(tail)
+        return keep, tail
+
+    def count(self, entries: Iterable[Entry]) -> None:
+        """Take what the row tells from further entries."""
+        for entry in entries:
+            match entry:
+                case Query():
+                    self._queries += 1
+                    self._first.setdefault(Query, entry)
+                case Reply() if entry.usage is not None:
+                    self._tokens += entry.usage.total
+                case Restoration():
+                    self._first.setdefault(Restoration, entry)
+                case Name():
+                    self._name = entry.text
+                case Tag():
+                    self._tags.setdefault(entry.text)
+                case Untag():
+                    self._tags.pop(entry.text, None)
+
+    def row(self, header: Header, path: Path, updated: datetime) -> SessionRow:
+        """The row of a session that is not sealed."""
+        header = replace(header, name=self._name, tags=tuple(self._tags))
+        few = Session(header=header, entries=tuple(self._first.values()))
+        return replace(listing.row_of(few, path, updated), queries=self._queries, tokens=self._tokens)
+
+
+def _beginning(entries: tuple[Entry, ...], seen: int) -> int:
+    """Where the exchanges begin that the entries from `seen` on are about."""
+    numbers = [entry.number for entry in entries[seen:] if isinstance(entry, OF_QUERY) and entry.number]
+    lowest = min(numbers, default=None)
+    if lowest is None or any(isinstance(entry, Query) and entry.number == lowest for entry in entries[seen:]):
+        return seen
+    for at in range(seen - 1, -1, -1):
+        entry = entries[at]
+        if isinstance(entry, Query) and entry.number == lowest:
+            return at
+    return 0

@@ -1,0 +1,648 @@
+"""The index's file: the same from changes as from nothing, and every kind of damage, lock and refusal survived."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat_loop.errors import SessionError
+from chat_loop.library import refresh as refresh_module
+from chat_loop.library.file import FILE, IndexTrouble, set_aside, transaction, translated
+from chat_loop.library.index import Index
+from chat_loop.library.library import Library
+from chat_loop.library.refresh import refresh
+from chat_loop.library.schema import VERSION
+from chat_loop.library.stale import stale
+from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions.records import Seal, Summary
+from tests.shelves import START, Made, files, folders, session, write
+
+NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
+SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
+KEPT = "The index was damaged: it is kept as {}, and a new one is made from the sessions."
+
+
+def library(folder: Path) -> Library:
+    return Library(folder, lambda: NOW)
+
+
+def up_to_date(folder: Path) -> Index:
+    index = Index(folder)
+    refresh(index, folder, stale(index.known(), newest_first(folder)))
+    return index
+
+
+def fill(folder: Path, count: int = 12) -> None:
+    for number in range(count):
+        parent = f"s{number - 1:02}" if number % 4 else ""
+        write(folder, session(f"s{number:02}", 1 + number % 3, parent=parent, tags=("work",), seal=SEALED), number)
+
+
+def listed(folder: Path) -> object:
+    """What a library without an index says."""
+    with tempfile.TemporaryDirectory() as name:
+        for path in folder.glob("*.md"):
+            status = path.lstat()
+            (copy := Path(name, path.name)).write_bytes(path.read_bytes())
+            os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+        Path(name, FILE).mkdir()
+        return [
+            (row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in library(Path(name)).rows()[0]
+        ]
+
+
+def rows_of(shelf: Library) -> object:
+    return [(row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in shelf.rows()[0]]
+
+
+def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
+    """Every table, with names in the place of keys. Words that nobody says any more may stay behind."""
+    tables = {
+        "sessions": "SELECT id, header_id, size, changed, state, created, agent, project, parent, merged, depth, "
+        "queries, tokens, name, compacted, tags, link, whole FROM sessions",
+        "tags": "SELECT id, tag FROM tags LEFT JOIN sessions ON key = session",
+        "exchanges": "SELECT id, position, number, at, query, reply, archived, input, output FROM exchanges "
+        "LEFT JOIN sessions ON sessions.key = session",
+        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source FROM message_summaries "
+        "LEFT JOIN sessions ON key = session",
+        "compactions": "SELECT id, at, first, last, before, after, why, model, cost, seconds, decisions, pins, facts, "
+        "archived, superseded FROM compactions LEFT JOIN sessions ON key = session",
+        "facts": "SELECT id, section, text FROM facts LEFT JOIN sessions ON key = session",
+    }
+    found = {name: set(index.ask(statement)) for name, statement in tables.items()}
+    words = {word for (word,) in index.ask("SELECT word FROM lexicon")}
+    assert words == {word for (word,) in index.ask("SELECT word FROM parts")}
+    found["words"] = {
+        (word, identity, position)
+        for word in words
+        for identity, position in index.ask(
+            "SELECT id, position FROM said JOIN exchanges ON exchanges.key = said.rowid "
+            "JOIN sessions ON sessions.key = session WHERE said MATCH ?",
+            (f'"{word}"',),
+        )
+    }
+    index.ask("INSERT INTO said (said) VALUES ('integrity-check')")
+    assert index.ask("PRAGMA integrity_check") == [("ok",)]
+    return found
+
+
+# As from nothing.
+
+changes = st.lists(
+    st.one_of(
+        st.sampled_from([f"s{number}" for number in range(4)]).flatmap(files),
+        st.tuples(st.just("gone"), st.sampled_from([f"s{number}" for number in range(4)])),
+        st.just("refresh"),
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("long", [refresh_module.LONG, 0])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(changes=changes)
+def test_any_changes_give_the_same_tables_as_building_anew(long: int, changes: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refresh_module, "LONG", long)
+        folder = Path(name)
+        for number, change in enumerate(changes):
+            if isinstance(change, Made):
+                write(folder, change.data, change.changed * 100 + number, change.identity)
+            elif change == "refresh":
+                up_to_date(folder).close()
+            else:
+                (folder / f"{change[1]}.md").unlink(missing_ok=True)
+        grown = up_to_date(folder)
+        found = contents(grown)
+        grown.close()
+        (folder / FILE).unlink()
+        fresh = up_to_date(folder)
+        assert found == contents(fresh)
+        fresh.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(folders())
+def test_a_file_read_in_pieces_gives_the_same_tables(drawn: tuple[Made, ...]) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        folder = Path(name)
+        for made in drawn:
+            write(folder, made.data, made.changed, made.identity)
+        found = []
+        for long in (refresh_module.LONG, 0):
+            patch.setattr(refresh_module, "LONG", long)
+            with closing(up_to_date(folder)) as index:
+                found.append(contents(index))
+            (folder / FILE).unlink()
+        assert found[0] == found[1]
+
+
+def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
+    fill(tmp_path, 4)
+    shelf = library(tmp_path)
+    shelf.rows()
+    (tmp_path / "s03.md").rename(tmp_path / "renamed.md")
+    (tmp_path / "copy.md").write_bytes((tmp_path / "s01.md").read_bytes())
+    path = tmp_path / "s02.md"
+    path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
+    assert rows_of(shelf) == listed(tmp_path)
+    found = shelf.asked(lambda index: index.ask("SELECT reply FROM exchanges WHERE reply LIKE 'Changed%'"))
+    assert found == [("Changed 1 of s02.",)]
+    shelf.close()
+
+
+def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
+    """The price of looking at sizes and times only; `anew` reads everything."""
+    path = write(tmp_path, session("a", text="What is bread?"), 1)
+    shelf = library(tmp_path)
+    shelf.rows()
+    status = path.stat()
+    path.write_text(path.read_text().replace("bread", "water"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert shelf.rows()[0][0].name == "What is bread? (1)"
+    assert shelf.bring_up_to_date(anew=True) == 1
+    assert shelf.rows()[0][0].name == "What is water? (1)"
+    shelf.close()
+
+
+def test_progress_is_told_and_a_refresh_can_be_stopped(tmp_path: Path) -> None:
+    fill(tmp_path)
+    told: list[tuple[int, int]] = []
+    index = Index(tmp_path)
+    behind = stale(index.known(), newest_first(tmp_path))
+    done = refresh(
+        index,
+        tmp_path,
+        behind,
+        progress=lambda done, of: told.append((done, of)),
+        stopped=lambda: len(told) == 2,
+        batch_files=5,
+    )
+    assert (told, done, len(index.known())) == ([(5, 12), (10, 12)], 10, 10)
+    index.close()
+
+
+# Damage.
+
+
+def test_a_damaged_index_is_kept_aside_and_made_anew(tmp_path: Path) -> None:
+    fill(tmp_path)
+    expected = listed(tmp_path)
+    for number, garbage in enumerate((b"garbage" * 999, b"", b"SQLite format 3\x00" + b"\xff" * 4096, b"x")):
+        (tmp_path / FILE).write_bytes(garbage)
+        shelf = Library(tmp_path, lambda number=number: NOW.replace(second=number))  # type: ignore[misc]
+        assert rows_of(shelf) == expected
+        aside = f".index-damaged-20260601-12300{number}.sqlite"
+        assert shelf.trouble == KEPT.format(aside)
+        assert (tmp_path / aside).read_bytes() == garbage
+        assert rows_of(shelf) == expected
+        assert shelf.trouble == ""
+        shelf.close()
+        with closing(Index(tmp_path)) as index:
+            assert len(index.known()) == 12
+
+
+def test_two_damaged_indexes_of_one_second(tmp_path: Path) -> None:
+    for garbage in (b"one", b"two"):
+        (tmp_path / FILE).write_bytes(garbage)
+        assert set_aside(tmp_path, NOW) is not None
+    assert (tmp_path / ".index-damaged-20260601-123000.sqlite").read_bytes() == b"one"
+    assert (tmp_path / ".index-damaged-20260601-123000-2.sqlite").read_bytes() == b"two"
+
+
+def test_few_damaged_indexes_are_kept(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / FILE).write_bytes(b"garbage")
+        os.utime(tmp_path / FILE, (number, number))
+        assert set_aside(tmp_path, NOW.replace(minute=number)) is not None
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f".index-damaged-20260601-12{number:02}00.sqlite" for number in (3, 4, 5)
+    ]
+
+
+def test_another_programs_database_is_kept_aside(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute("CREATE TABLE sessions (id)")
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == KEPT.format(".index-damaged-20260601-123000.sqlite")
+    shelf.close()
+
+
+def test_a_missing_table_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path)
+    library(tmp_path).bring_up_to_date()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute("DROP TABLE sessions")
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble.startswith("The index was damaged")
+    shelf.close()
+
+
+def test_an_index_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
+    fill(tmp_path)
+    library(tmp_path).bring_up_to_date()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.executescript(f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges")
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == ""
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {FILE, f"{FILE}-journal"}
+    shelf.close()
+
+
+def test_an_index_of_a_newer_version_is_kept(tmp_path: Path) -> None:
+    fill(tmp_path)
+    library(tmp_path).bring_up_to_date()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute(f"PRAGMA user_version={VERSION + 1}")
+    newer = (tmp_path / FILE).read_bytes()
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    aside = ".index-newer-20260601-123000.sqlite"
+    assert shelf.trouble == (
+        f"The index was made by a newer version of the program: it is kept as {aside}, and a new one is made from the "
+        "sessions."
+    )
+    assert (tmp_path / aside).read_bytes() == newer
+    shelf.close()
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """The same with some bits flipped, or cut short, or with a block of something else."""
+    some = bytearray(data)
+    match chance.randrange(4):
+        case 0:
+            return data[: chance.randrange(len(data))]
+        case 1:
+            at = chance.randrange(len(data))
+            some[at : at + 600] = chance.randbytes(600)
+        case _:
+            for _ in range(chance.choice((1, 1, 4, 60))):
+                some[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    return bytes(some)
+
+
+def test_bytes_that_flip_never_show_in_a_listing(tmp_path: Path) -> None:
+    """Whatever part of the file they hit: the listing is right or comes from the files, and nothing else is raised."""
+    fill(tmp_path)
+    first = library(tmp_path)
+    first.bring_up_to_date()
+    first.close()
+    whole = (tmp_path / FILE).read_bytes()
+    expected, chance = listed(tmp_path), random.Random(4)
+    noticed = 0
+    for number in range(400):
+        (tmp_path / FILE).write_bytes(damaged(whole, chance))
+        shelf = library(tmp_path)
+        assert rows_of(shelf) == expected, number
+        noticed += bool(shelf.trouble)
+        path = tmp_path / "s05.md"
+        path.touch()
+        os.utime(path, (START.timestamp() + 5,) * 2)
+        write(tmp_path, session("new", 1 + number % 2), 99)  # now something must be written to it
+        assert [row[0] for row in rows_of(shelf)] == ["new", *(row[0] for row in expected)]  # type: ignore[attr-defined]
+        shelf.close()
+        (tmp_path / "new.md").unlink()
+        for aside in tmp_path.glob(".index-damaged*"):
+            aside.unlink()
+        (tmp_path / f"{FILE}-journal").unlink(missing_ok=True)
+    assert noticed > 50
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "name = 'x'",
+        "tags = 'x'",
+        "state = 'unsealed'",
+        "queries = 99",
+        "created = 'x'",
+        "depth = 'x'",
+        "parent = ''",
+        "compacted = 0",
+        "id = 'x'",
+        "id = id || x'ff'",
+        "link = 1",
+        "size = 1",
+    ],
+)
+def test_what_nobody_wrote_is_not_listed(tmp_path: Path, change: str) -> None:
+    """Other texts and numbers in tables that are whole; SQLite has no reason to notice."""
+    fill(tmp_path)
+    first = library(tmp_path)
+    first.bring_up_to_date()
+    first.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute(f"UPDATE sessions SET {change} WHERE id = 's11'")
+        database.commit()
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble.startswith("The index was damaged") or change == "size = 1"
+    shelf.close()
+
+
+# Refusals.
+
+
+@contextmanager
+def held(folder: Path, how: str) -> Iterator[None]:
+    """Another process holds the index."""
+    code = (
+        "import sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "database.execute(f'BEGIN {sys.argv[2]}')\n"
+        "print('held', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder / FILE), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    try:
+        yield
+    finally:
+        process.communicate("")
+
+
+def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> None:
+    fill(tmp_path)
+    first = library(tmp_path)
+    first.bring_up_to_date()
+    first.close()
+    write(tmp_path, session("new"), 99)
+    for how in ("EXCLUSIVE", "IMMEDIATE"):
+        shelf = library(tmp_path)
+        with held(tmp_path, how):
+            started = time.monotonic()
+            assert rows_of(shelf) == listed(tmp_path)
+            assert time.monotonic() - started < 3
+            path = tmp_path / FILE
+            assert shelf.trouble == f"The index {path} cannot be used now: another process is writing to it."
+            assert shelf.asked(lambda index: index.known()) is None
+        assert rows_of(shelf) == listed(tmp_path)
+        assert shelf.trouble == ""
+        shelf.close()
+        write(tmp_path, session("new", 2), 98)
+    assert list(tmp_path.glob(".index-damaged*")) == []
+
+
+def test_a_held_index_is_neither_set_aside_nor_discarded(tmp_path: Path) -> None:
+    fill(tmp_path)
+    shelf = library(tmp_path)
+    shelf.bring_up_to_date()
+    with held(tmp_path, "EXCLUSIVE"):
+        assert set_aside(tmp_path, NOW) is None
+        with pytest.raises(SessionError, match="another process is writing to it"):
+            shelf.bring_up_to_date(anew=True)
+    assert shelf.bring_up_to_date(anew=True) == 12
+    shelf.close()
+
+
+def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
+    """Two processes: one has the index open that the other sets aside."""
+    fill(tmp_path)
+    one = library(tmp_path)
+    one.rows()
+    assert set_aside(tmp_path, NOW) is not None
+    other = library(tmp_path)
+    other.rows()
+    write(tmp_path, session("new"), 99)
+    for shelf in (one, one, other, one):
+        assert rows_of(shelf) == listed(tmp_path)
+    assert one.trouble == ""
+    one.close()
+    other.close()
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    fill(tmp_path)
+    write(tmp_path, session("long", text="long " * 20_000), 50)
+    shelf = library(tmp_path)
+    index = Index(tmp_path)
+    pages = index.ask("PRAGMA page_count")[0][0]
+    index.ask(f"PRAGMA max_page_count={pages}")
+    shelf._index = index
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == f"The index {tmp_path / FILE} cannot be used now: the disk is full."
+    shelf._index = None
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == ""
+    index.close()
+    shelf.close()
+
+
+LISTING = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from chat_loop.library.library import Library
+library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+print(*(row.id for row in library.rows()[0]))
+print(library.trouble)
+"""
+
+
+def test_a_disk_that_takes_no_more_bytes(tmp_path: Path) -> None:
+    """The system refuses to let any file grow beyond some kilobytes."""
+    fill(tmp_path)
+
+    def listed(most: int) -> list[str]:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n" if most >= 0 else ""
+        argv = [sys.executable, "-c", limit + LISTING, str(tmp_path)]
+        return str(subprocess.run(argv, capture_output=True, text=True, check=True).stdout).split("\n")
+
+    for most in (0, 4096, 50_000):
+        ids, trouble, _ = listed(most)
+        assert ids == "s11 s07 s03"
+        assert "index" in trouble
+        assert "damaged" not in trouble
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {FILE, f"{FILE}-journal"}
+    assert listed(-1)[:2] == ["s11 s07 s03", ""]
+
+
+@contextmanager
+def as_nobody() -> Iterator[Path]:
+    """A folder of somebody who is not root, and be that one: root may write everywhere."""
+    with tempfile.TemporaryDirectory() as name:
+        root, folder = os.geteuid() == 0, Path(name)
+        if root:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            folder.chmod(0o700)
+            if root:
+                os.seteuid(0)
+
+
+def test_a_read_only_folder() -> None:
+    with as_nobody() as folder:
+        fill(folder)
+        expected = rows_of(library(folder))
+        (folder / FILE).unlink()
+        (folder / f"{FILE}-journal").unlink()
+        folder.chmod(0o500)
+        shelf = library(folder)
+        assert rows_of(shelf) == expected
+        assert shelf.trouble == f"The index cannot be made in {folder}: permission denied."
+        folder.chmod(0o700)
+        assert shelf.bring_up_to_date() == 12
+        shelf.close()
+        (folder / FILE).chmod(0o400)
+        (folder / f"{FILE}-journal").unlink()
+        folder.chmod(0o500)
+        assert rows_of(shelf) == expected
+        assert shelf.trouble == ""
+        folder.chmod(0o700)
+        write(folder, session("s11", 3), 99)
+        folder.chmod(0o500)
+        rows, _ = shelf.rows()
+        assert [(row.id, row.queries) for row in rows] == [("s11", 3), ("s10", 2), ("s07", 2), ("s03", 1)]
+        assert shelf.trouble == f"The index {folder / FILE} cannot be used now: it may not be written to."
+        shelf.close()
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe"])
+def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> None:
+    fill(tmp_path / "sessions")
+    path, target = tmp_path / "sessions" / FILE, tmp_path / "precious"
+    if kind == "link":
+        target.write_text("precious")
+    if kind in ("link", "dangling"):
+        path.symlink_to(target)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    shelf = library(tmp_path / "sessions")
+    assert rows_of(shelf) == listed(tmp_path / "sessions")
+    assert shelf.trouble == f"The index {path} is not a regular file: it is left alone."
+    assert target.exists() == (kind == "link")
+    assert kind != "link" or target.read_text() == "precious"
+    with pytest.raises(SessionError, match="is not a regular file"):
+        shelf.bring_up_to_date()
+    shelf.close()
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    outside = write(tmp_path / "outside", session("secret", text="The code is 4711"), 1)
+    fill(tmp_path / "sessions", 2)
+    (tmp_path / "sessions" / "link.md").symlink_to(outside)
+    shelf = library(tmp_path / "sessions")
+    assert next((row.id, row.state, row.name) for row in shelf.rows()[0]) == ("link", "foreign", "")
+    assert shelf.asked(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'")) == []
+    shelf.close()
+
+
+def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
+    fill(tmp_path, 2)
+    before = os.umask(0)
+    try:
+        index = up_to_date(tmp_path)
+        with transaction(index._database, index.path):
+            index._database.execute("DELETE FROM sessions")
+            journal = (tmp_path / f"{FILE}-journal").stat()
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(f"{FILE}*")}
+        index.close()
+    finally:
+        os.umask(before)
+    assert modes == {FILE: 0o600, f"{FILE}-journal": 0o600}
+    assert journal.st_size > 0
+    (tmp_path / FILE).chmod(0o666)
+    Index(tmp_path).close()
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+
+
+# Translation.
+
+
+def raised(act: Callable[[], object], path: Path) -> IndexTrouble:
+    with pytest.raises(IndexTrouble) as caught, translated(path):
+        act()
+    return caught.value
+
+
+def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    database = sqlite3.connect(path, isolation_level=None, timeout=0)
+    database.execute("CREATE TABLE t (a UNIQUE)")
+    database.execute("INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
+    assert raised(lambda: database.execute("SELECT a FROM t").fetchall(), path).damaged
+    assert raised(lambda: database.execute("SELECT b FROM t"), path).damaged
+    assert raised(lambda: database.execute("INSERT INTO t SELECT a FROM t"), path).damaged
+    assert raised(lambda: int("x"), path).damaged
+    other = sqlite3.connect(path, isolation_level=None, timeout=0)
+    other.execute("BEGIN EXCLUSIVE")
+    busy = raised(lambda: database.execute("SELECT a FROM t"), path)
+    assert (busy.damaged, str(busy)) == (
+        False,
+        f"The index {path} cannot be used now: another process is writing to it.",
+    )
+    other.close()
+    database.execute("PRAGMA query_only=1")
+    assert not raised(lambda: database.execute("DELETE FROM t"), path).damaged
+    database.close()
+    assert not raised(lambda: database.execute("SELECT 1"), path).damaged
+
+
+# Together.
+
+REFRESHING = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from chat_loop.library.library import Library
+for _ in range(int(sys.argv[2])):
+    library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+    try:
+        library.bring_up_to_date()
+    finally:
+        library.close()
+    print(len(library.rows(fold=False)[0]), library.trouble)
+    library.close()
+"""
+
+
+def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
+    """The first index is made by one of them; files come and go meanwhile."""
+    fill(tmp_path, 60)
+    workers = [
+        subprocess.Popen([sys.executable, "-c", REFRESHING, str(tmp_path), "6"], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    number = 0
+    while any(worker.poll() is None for worker in workers):
+        number += 1
+        write(tmp_path, session(f"x{number % 7}", 1 + number % 4), 100 + number)
+    for worker in workers:
+        said, _ = worker.communicate()
+        assert worker.returncode == 0
+        assert {line.partition(" ")[2] for line in said.split("\n")[:-1]} <= {""}, said
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    shelf.close()
+    with closing(up_to_date(tmp_path)) as index:
+        found = contents(index)
+    (tmp_path / FILE).unlink()
+    with closing(up_to_date(tmp_path)) as index:
+        assert found == contents(index)

@@ -1,0 +1,262 @@
+"""Listings: the same from the index and from the files, chains folded, pages, filters, whatever the folder holds."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat_loop.errors import SessionError
+from chat_loop.library import library as library_module
+from chat_loop.library.file import FILE
+from chat_loop.library.library import Library
+from chat_loop.library.lineage import Link
+from chat_loop.library.wanted import Wanted
+from chat_loop.sessions.listing import moment
+from chat_loop.sessions.records import Seal, Summary
+from chat_loop.sessions.row import SessionRow
+from tests.shelves import FOREIGN, IDS, SECRET, START, Made, folders, names, session, write
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
+
+
+def library(folder: Path) -> Library:
+    return Library(folder, lambda: NOW)
+
+
+def without_index(folder: Path) -> Library:
+    """A library that has no index, and cannot make one."""
+    (folder / FILE).mkdir()
+    return library(folder)
+
+
+def fill(folder: Path, files: Collection[Made], later: int = 0) -> None:
+    for made in files:
+        write(folder, made.data, made.changed + later, made.identity)
+
+
+def ids(rows: list[SessionRow]) -> list[str]:
+    return [row.id for row in rows]
+
+
+wanted = st.builds(
+    Wanted,
+    words=st.sampled_from(("", "", "trip", "sally", "%", "_x\\", "s1", "home")),
+    agent=st.sampled_from(("", "", "sal")),
+    tag=st.sampled_from(("", "", "work", "late")),
+    project=st.sampled_from(("", "shop")),
+    since=st.sampled_from((None, START)),
+    before=st.sampled_from((None, NOW)),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    folders(),
+    st.sampled_from((None, 0, 1, 3, 20)),
+    wanted,
+    st.booleans(),
+    st.lists(st.sampled_from(IDS), max_size=2),
+    st.sampled_from(("", "s0")),
+)
+def test_the_index_and_the_files_give_equal_listings(
+    files: tuple[Made, ...], limit: int | None, wanted: Wanted, fold: bool, unfolded: list[str], without: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        one, other = Path(name, "one"), Path(name, "other")
+        for folder in (one, other):
+            folder.mkdir()
+            fill(folder, files)
+        indexed, plain = library(one), without_index(other)
+        indexed.bring_up_to_date()
+        asked = {"wanted": wanted, "fold": fold, "unfolded": unfolded, "without": without}
+        rows, left = indexed.rows(limit, **asked)  # type: ignore[arg-type]
+        assert indexed.trouble == ""
+        found, others = plain.rows(limit, **asked)  # type: ignore[arg-type]
+        assert bool(plain.trouble) == bool(files)
+        assert ([replace(row, path=one / row.path.name) for row in found], others) == (rows, left)
+        assert list(indexed.links().items()) == list(plain.links().items())
+        assert len(rows) + left <= len(files)
+        indexed.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(folders(), folders())
+def test_what_the_index_knows_in_part_is_completed_from_the_files(
+    before: tuple[Made, ...], after: tuple[Made, ...]
+) -> None:
+    """The index knows the folder as it was, and there is too much that is new to be read into it."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        one, other = Path(name, "one"), Path(name, "other")
+        one.mkdir()
+        other.mkdir()
+        fill(one, before)
+        first = library(one)
+        first.bring_up_to_date()
+        first.close()
+        for made in before:
+            (one / f"{made.identity}.md").unlink()
+        for folder in (one, other):
+            fill(folder, after, later=100)
+        patch.setattr(library_module, "SOON_FILES", 0)
+        late = library(one)
+        rows, left = late.rows()
+        found, others = without_index(other).rows()
+        assert ([replace(row, path=one / row.path.name) for row in found], others) == (rows, left)
+        late.close()
+
+
+def chain(folder: Path) -> None:
+    """a < b < c, where a was changed last of the older ones; d is forked from b; e merges c and d; f stands alone."""
+    write(folder, session("a", seal=SEALED), 40)
+    write(folder, session("b", parent="a", seal=SEALED), 20)
+    write(folder, session("c", parent="b"), 50)
+    write(folder, session("d", parent="b"), 60)
+    write(folder, session("f"), 55)
+
+
+@pytest.mark.parametrize("make", [library, without_index])
+def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Library]) -> None:
+    chain(tmp_path)
+    shelf = make(tmp_path)  # type: ignore[call-arg]
+    rows, left = shelf.rows()
+    assert [(row.id, row.folded, row.compactions) for row in rows] == [("d", 2, 2), ("f", 0, 0), ("c", 2, 2)]
+    assert left == 0
+    assert ids(shelf.rows(fold=False)[0]) == ["d", "f", "c", "a", "b"]
+    assert ids(shelf.rows(unfolded=["c"])[0]) == ["d", "f", "c", "b", "a"]
+    assert ids(shelf.rows(unfolded=["c", "d"])[0]) == ["d", "b", "a", "f", "c"]
+    assert ids(shelf.rows(without="d")[0]) == ["f", "c"]
+    assert shelf.rows(1)[1] == 2
+    write(tmp_path, session("e", parent="c", merged="d"), 70)
+    assert [(row.id, row.folded) for row in shelf.rows()[0]] == [("e", 4), ("f", 0)]
+    assert shelf.links()["e"] == Link("e", "c", "d", False)
+    shelf.close()
+
+
+def test_sessions_that_name_each_other_as_parents_are_listed(tmp_path: Path) -> None:
+    write(tmp_path, session("a", parent="b"), 1)
+    write(tmp_path, session("b", parent="a"), 2)
+    write(tmp_path, session("c", parent="c"), 3)
+    shelf = library(tmp_path)
+    assert [(row.id, row.folded) for row in shelf.rows()[0]] == [("c", 0), ("b", 1)]
+    shelf.close()
+
+
+@pytest.mark.parametrize("make", [library, without_index])
+def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
+    write(tmp_path, session("a", name="Trip to Oslo", tags=("travel",), project="/home/me/oslo"), 1)
+    write(tmp_path, session("b", agent="Bot", text="Trip plans"), 2)
+    write(tmp_path, session("c", text="Bread"), 3)
+    shelf = make(tmp_path)  # type: ignore[call-arg]
+
+    def found(**asked: object) -> list[str]:
+        return ids(shelf.rows(wanted=Wanted(**asked))[0])  # type: ignore[arg-type]
+
+    assert found(words="TRIP") == ["b", "a"]
+    assert found(words="trip oslo") == ["a"]
+    assert found(tag="Travel") == ["a"]
+    assert found(agent="bot") == ["b"]
+    assert found(project="me/oslo") == ["a"]
+    assert found(since=START.replace(year=2027)) == []
+    assert found(words="100%") == []
+    assert shelf.rows(1, wanted=Wanted(words="trip"))[1] == 1
+    shelf.close()
+
+
+def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
+    write(tmp_path, session("a", seal=SEALED), 1)
+    write(tmp_path, session("b"), 2)
+    shelf = library(tmp_path)
+    assert ids(shelf.rows(wanted=Wanted(words="monads"))[0]) == ["a"]
+    shelf.close()
+
+
+@given(names)
+@settings(max_examples=20, deadline=None)
+def test_secrets_are_in_no_listing_and_not_in_the_index(called: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, session("a", text=f"My {SECRET}", name=called, project=f"/x/{SECRET}", seal=SEALED), 1)
+        write(folder, session("b", text=f"My {SECRET}"), 2)
+        shelf = library(folder)
+        assert SECRET.split()[-1] not in repr(shelf.rows())
+        shelf.close()
+        assert SECRET.split()[-1].encode() not in (folder / FILE).read_bytes()
+
+
+def test_a_page_of_a_large_folder_reads_only_the_newest_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an index; what was not read is counted, not folded."""
+    monkeypatch.setattr(library_module, "ENOUGH_FILES", 5)
+    for number in range(12):
+        write(tmp_path, session(f"s{number:02}", parent=f"s{number - 1:02}" if number > 9 else ""), number)
+    shelf = without_index(tmp_path)
+    rows, left = shelf.rows(2)
+    assert [(row.id, row.folded) for row in rows] == [("s11", 2), ("s08", 0)]
+    assert left == 1 + 7
+    assert shelf.rows(5)[1] == 10 - 5
+    assert [row.id for row in shelf.rows()[0]] == ["s11", *(f"s{number:02}" for number in range(8, -1, -1))]
+
+
+def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
+    write(tmp_path, b"", 1, "empty")
+    write(tmp_path, b"\x00" * 9, 2, "zeros")
+    write(tmp_path, b"# A note\n", 3, "note")
+    write(tmp_path, FOREIGN, 4, "plain")
+    write(tmp_path, session("other", seal=SEALED), 5, "copy")
+    write(tmp_path, session("other", seal=SEALED), 6, "other")
+    write(tmp_path, b"<!-- chat:session v=1 id=x -->\n# T", 7, "torn")
+    (tmp_path / "link.md").symlink_to("/etc/hostname")
+    os.utime(tmp_path / "link.md", (1, 1), follow_symlinks=False)
+    (tmp_path / "folder.md").mkdir()
+    os.utime(tmp_path / "folder.md", (2, 2))
+    os.mkfifo(tmp_path / "pipe.md")
+    os.utime(tmp_path / "pipe.md", (3, 3))
+    (tmp_path / "no id!.md").write_text("x")
+    shelf = library(tmp_path)
+    rows, left = shelf.rows()
+    assert [(row.id, row.state, row.queries) for row in rows] == [
+        ("torn", "unsealed", 0),
+        ("other", "sealed", 1),
+        ("copy", "sealed", 1),
+        ("plain", "plain", 1),
+        ("note", "foreign", None),
+        ("zeros", "damaged", None),
+        ("empty", "empty", None),
+        ("pipe", "foreign", None),
+        ("folder", "foreign", None),
+        ("link", "foreign", None),
+    ]
+    assert (left, shelf.trouble) == (0, "")
+    assert dict(shelf.asked(lambda index: index.ask("SELECT id, header_id FROM sessions")) or ())["copy"] == "other"
+    shelf.close()
+
+
+def test_times_that_no_calendar_has(tmp_path: Path) -> None:
+    """Not every file system keeps them; the listing is the same from the index and from the files in any case."""
+    for identity, time in (("a", 10**20), ("b", 2**33 * 10**9), ("c", -(2**30) * 10**9), ("d", -(10**20))):
+        os.utime(write(tmp_path, session(identity), 1), ns=(time, time))
+    shelf = library(tmp_path)
+    rows, _ = shelf.rows()
+    assert [row.id for row in rows] == ["a", "b", "c", "d"]
+    assert (shelf.rows()[0], shelf.trouble) == (rows, "")
+    shelf.close()
+    (tmp_path / FILE).unlink()
+    assert without_index(tmp_path).rows()[0] == rows
+    assert [moment(far).year for far in (10**22, -(10**22))] == [9987, 5]
+
+
+def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:
+    assert library(tmp_path / "none").rows() == ([], 0)
+    assert library(tmp_path / "none").links() == {}
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(SessionError, match=r"The sessions folder .*file cannot be read: Not a directory\."):
+        library(tmp_path / "file").rows()

@@ -1,0 +1,226 @@
+"""Long sessions: read at their two ends to go on from them, and in pieces to be indexed, with the same result."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat_loop.chain.options import Options
+from chat_loop.sessions import outline, piecewise
+from chat_loop.sessions.entries import OF_QUERY, Entry, Query, Reply, Tag, Undo
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.piecewise import Pieces, undone
+from chat_loop.sessions.records import Header, Seal, Session, Summary
+from chat_loop.sessions.transcript import render
+from chat_loop.values import Compaction, Usage
+from tests import strategies
+from tests.shelves import START, session, write
+from tests.talking import Talk
+
+SUMMARY = Summary(background="About bread.", topics=("Bread [1]",), key_facts=("220 °C [1 user]",), tools=("oven",))
+SEALED = Seal(at=START, reason="exit", source="model", summary=SUMMARY, usage=Usage(input=5, output=2), seconds=1.5)
+
+
+def long(
+    queries: int = 400,
+    *,
+    parent: str = "",
+    seal: Seal | None = SEALED,
+    undone: int = 0,
+    size: int = 1000,
+    title: str = "",
+) -> Session:
+    """A session that is longer than what is read whole."""
+    made = session("long", queries, parent=parent, seal=seal, undone=undone, title=title, tags=("food",))
+    entries = (
+        replace(one, text=one.text + " word" * (size // 5)) if isinstance(one, Query) else one for one in made.entries
+    )
+    return replace(made, entries=tuple(entries), seal=seal)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a long session need not be long."""
+    monkeypatch.setattr(outline, "SHORT", 20_000)
+    monkeypatch.setattr(outline, "_HEAD", 10_000)
+    monkeypatch.setattr(outline, "_TAIL", 2_000)
+
+
+def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session | None]:
+    """The session read whole and at its ends."""
+    path = write(folder, made, 1)
+    sessions = SessionManager(folder)
+    whole, ends = sessions.load(path), sessions.load_ends(path, last)
+    assert whole.damage == ()
+    assert ends is None or (ends.path, ends.damage, ends.sealable) == (path, (), True)
+    return whole.session, ends.session if ends is not None else None
+
+
+@pytest.mark.parametrize("covers", [None, 398, 350])
+@pytest.mark.parametrize("last", [1, 7, 60])
+@pytest.mark.parametrize("parent", ["", "before"])
+def test_the_ends_tell_all_that_a_child_needs(tmp_path: Path, parent: str, last: int, covers: int | None) -> None:
+    compaction = Compaction(first="1.1", last="1.9", before=9, after=1, why="asked", model="m")
+    seal = replace(SEALED, covers=covers, compaction=compaction)
+    whole, ends = both(tmp_path, long(parent=parent, seal=seal), last)
+    assert ends is not None
+    assert (ends.header, ends.seal, ends.restoration) == (whole.header, whole.seal, whole.restoration)
+    assert (ends.name, ends.tags, ends.depth) == (whole.name, whole.tags, whole.depth)
+    assert (ends.totals.queries, ends.totals.combined) == (whole.totals.queries, whole.totals.combined)
+    wanted = max(last, 0 if covers is None else 400 - covers)
+    assert ends.exchanges[-wanted:] == whole.exchanges[-wanted:]
+    assert ends.exchanges[0] == whole.exchanges[0]
+    assert len(ends.exchanges) < len(whole.exchanges) / 2
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
+def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
+    """Whatever stands in the middle and in the texts."""
+    middle = long(60)
+    seal = replace(drawn.seal or SEALED, summary=(drawn.seal or SEALED).summary or SUMMARY, covers=None)
+    others = [entry for entry in drawn.entries if not isinstance(entry, OF_QUERY)]
+    undoings = [Undo(number=60 - number, at=START) for number in range(undone)]
+    made = Session(header=replace(drawn.header, id="long"), entries=(*middle.entries, *others, *undoings), seal=seal)
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outline, "SHORT", 20_000)
+        patch.setattr(outline, "_HEAD", 10_000)
+        patch.setattr(outline, "_TAIL", 2_000)
+        path = write(Path(name), made, 1)
+        sessions = SessionManager(Path(name))
+        whole, found = sessions.load(path).session, sessions.load_ends(path, last)
+        if found is None:
+            return
+        ends = found.session
+        assert (ends.header, ends.seal) == (whole.header, whole.seal)
+        assert (ends.totals.queries, ends.totals.combined) == (whole.totals.queries, whole.totals.combined)
+        assert ends.exchanges[-last:] == whole.exchanges[-last:]
+
+
+def test_when_the_whole_file_is_needed(tmp_path: Path) -> None:
+    assert both(tmp_path, long(seal=None))[1] is None  # it has no end
+    assert both(tmp_path, long(seal=Seal(at=START, reason="exit")))[1] is None  # nor a summary
+    assert both(tmp_path, long(5, size=100))[1] is None  # it is short
+    assert both(tmp_path, long(), last=1000)[1] is None  # so many exchanges are all of it
+    assert both(tmp_path, long(seal=replace(SEALED, covers=0)))[1] is None
+    assert both(tmp_path, long(undone=380), last=50)[1] is None  # too few of them stand
+    assert both(tmp_path, long(1, size=100_000))[1] is None  # one exchange
+
+
+def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
+    path = write(tmp_path, long(), 1)
+    data, sessions = path.read_bytes(), SessionManager(tmp_path)
+    assert sessions.load_ends(path) is not None
+    for changed in (
+        data + b"by hand\n",
+        data[:-20],
+        data.replace(b"<!-- SESSION_SUMMARY_END -->", b""),
+        data.replace(b"## Query 400", b"## Query\xff 400"),
+        data.replace(b"queries=400", b"queries=x"),
+        data[:500] + b"\n<!-- chat:end -->\nstray\n" + data[500:],
+        b"x" + data,
+        b"\x00" * 50_000,
+    ):
+        path.write_bytes(changed)
+        found = sessions.load_ends(path)
+        assert found is None or not sessions.load(path).damage, changed[-80:]
+    path.unlink()
+    assert sessions.load_ends(path) is None
+    path.symlink_to("/etc/hostname")
+    assert sessions.load_ends(path) is None
+
+
+@pytest.mark.parametrize("last", [1, 3])
+@pytest.mark.parametrize("covers", [None, 398])
+def test_a_child_of_the_ends_is_the_child_of_the_whole(tmp_path: Path, covers: int | None, last: int) -> None:
+    """Restoration, title, tags and the words it goes on with; byte for byte."""
+    texts, requests = [], []
+    for name, from_ends in (("whole", False), ("ends", True)):
+        write(tmp_path / name, long(seal=replace(SEALED, covers=covers), title="Bread"), 1)
+        talk = Talk(tmp_path / name, "Ready.", "Go on.", options=Options(attach_from_archive=False))
+
+        async def resume(talk: Talk = talk, from_ends: bool = from_ends) -> None:
+            path = talk.sessions.directory / "long.md"
+            loaded = talk.sessions.load_ends(path, last) if from_ends else talk.sessions.load(path)
+            assert loaded is not None
+            assert isinstance(loaded.session, outline.Outline) == from_ends
+            await talk.conversation.accept(await talk.conversation.offer(loaded, last=last))
+            await talk.conversation.ask("And then?")
+            await talk.conversation.settled()
+
+        asyncio.run(resume())
+        talk.conversation.close()
+        texts.append(talk.text.replace(str(tmp_path / name), ""))
+        requests.append(repr(talk.sent).replace(str(tmp_path / name), ""))
+    assert texts[0] == texts[1]
+    assert requests[0] == requests[1]
+
+
+# In pieces.
+
+
+def in_pieces(path: Path) -> tuple[Header | None, tuple[Entry, ...], Seal | None]:
+    pieces = Pieces(path)
+    entries = tuple(entry for group in pieces for entry in group)
+    assert (pieces.size, pieces.changed) == (path.stat().st_size, path.stat().st_mtime_ns)
+    return pieces.header, entries, pieces.seal
+
+
+@settings(max_examples=150, deadline=None)
+@given(strategies.sessions)
+def test_the_pieces_are_the_whole(drawn: Session) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = write(Path(name), drawn, 1, "x")
+        whole = SessionManager(Path(name)).load(path).session
+        header, entries, seal = in_pieces(path)
+        assert header == replace(whole.header, id=drawn.header.id)
+        assert (entries, seal) == (whole.entries, whole.seal)
+        assert undone(path) == {entry.number for entry in drawn.entries if isinstance(entry, Undo)}
+
+
+def test_every_group_begins_with_a_query(tmp_path: Path) -> None:
+    made = long(5, parent="p")
+    pieces = list(Pieces(write(tmp_path, made, 1)))
+    assert [type(group[0]).__name__ for group in pieces] == ["Restoration", *["Query"] * 5]
+    assert sum(pieces, ()) == made.entries
+
+
+def test_a_torn_record_that_was_written_again(tmp_path: Path) -> None:
+    made = session("a", 4)
+    data = render(made)
+    cut = data.index(b"(2)")
+    again = data.index(b"\n---\n\n<!-- chat:query n=2")
+    path = write(tmp_path, data[:cut] + b"\n<!-- chat:torn -->\n" + data[again:], 1, "a")
+    assert in_pieces(path)[1] == SessionManager(tmp_path).load(path).session.entries == made.entries
+
+
+def test_what_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line and a record of any length: what follows is read as ever."""
+    monkeypatch.setattr(piecewise, "MOST", 1000)
+    at = START + timedelta(minutes=1)
+    entries = (
+        Query(number=1, at=at, text="x" * 5000),
+        Reply(number=1, at=at, text="line\n" * 5000),
+        Query(number=2, at=at, text="Short."),
+        Tag(at=at, text="late"),
+    )
+    made = Session(header=session("a").header, entries=entries, seal=SEALED)
+    _, found, seal = in_pieces(write(tmp_path, made, 1))
+    assert [type(entry) for entry in found] == [Query, Reply, Query, Tag]
+    assert found[2:] == entries[2:]
+    assert all(len(entry.text) <= 1000 for entry in found[:2] if isinstance(entry, Query | Reply))
+    assert seal == SEALED
+
+
+def test_what_is_no_transcript_has_no_pieces(tmp_path: Path) -> None:
+    for data in (b"", b"# Note\n", b"\x00" * 99, b"<!-- chat:query n=1 -->\n" * 9):
+        header, entries, _ = in_pieces(write(tmp_path, data, 1, "x"))
+        assert header is None
+        assert all(isinstance(entry, Query) for entry in entries)
