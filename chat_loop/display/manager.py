@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import textwrap
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
@@ -68,6 +69,7 @@ class DisplayManager:
         self._status_drawn = False
         self._progress = ""
         self._since = time.monotonic()
+        self._lent = 0
         self._made: Console | None = None
 
     @property
@@ -91,7 +93,7 @@ class DisplayManager:
             case ThinkingDelta():
                 self._thinking(event.text)
             case Retrying():
-                self._retrying(event)
+                told.retrying(self, event)
             case ToolCalled(call):
                 self._end_text()
                 self.line(f"{call.name}: {one_line(call.arguments)}", "dim", symbol="🔧")
@@ -186,10 +188,21 @@ class DisplayManager:
     def tick(self) -> None:
         """Called about once a second while something is waited for; terminals show for how long."""
         seconds = time.monotonic() - self._since
-        if self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
+        if self.is_terminal and not self._lent and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
             self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
             self._status_drawn = True
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """The screen is somebody else's (a question, an editor, the browser): nothing is drawn by itself."""
+        self._close_line()
+        self._lent += 1
+        try:
+            yield
+        finally:
+            self._lent -= 1
+            self._since = time.monotonic()
 
     def stop_waiting(self) -> None:
         """What was waited for was stopped before it showed anything."""
@@ -257,11 +270,6 @@ class DisplayManager:
             self._close_line()
             self._in_thinking = self._line_open = True
         self._styled(printable(text), "dim")
-
-    def _retrying(self, event: Retrying) -> None:
-        wait = f"again in {event.seconds:.0f} s" if event.seconds else "again"
-        text = f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops."
-        self.prose(text, "yellow", indent=2)
 
     def _reply_ended(self, event: ReplyEnded) -> None:
         self._end_text()

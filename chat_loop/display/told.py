@@ -1,11 +1,11 @@
-"""What is told of sessions: found, ended, compacted."""
+"""What is told of sessions: found, ended, compacted; and of requests that are tried again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
-from chat_loop.events import Compacted, SessionFound, SessionSealed
+from chat_loop.events import Compacted, Retrying, SessionFound, SessionSealed
 from chat_loop.values import Usage
 from chat_loop.wording import compaction_text, counts_text, tokens_text
 
@@ -61,6 +61,13 @@ def sealed(display: DisplayManager, event: SessionSealed) -> None:
         display.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
         display.line(f"  Combined Total: {total:,}")
     display.line(f"  Resume with: {display.resume_command} --resume {event.id}")
+
+
+def retrying(display: DisplayManager, event: Retrying) -> None:
+    """Why a request failed, and when it is sent again."""
+    wait = f"again in {event.seconds:.0f} s" if event.seconds else "again"
+    text = f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops."
+    display.prose(text, "yellow", indent=2)
 
 
 def _total(usage: Usage) -> str:
