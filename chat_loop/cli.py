@@ -69,6 +69,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
 
     from chat_loop import config as configuration
 
+    _check(options)
     paths = configuration.find_paths()
     file = Path(options.config).expanduser() if options.config else paths.config
     config = configuration.load(file, required=bool(options.config))
@@ -82,11 +83,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     if options.command == "sessions" and options.action != "browse":
         from chat_loop.subcommands import sessions as about_sessions
 
-        return about_sessions.run(options, sessions, config, lambda: _agent(options, config, paths, None))
-    if options.json and options.question is None:
-        from chat_loop.errors import UsageError
-
-        raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
+        return about_sessions.run(options, sessions, config, lambda: _models(options, config, paths))
     if options.question is not None:
         from chat_loop import headless
         from chat_loop.memory.notebook import place_of
@@ -97,6 +94,27 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         return headless.ask(agent, sessions, question, config, place, as_json=options.json)
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises UsageError for options that do not go together."""
+    from chat_loop.errors import UsageError
+
+    if options.question is not None and (options.command or options.resume):
+        what = "a command" if options.command else "--continue and --resume"
+        raise UsageError(f"-p asks one question in a session of its own: it does not go with {what}.")
+    if options.json and hasattr(options, "as_json"):
+        options.as_json = True
+    elif options.json and options.question is None:
+        raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
+    if getattr(options, "action", "") == "browse" and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
+
+
+def _models(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[Agent, Provider | None]:
+    """Who answers and who writes the summaries. A model that the command line names does both."""
+    agent = _agent(options, config, paths, None)
+    return agent, None if options.model or options.local else _summariser(config, paths, agent)
 
 
 def _working_directory() -> str:

@@ -20,15 +20,21 @@ def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """`text` as the user leaves it in $VISUAL or $EDITOR. Raises UsageError when there is no editor or it fails."""
     with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
         path = Path(directory) / "summary.md"
-        path.write_text(f"{text}\n", "utf-8")
-        open_file(path, environment)
-        return path.read_text("utf-8", "replace").removesuffix("\n")
+        try:
+            path.write_text(f"{text}\n", "utf-8")
+            open_file(path, environment)
+            return path.read_text("utf-8", "replace").removesuffix("\n")
+        except OSError as error:
+            raise UsageError(f"The text cannot be edited: {error.strerror}.", "Nothing is changed.") from error
 
 
 def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Have the user edit a file, and wait. Raises UsageError when there is no editor or it fails."""
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    command = shlex.split(chosen) if chosen else [name for name in USUAL if shutil.which(name)][:1]
+    try:
+        command = shlex.split(chosen) if chosen.strip() else [name for name in USUAL if shutil.which(name)][:1]
+    except ValueError as error:
+        raise UsageError(f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command.") from error
     if not command:
         raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
     try:

@@ -6,11 +6,16 @@ import asyncio
 import contextlib
 import errno
 import gc
+import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+from unicodedata import east_asian_width
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
@@ -37,6 +42,8 @@ from chat_loop.wording import compact_number, when_text, window_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
+
+T = TypeVar("T")
 
 SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
@@ -115,9 +122,9 @@ class Interactive:
             conversation=self._conversation,
             sessions=self._setting.sessions,
             display=self._display,
-            ask=reader.ask,
-            edit=lambda text: _edited(reader, text),
-            open_file=lambda path: _opened(reader, path),
+            ask=lambda question: self._asked(reader, question),
+            edit=lambda text: self._in_editor(reader, lambda editor: editor.edited(text)),
+            open_file=lambda path: self._in_editor(reader, lambda editor: editor.open_file(path)),
             count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
@@ -126,12 +133,10 @@ class Interactive:
             memory=self._notebook,
         )
         self._tell_memory()
-        first = self._setting.first
         self._tell_last()
-        if first:
-            self._load_behind()
+        self._clear_the_way()
         try:
-            return await ChatLoop(chat, reader).run(first)
+            return await ChatLoop(chat, reader).run(self._setting.first)
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -146,6 +151,18 @@ class Interactive:
             self._keeper.close()
             await self._setting.agent.provider.close()
 
+    async def _asked(self, reader: Reader, question: str) -> str:
+        with self._display.lent():
+            return await reader.ask(question)
+
+    def _in_editor(self, reader: Reader, work: Callable[[ModuleType], T]) -> T:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError("There is no terminal to open an editor in.")
+        from chat_loop import editor  # rarely asked for
+
+        with self._display.lent(), reader.lent():
+            return work(editor)
+
     def _tell_memory(self) -> None:
         """Say what memory is used before the first prompt, where others may have written it or something is wrong."""
         notice = self._notebook.notice if self._notebook is not None else ""
@@ -153,13 +170,20 @@ class Interactive:
             self._tell(notice)
 
     def _tell_last(self) -> None:
-        """Offer to go on with the session that was used last."""
+        """Offer to go on with the session that was used last, in one line of the terminal."""
         sessions = self._setting.sessions
-        identity = sessions.current() if self._setting.offer else ""
+        identity = sessions.current() if self._setting.offer and sys.stdout.isatty() else ""
         last = glance(sessions.directory / f"{identity}.md") if identity else None
         if last is not None:
             when = when_text(last.updated, sessions.now())
-            self._tell(f"Last time: {one_line(last.name, 50) or identity} ({when}) · resume last goes on with it")
+            self._tell(offer(last.name or identity, when, _columns()))
+
+    def _clear_the_way(self) -> None:
+        """For a command that the chat begins with: what it tells stands before the prompt, not behind it."""
+        if self._setting.first:
+            if self._instant is not None:
+                self._instant.erase()
+            self._load_behind()
 
     def _tell(self, text: str) -> None:
         """Write a line before the first prompt; the display would load rich for it."""
@@ -232,20 +256,23 @@ class Interactive:
         threading.Thread(target=load, daemon=True, name="load-behind").start()
 
 
-def _edited(reader: Reader, text: str) -> str:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("There is no terminal to open an editor in.")
-    from chat_loop.editor import edited  # rarely asked for
+def offer(name: str, when: str, columns: int) -> str:
+    """The offer to go on with a session, as long as fits into one line of so many columns."""
+    rest = f" ({when}) · resume last goes on with it"
+    if len(rest) + 30 > columns:
+        rest = " · resume last"
+    room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
+    shown = one_line(name, 50)
+    while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
+        shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
+    return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
-    with reader.lent():
-        return edited(text)
 
-
-def _opened(reader: Reader, path: Path) -> None:
-    from chat_loop.editor import open_file  # rarely asked for
-
-    with reader.lent():
-        open_file(path)
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def _load_saving() -> None:

@@ -22,7 +22,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="chat-loop",
         description="Terminal chat for large language models; every conversation is a markdown file.",
-        epilog="Exit codes: 0 done, 1 failed, 2 misused, 130 interrupted. Inside the chat, help lists the commands.",
+        epilog="Exit codes: 0 done, 1 failed or nothing found, 2 misused, 130 interrupted. "
+        "Inside the chat, help lists the commands.",
     )
     made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
     made.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
@@ -48,7 +49,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave")
     made.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
-    sessions = commands.add_parser("sessions", help="find, show, branch, keep and share saved sessions")
+    sessions = commands.add_parser(
+        "sessions",
+        help="find, show, branch, keep and share saved sessions",
+        description="Find, show, branch, keep and share saved sessions. Exit codes: 0 done, 1 failed or nothing found, "
+        "2 misused.",
+    )
     _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
     models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
         dest="action", required=True, metavar="ACTION"
@@ -68,80 +74,120 @@ def _sessions(actions: Actions) -> None:
 
 
 def _reading(actions: Actions) -> None:
-    listing = actions.add_parser("list", help="list the conversations, newest first")
+    listing = _action(actions, "list", "list the conversations, newest first", "list --tag work --since 30d")
     listing.add_argument("words", nargs="*", metavar="WORDS", help="in the name, id, agent, tags, project or summary")
     listing.add_argument("--unfold", action="store_true", help="every session of a chain, not only its newest")
     listing.add_argument("--limit", type=_count, default=None, metavar="N", help="at most so many")
     _filters(listing)
     _json(listing)
-    showing = actions.add_parser("show", help="print one session")
-    showing.add_argument("reference", metavar="SESSION", help=SESSION)
+    showing = _action(actions, "show", "print one session as its file has it", "show 1", "show last --json")
+    _reference(showing)
     showing.add_argument("--show-summaries", action="store_true", help="its chain's summaries and compactions")
     _json(showing)
-    searching = actions.add_parser("search", help="find what was said in any session")
-    searching.add_argument("words", nargs="+", metavar="WORDS")
+    searching = _action(actions, "search", "find what was said in any session", "search token bucket --agent Sally")
+    searching.add_argument("words", nargs="+", metavar="WORDS", help="words, or ids and numbers as they stand")
     searching.add_argument("--text", action="store_true", help="by words only, not by meaning: faster")
     searching.add_argument("--limit", type=_count, default=10, metavar="N", help="at most so many hits (10)")
     _filters(searching)
     _json(searching)
-    tree = actions.add_parser("tree", help="show where a session comes from and where it branches")
-    tree.add_argument("reference", metavar="SESSION", help=SESSION)
+    tree = _action(actions, "tree", "show where a session comes from and where it branches", "tree 2")
+    _reference(tree)
     _json(tree)
-    _json(actions.add_parser("stats", help="show what all sessions come to"))
-    browsing = actions.add_parser("browse", help="choose a session on the whole screen, and go on with it")
+    _json(_action(actions, "stats", "show what all sessions come to"))
+    browsing = _action(actions, "browse", "choose a session on the whole screen, and go on with it")
     browsing.add_argument("words", nargs="*", metavar="WORDS", help="filter from the start")
 
 
 def _describing(actions: Actions) -> None:
-    tagging = actions.add_parser("tag", help="tag a session")
-    tagging.add_argument("reference", metavar="SESSION", help=SESSION)
-    tagging.add_argument("tags", nargs="+", metavar="TAG")
+    tagging = _action(actions, "tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
+    _reference(tagging)
+    tagging.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and _ . / + -")
     tagging.add_argument("--remove", action="store_true", help="take these tags off")
-    renaming = actions.add_parser("rename", help="name a session")
-    renaming.add_argument("reference", metavar="SESSION", help=SESSION)
-    renaming.add_argument("name", nargs="*", metavar="NAME", help="empty: after its summary or first words again")
+    renaming = _action(actions, "rename", "name a session", "rename 1 Rate limiter")
+    _reference(renaming)
+    renaming.add_argument("name", nargs="*", metavar="NAME", help="none: after its summary or first words again")
 
 
 def _branching(actions: Actions) -> None:
-    forking = actions.add_parser("fork", help="begin a session that goes on from an earlier query")
-    forking.add_argument("reference", metavar="SESSION", help=SESSION)
+    forking = _action(actions, "fork", "begin a session that goes on from an earlier query", "fork 1 --at 3")
+    _reference(forking)
     forking.add_argument("--at", type=_count, default=0, metavar="QUERY", help="after this query (the last)")
-    merging = actions.add_parser("merge", help="begin a session that goes on from two")
-    merging.add_argument("first", metavar="SESSION", help=SESSION)
-    merging.add_argument("second", metavar="SESSION")
-    merging.add_argument("--prefer", choices=("1", "2", "both"), default="", help="which one holds where they differ")
-    compacting = actions.add_parser("compact", help="make the summary of a session, or make it anew")
+    merging = _action(actions, "merge", "begin a session that goes on from two", "merge 1 2 --prefer 1")
+    _reference(merging, "first")
+    merging.add_argument("second", metavar="SESSION", help="the other one")
+    merging.add_argument(
+        "--prefer", choices=("1", "2", "both"), default="", help="which one holds where they differ, instead of asking"
+    )
+    compacting = _action(
+        actions,
+        "compact",
+        "make the summary of a session, or make it anew",
+        'compact 3 --model anthropic:NAME --focus "ports and paths"',
+    )
     _session(compacting)
-    compacting.add_argument("--focus", nargs="*", default=[], metavar="WORDS", help="what the summary must keep")
-    deleting = actions.add_parser("delete-summary", help="delete the summary of a session; its words stay")
+    compacting.add_argument("--focus", nargs="+", default=[], metavar="WORDS", help="what the summary must keep")
+    compacting.add_argument(
+        "--model", default=argparse.SUPPRESS, metavar="PROVIDER:MODEL", help="who writes it, instead of the usual one"
+    )
+    deleting = _action(actions, "delete-summary", "delete the summary of a session; its words stay", "delete-summary 3")
     _session(deleting)
     deleting.add_argument("--summary-id", default="", metavar="ID", help="the id of the session whose summary it is")
 
 
 def _sharing(actions: Actions) -> None:
-    exporting = actions.add_parser("export", help="write a conversation as markdown, JSON or an HTML page")
-    exporting.add_argument("reference", metavar="SESSION", help=SESSION)
-    exporting.add_argument("file", nargs="?", default="", metavar="FILE", help="- is standard output")
-    exporting.add_argument("--as", dest="form", default="", metavar="FORM", help="markdown, json or html")
+    exporting = _action(
+        actions,
+        "export",
+        "write a conversation as markdown, JSON or an HTML page",
+        "export 1 talk.html",
+        "export 1 - --as json > talk.json",
+    )
+    _reference(exporting)
+    exporting.add_argument(
+        "file", nargs="?", default="", metavar="FILE", help="a new file or a folder; - is standard output"
+    )
+    exporting.add_argument(
+        "--as", dest="form", default="", metavar="FORM", help="markdown, json or html (what FILE ends in)"
+    )
     exporting.add_argument("--one", action="store_true", help="only this session, without those before it")
     exporting.add_argument("--secrets", action="store_true", help="keep keys and passwords")
-    importing = actions.add_parser("import", help="take in exports, or a folder of basic-agent-chat-loop")
-    importing.add_argument("files", nargs="+", metavar="FILE|FOLDER")
+    importing = _action(
+        actions, "import", "take in exports, or a folder of basic-agent-chat-loop", "import talk.json ~/old_sessions"
+    )
+    importing.add_argument("files", nargs="+", metavar="FILE|FOLDER", help="what is to be read; - is standard input")
 
 
 def _keeping(actions: Actions) -> None:
-    throwing = actions.add_parser("trash", help="move sessions to the trash; without any, list it")
+    throwing = _action(actions, "trash", "move sessions to the trash; without any, list it", "trash 4 5")
     throwing.add_argument("references", nargs="*", metavar="SESSION", help=SESSION)
     _json(throwing)
-    restoring = actions.add_parser("restore", help="bring sessions back from the trash")
-    restoring.add_argument("ids", nargs="+", metavar="ID")
-    cleaning = actions.add_parser("clean", help="move old conversations to the trash, after asking")
+    restoring = _action(actions, "restore", "bring sessions back from the trash", "restore sally_20261101_100000")
+    restoring.add_argument("ids", nargs="+", metavar="ID", help="as trash lists it")
+    cleaning = _action(
+        actions, "clean", "move old conversations to the trash, after asking", "clean --older-than 90d --dry-run"
+    )
     cleaning.add_argument("--older-than", required=True, metavar="AGE", help="not used since: 30d, 12w, 1y, or a date")
     cleaning.add_argument("--originals", action="store_true", help="instead, old sessions that a summary stands for")
     cleaning.add_argument("--dry-run", action="store_true", help="only say what would be moved")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
     _json(cleaning)
-    actions.add_parser("reindex", help="make the index anew from the files")
+    _action(actions, "reindex", "make the index anew from the files")
+
+
+def _action(actions: Actions, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
+    """An action with its help, and with examples that work as they stand."""
+    shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
+    return actions.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=f"For example:\n{shown}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _reference(made: argparse.ArgumentParser, name: str = "reference") -> None:
+    made.add_argument(name, metavar="SESSION", help=SESSION)
 
 
 def _session(made: argparse.ArgumentParser) -> None:
@@ -150,11 +196,11 @@ def _session(made: argparse.ArgumentParser) -> None:
 
 
 def _filters(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--agent", default="", metavar="A")
-    made.add_argument("--tag", default="", metavar="T")
+    made.add_argument("--agent", default="", metavar="A", help="a part of the agent's name")
+    made.add_argument("--tag", default="", metavar="T", help="with this tag")
     made.add_argument("--project", default="", metavar="P", help="a part of the working directory's path")
-    made.add_argument("--since", default="", metavar="DATE", help="such as 2026-11-21, or 30d ago")
-    made.add_argument("--before", default="", metavar="DATE")
+    made.add_argument("--since", default="", metavar="DATE", help="used since 2026-11-21, or 30d for so long ago")
+    made.add_argument("--before", default="", metavar="DATE", help="not used since then")
 
 
 def _json(made: argparse.ArgumentParser) -> None:

@@ -19,11 +19,15 @@ ECHO = ("--model", "scripted:echo")
 
 
 def run(
-    home: Path, *arguments: str, stdin: bytes = b"", keys: dict[str, str] | None = None
+    home: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    keys: dict[str, str] | None = None,
+    prefix: tuple[str, ...] = (),
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program with a clean environment, and its home in `home`."""
+    """Run the program with a clean environment, and its home in `home`; `prefix` is a command that runs it."""
     return subprocess.run(
-        [sys.executable, "-m", "chat_loop", *arguments],
+        [*prefix, sys.executable, "-m", "chat_loop", *arguments],
         input=stdin,
         capture_output=True,
         env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (keys or {}),

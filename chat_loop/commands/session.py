@@ -48,7 +48,8 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
+    with chat.display.lent():
+        row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
     if row is not None:
         await resume(chat, row.id)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.options import given
-from chat_loop.commands.references import load
+from chat_loop.commands.references import load, own_id
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -30,13 +29,16 @@ async def export(chat: Chat, argument: str) -> None:
     from chat_loop.export.sharing import chain_of, form_of, written
 
     asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
-    form = form_of(asked.values.get("as", ""), asked.words)
+    target = _unquoted(asked.words)
+    form = form_of(asked.values.get("as", ""), target)
+    if "session" not in asked.values and not own_id(chat):
+        raise UsageError("There is nothing to export yet.", "--session N exports a saved conversation.")
     loaded = load(chat, asked.values.get("session", "."))
     chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
     if broken:
         chat.display.warn(broken)
     data = await asyncio.to_thread(exported, chain, form, secrets="secrets" in asked.flags)
-    path = written(data, asked.words, form, loaded)
+    path = written(data, target, form, loaded)
     chat.display.line(f"Exported {counted(len(chain), 'session')} to {path} ({size_text(len(data))}).")
 
 
@@ -44,12 +46,14 @@ async def export(chat: Chat, argument: str) -> None:
 async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is."""
     from chat_loop.export.gathering import gathered  # not before it is asked for
+    from chat_loop.export.sharing import place_of
     from chat_loop.sessions.files import Files
     from chat_loop.sessions.storing import store
 
     if not argument:
         raise UsageError("What shall be imported? import takes a file or a folder.")
-    found = await asyncio.to_thread(lambda: gathered(Path(argument).expanduser()))
+    path = place_of(_unquoted(argument))
+    found = await asyncio.to_thread(gathered, path)
     stored = store(chat.sessions.directory, found.sessions, Files(), now=chat.sessions.now)
     for complaint in found.complaints[:COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
@@ -63,3 +67,8 @@ async def import_(chat: Chat, argument: str) -> None:
         if one.was != one.id:
             chat.display.line(f"  {one.was} is {one.id} here.", "dim")
     chat.listed = []
+
+
+def _unquoted(name: str) -> str:
+    """A file's name as it was meant: in quotes as a shell would want it, or bare."""
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"" else name

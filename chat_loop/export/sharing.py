@@ -21,9 +21,16 @@ def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[
     return [*reversed(chain.loaded), loaded], chain.broken
 
 
+def place_of(text: str) -> Path:
+    """The file or folder that is meant; `~` is the home directory. Raises UsageError."""
+    if "\0" in text:
+        raise UsageError("That is not the name of a file.")
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails where there is no home
+
+
 def form_of(name: str, target: str) -> Form:
     """The form that is asked for by its name, or by the ending of the file. Raises UsageError."""
-    if not name and target:
+    if not name and target and not _is_folder(place_of(target)):
         ending = Path(target).suffix.lower()
         name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), "")
         if ending and not name:
@@ -35,17 +42,17 @@ def form_of(name: str, target: str) -> Form:
 
 
 def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
-    """Write a document to `target`, or beside, under the conversation's name; never over a file that is there.
+    """Write a document to the file `target`, into the folder `target`, or beside, under the conversation's name.
+
+    Never over a file that is there: a name that the program chose gets a number.
 
     Raises SaveError.
     """
-    path = (
-        Path(target).expanduser()
-        if target
-        else Path(f"{slug(name_of(last.session) or 'conversation')}{SUFFIXES[form]}")
-    )
-    if target and path.is_dir():
-        path = path / f"{last.session.header.id}{SUFFIXES[form]}"
+    path = place_of(target)
+    named = bool(target) and not _is_folder(path)
+    if not named:
+        stem = slug(name_of(last.session)) if not target else ""
+        path = path / f"{stem if stem not in ('', 'agent') else last.session.header.id}{SUFFIXES[form]}"
     first, count = path, 1
     files = Files()
     while True:
@@ -53,7 +60,7 @@ def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
             descriptor = files.create(path)
             break
         except FileExistsError:
-            if target:
+            if named:
                 raise SaveError(f"{path} is there already: nothing is written.", "Name another file.") from None
             count += 1
             path = first.with_name(f"{first.stem}-{count}{first.suffix}")
@@ -69,3 +76,7 @@ def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
     finally:
         os.close(descriptor)
     return path
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path's own raises for a name that is too long

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from chat_loop.library.lineage import Link, ancestors
+from chat_loop.library.lineage import Link
 from chat_loop.sessions.row import SessionRow
 
 KEPT_STATES = ("foreign", "damaged")
@@ -15,14 +16,61 @@ KEPT_STATES = ("foreign", "damaged")
 def forgotten(rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime) -> list[SessionRow]:
     """The sessions that only belong to conversations which last changed before a moment, newest first.
 
-    An old session of which a newer one goes on is its archive, and stays.
+    An old session of which one goes on that stays is its archive, and stays. No session comes after one that it goes
+    on from.
     """
-    fresh = {row.id for row in rows if row.updated >= before}
-    needed = {one for identity in fresh for one in ancestors(identity, links)}
-    return [row for row in rows if row.id not in fresh | needed and row.state not in KEPT_STATES]
+    staying = lineage((row.id for row in rows if row.updated >= before or row.state in KEPT_STATES), links)
+    return _children_first([row for row in rows if row.id not in staying], links)
 
 
-def originals(rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime) -> list[SessionRow]:
-    """The sealed sessions older than a moment that a child goes on from by their summary."""
-    parents = {parent for link in links.values() for parent in link.parents}
-    return [row for row in rows if row.id in parents and row.updated < before and row.state == "sealed"]
+def originals(
+    rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime, needed: Collection[str] = ()
+) -> list[SessionRow]:
+    """The sealed sessions older than a moment that a child goes on from by their summary, in the same order.
+
+    `needed` are the ids of those whose own words somebody still goes on from.
+    """
+    parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
+    chosen = [row for row in rows if row.id in parents and row.updated < before and row.state == "sealed"]
+    return _children_first([row for row in chosen if row.id not in needed], links)
+
+
+def lineage(ids: Iterable[str], links: Mapping[str, Link]) -> set[str]:
+    """The sessions with these ids and all that they come from."""
+    found: set[str] = set()
+    stack = list(ids)
+    while stack:
+        identity = stack.pop()
+        if identity not in found:
+            found.add(identity)
+            stack += links[identity].parents if identity in links else ()
+    return found
+
+
+def _children_first(rows: Sequence[SessionRow], links: Mapping[str, Link]) -> list[SessionRow]:
+    """The rows in their order, but for children that stand after their parents. A circle is opened at its first."""
+    place = {row.id: number for number, row in enumerate(rows)}
+    parents = {
+        row.id: [one for one in (links[row.id].parents if row.id in links else ()) if one in place and one != row.id]
+        for row in rows
+    }
+    children = dict.fromkeys(place, 0)
+    for known in parents.values():
+        for parent in known:
+            children[parent] += 1
+    ready = [place[identity] for identity, count in children.items() if not count]
+    heapq.heapify(ready)
+    taken: dict[str, SessionRow] = {}
+    for row in rows:
+        if not ready and row.id not in taken:
+            heapq.heappush(ready, place[row.id])
+        while ready:
+            next_row = rows[heapq.heappop(ready)]
+            if next_row.id in taken:
+                continue
+            taken[next_row.id] = next_row
+            for parent in parents[next_row.id]:
+                children[parent] -= 1
+                if not children[parent]:
+                    heapq.heappush(ready, place[parent])
+    return list(taken.values())

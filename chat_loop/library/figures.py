@@ -20,6 +20,7 @@ _FIGURES = {
     "tokens_saved_by_compactions": "SELECT coalesce(sum(max(before - after, 0)), 0) FROM compactions",
     "cost_of_compactions": "SELECT coalesce(sum(cost), 0.0) FROM compactions",
 }
+NAMES = tuple(_FIGURES)
 
 
 def figures(index: Index) -> dict[str, int | float]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from chat_loop.errors import SaveError
 from chat_loop.sessions.entries import Entry, Restoration
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.live import save_error
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.transcript import render
@@ -46,7 +46,7 @@ def store(
     try:
         files.make_directory(directory)
     except OSError as error:
-        raise save_error(directory, error) from error
+        raise _unwritten(directory, error) from error
     for session in _parents_first(sessions):
         was = session.header.id
         linked = _linked(session, renamed)
@@ -105,7 +105,7 @@ def _place(directory: Path, session: Session, files: Files, changed: float) -> S
             if _holds(path, session):
                 return Stored(was, path.stem, path, written=False)
         except OSError as error:
-            raise save_error(path, error) from error
+            raise _unwritten(path, error) from error
         count += 1
         suffix = f"_{count}"
         session = replace(session, header=replace(session.header, id=was[: 64 - len(suffix)] + suffix))
@@ -114,7 +114,7 @@ def _place(directory: Path, session: Session, files: Files, changed: float) -> S
         os.utime(path, (changed, changed))
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise save_error(path, error) from error
+        raise _unwritten(path, error) from error
     return Stored(was, path.stem, path, written=True)
 
 
@@ -143,3 +143,8 @@ def _last(session: Session, otherwise: float) -> float:
         except (ValueError, OverflowError, OSError):
             continue
     return max(known, default=otherwise)
+
+
+def _unwritten(path: Path, error: OSError) -> SaveError:
+    reason = (error.strerror or str(error)).lower()
+    return SaveError(f"{path} cannot be written: {reason}.", "What was imported until then stays.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from chat_loop.errors import SaveError, SessionNotFound
+from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.sessions import listing
-from chat_loop.sessions.live import save_error
 from chat_loop.sessions.records import ID_PATTERN
 from chat_loop.sessions.row import SessionRow
 
@@ -15,7 +15,10 @@ FOLDER = ".trash"
 
 
 def take_away(path: Path) -> Path:
-    """Move a session's file to the trash; return where it is. Raises SessionLocked while it is open, and SaveError."""
+    """Move a session's file to the trash; return where it is.
+
+    Raises SessionLocked while it is open, SessionNotFound when it is gone, and SaveError.
+    """
     from chat_loop.sessions import lock  # loads the lock library
 
     folder = path.parent / FOLDER
@@ -24,8 +27,10 @@ def take_away(path: Path) -> Path:
         held = lock.take(path.parent, path.stem)
         folder.mkdir(mode=0o700, exist_ok=True)
         return _moved(path, folder)
+    except FileNotFoundError as error:
+        raise SessionNotFound(f"There is no session {path.stem} any more.") from error
     except OSError as error:
-        raise save_error(path, error) from error
+        raise _unmoved(path, error) from error
     finally:
         if held is not None:
             held.release()
@@ -34,28 +39,37 @@ def take_away(path: Path) -> Path:
 def bring_back(directory: Path, identity: str) -> Path:
     """Move a session out of the trash. Raises SessionNotFound, and SaveError when its id is taken."""
     source = directory / FOLDER / f"{identity}.md"
-    if not ID_PATTERN.fullmatch(identity) or not source.is_file() or source.is_symlink():
-        raise SessionNotFound(f"There is no session {identity[:80]} in the trash.", "sessions trash lists it.")
+    if not ID_PATTERN.fullmatch(identity) or not (source.is_file() or source.is_symlink()):
+        raise SessionNotFound(
+            f"There is no session {identity[:80]} in the trash.", "chat-loop sessions trash lists what is."
+        )
     target = directory / source.name
-    if target.exists():
+    if os.path.lexists(target):
         raise SaveError(f"There is a session {identity} already: nothing is brought back.", "Rename one of the files.")
     try:
         source.rename(target)
     except OSError as error:
-        raise save_error(target, error) from error
+        raise _unmoved(source, error) from error
     return target
 
 
 def trashed(directory: Path) -> Sequence[SessionRow]:
-    """What is in the trash, the newest sessions first."""
-    return list(listing.rows(directory / FOLDER))
+    """What is in the trash, the newest sessions first. Raises SessionError when it cannot be read."""
+    try:
+        return list(listing.rows(directory / FOLDER))
+    except OSError as error:
+        raise SessionError(f"The trash {directory / FOLDER} cannot be read: {error.strerror}.") from error
 
 
 def _moved(path: Path, folder: Path) -> Path:
     """Move the file under its own name, or under the next that is free: nothing in the trash is overwritten."""
     target, count = folder / path.name, 1
-    while target.exists():
+    while os.path.lexists(target):
         count += 1
         target = folder / f"{path.stem[:58]}_{count}.md"
     path.rename(target)
     return target
+
+
+def _unmoved(path: Path, error: OSError) -> SaveError:
+    return SaveError(f"{path} cannot be moved: {(error.strerror or str(error)).lower()}.")

@@ -1,20 +1,21 @@
-"""`chat-loop sessions tag|rename|delete-summary|export|import|trash|restore|clean|reindex`: what changes files."""
+"""`chat-loop sessions tag|rename|delete-summary|export|import`: what changes files and makes them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chat_loop.commands.search import moment_of
-from chat_loop.display.plain import err, out, out_bytes, out_json
+from chat_loop.display.plain import err, out, out_bytes
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, SessionError, UsageError
-from chat_loop.sessions import naming, trash
-from chat_loop.subcommands.listing import row_values
-from chat_loop.subcommands.shelf import Progress, Shelf
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.sessions import naming
+from chat_loop.subcommands.shelf import Shelf
 from chat_loop.wording import counted, size_text
+
+if TYPE_CHECKING:
+    from chat_loop.export.importing import Imported
 
 
 def tag(shelf: Shelf, options: argparse.Namespace) -> int:
@@ -55,10 +56,12 @@ def delete_summary(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def reference_of(options: argparse.Namespace) -> str:
     """The session that is meant, given with or without the option. Raises UsageError."""
-    found = options.reference or options.session or getattr(options, "summary_id", "")
+    found = [given for given in (options.reference, options.session, getattr(options, "summary_id", "")) if given]
     if not found:
         raise UsageError("Which session?", "For example: --session 3. chat-loop sessions list shows the numbers.")
-    return str(found)
+    if len(found) > 1:
+        raise UsageError(f"Which session: {' or '.join(one[:80] for one in found)}?", "Name it once.")
+    return str(found[0])
 
 
 def export(shelf: Shelf, options: argparse.Namespace) -> int:
@@ -82,92 +85,31 @@ def export(shelf: Shelf, options: argparse.Namespace) -> int:
 
 
 def import_(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Take in what was exported, or a folder of basic-agent-chat-loop."""
-    from chat_loop.export.gathering import gathered
+    """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files belong together."""
+    from chat_loop.export.importing import united
     from chat_loop.sessions.files import Files
     from chat_loop.sessions.storing import store
 
-    failed = False
-    for name in options.files:
-        found = gathered(Path(name).expanduser())
-        stored = store(shelf.sessions.directory, found.sessions, Files(), now=shelf.sessions.now)
-        for complaint in found.complaints:
-            err(one_line(complaint, 300))
-        failed = failed or not stored
-        for one in stored:
-            what = "imported" if one.written else "there already"
-            out(f"{one.was}  {what}{f' as {one.id}' if one.id != one.was else ''}\n")
-    return 1 if failed else 0
+    parts = [_read(name) for name in options.files]
+    found = united(parts)
+    for complaint in found.complaints:
+        err(one_line(complaint, 300))
+    stored = store(shelf.sessions.directory, found.sessions, Files(), now=shelf.sessions.now)
+    for one in stored:
+        what = "imported" if one.written else "there already"
+        out(f"{one.was}  {what}{f' as {one.id}' if one.id != one.was else ''}\n")
+    return 0 if all(part.sessions for part in parts) else 1
 
 
-def to_trash(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Move sessions to the trash; without any, list what is there."""
-    if not options.references:
-        rows = trash.trashed(shelf.sessions.directory)
-        if options.as_json:
-            out_json([row_values(None, row) for row in rows])
-            return 0
-        for row in rows:
-            out(f"{row.updated:%Y-%m-%d %H:%M}  {row.id}  {one_line(row.name, 60)}\n")
-        return 0
-    for path in [shelf.path(reference) for reference in options.references]:
-        trash.take_away(path)
-        out(f"{path.stem} is in the trash; chat-loop sessions restore {path.stem} brings it back.\n")
-    return 0
+def _read(name: str) -> Imported:
+    """What a file, a folder, or (-) standard input holds; that it cannot be read is a complaint."""
+    from chat_loop.export.gathering import gathered
+    from chat_loop.export.importing import LARGEST, Imported, imported
+    from chat_loop.export.sharing import place_of
 
-
-def restore(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Bring sessions back from the trash."""
-    for identity in options.ids:
-        trash.bring_back(shelf.sessions.directory, identity)
-        out(f"{identity} is back.\n")
-    return 0
-
-
-def clean(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Move what was not used for long to the trash: whole chains, or with --originals what summaries stand for."""
-    from chat_loop.library.cleaning import forgotten, originals
-
-    before = moment_of(options.older_than, shelf.sessions.now())
-    rows, _ = shelf.library.rows(fold=False)
-    links = shelf.library.links()
-    chosen = (originals if options.originals else forgotten)(rows, links, before)
-    if options.as_json:
-        out_json([row_values(None, row) for row in chosen])
-    else:
-        for row in chosen:
-            out(f"{row.updated:%Y-%m-%d %H:%M}  {row.id}  {one_line(row.name, 60)}\n")
-    if options.dry_run or not chosen:
-        err(f"{counted(len(chosen), 'session')} would go to the trash." if chosen else "There is nothing to clean.")
-        return 0
-    if not options.yes and not _agreed(f"Move {counted(len(chosen), 'session')} to the trash? (y/n) "):
-        err("Nothing is moved.")
-        return 1
-    moved = 0
-    for row in chosen:
-        try:
-            trash.take_away(row.path)
-            moved += 1
-        except ChatLoopError as error:
-            err(error.message)
-    err(f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID brings one back.")
-    return 0 if moved == len(chosen) else 1
-
-
-def _agreed(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("Nobody is there to agree.", "--yes does without, --dry-run only says what it would do.")
-    out(question)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def reindex(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Make the index anew from the files."""
-    progress = Progress()
+    if name == "-":
+        return imported(sys.stdin.buffer.read(LARGEST + 1), "standard input")
     try:
-        count = shelf.library.bring_up_to_date(progress, anew=True)
-    finally:
-        progress.end()
-    shelf.tell_trouble()
-    out(f"{counted(count, 'session')} read into the index.\n")
-    return 0
+        return gathered(place_of(name))
+    except SessionError as error:
+        return Imported(complaints=(error.message,))

@@ -11,8 +11,10 @@ from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import TextOutput, err, out
-from chat_loop.errors import NoProvider, UsageError
+from chat_loop.errors import NoProvider, SaveError, UsageError
 from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.records import Header
 from chat_loop.subcommands.changing import reference_of
 from chat_loop.subcommands.shelf import Shelf
 from chat_loop.tokens import TokenCounter
@@ -37,8 +39,8 @@ def merge(shelf: Shelf, options: argparse.Namespace) -> int:
 
 
 async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
-    conversation = _conversation(shelf, may_do_without=True)
     first, second = shelf.load(options.first), shelf.load(options.second)
+    conversation = _conversation(shelf, first.session.header, optional=True)
     try:
         merging = conversation.merging()
         draft = await merging.merge(first, second)
@@ -78,9 +80,9 @@ def compact(shelf: Shelf, options: argparse.Namespace) -> int:
 
 
 async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
-
-    conversation = _conversation(shelf, may_do_without=not shelf.config.auto_compact.use_ai_summary)
     loaded = shelf.load(reference_of(options))
+    _free(loaded)
+    conversation = _conversation(shelf, loaded.session.header, optional=not shelf.config.auto_compact.use_ai_summary)
     try:
         seal = await conversation.resuming().summarise(loaded, " ".join(options.focus))
     finally:
@@ -92,15 +94,26 @@ async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
     return 0
 
 
-def _conversation(shelf: Shelf, *, may_do_without: bool) -> Conversation:
-    """A conversation that only makes summaries and begins sessions."""
+def _free(loaded: Loaded) -> None:
+    """Raises SessionLocked while the session is open elsewhere, before a model is paid for what cannot be kept."""
+    from chat_loop.sessions import lock
+
+    try:
+        lock.take(loaded.path.parent, loaded.path.stem).release()
+    except OSError as error:
+        raise SaveError(f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}.") from error
+
+
+def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversation:
+    """A conversation that only makes summaries and begins sessions, in the name of the agent that `header` names."""
     config = shelf.config
     try:
-        agent = shelf.agent()
-        options = options_of(config, agent.provider, None)
+        agent, summariser = shelf.models()
+        options = options_of(config, agent.provider, summariser)
     except NoProvider:
-        if not may_do_without:
+        if not optional:
             raise
         agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=ScriptedProvider())
         options = replace(options_of(config, agent.provider, None), use_ai_summary=False)
+    agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     return Conversation(agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options)

@@ -6,12 +6,13 @@ import argparse
 import dataclasses
 
 from chat_loop.commands.search import wanted_of
-from chat_loop.display.plain import out, out_json
+from chat_loop.display.plain import err, out, out_bytes, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError
-from chat_loop.library.figures import figures
+from chat_loop.library.figures import NAMES, figures
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
+from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.row import SessionRow
 from chat_loop.subcommands.shelf import Progress, Shelf
@@ -23,13 +24,16 @@ EXCERPT = 60
 
 def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print the sessions, newest first, one a line; the numbers are those that the other commands take."""
-    numbers = {row.id: number for number, row in enumerate(shelf.listed(), 1)}
+    numbers = shelf.numbers()
     wanted = wanted_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
     rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=not options.unfold)
     shelf.tell_trouble()
+    code = 1 if wanted and not rows else 0
     if options.as_json:
         out_json([row_values(numbers.get(row.id), row) for row in rows])
-        return 0
+        return code
+    if not rows:
+        err("No session fits." if wanted else "There are no sessions yet.")
     lines = []
     for row in rows:
         counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
@@ -47,8 +51,8 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
         lines.append("  ".join(part for part in parts if part) + "\n")
     out("".join(lines))
     if more:
-        out(f"… and {more:,} older\n")
-    return 0
+        err(f"… and {more:,} older")
+    return code
 
 
 def _chain(row: SessionRow) -> str:
@@ -91,13 +95,13 @@ def show_session(shelf: Shelf, options: argparse.Namespace) -> int:
     if options.show_summaries:
         return _show_summaries(shelf, loaded.session, as_json=options.as_json)
     if not options.as_json:
-        out(read_part(path)[0].decode("utf-8", "replace"))
+        out_bytes(read_part(path)[0])
         return 0
     session = loaded.session
     out_json(
         {
             **dataclasses.asdict(session.header),
-            "name": session.name,
+            "name": name_of(session),
             "tags": session.tags,
             "path": str(path),
             "damage": loaded.damage,
@@ -117,23 +121,23 @@ def _show_summaries(shelf: Shelf, session: Session, *, as_json: bool) -> int:
 
     chain = ChainReader(shelf.sessions).read(session)
     sessions = [*(loaded.session for loaded in reversed(chain.loaded)), session]
+    if chain.broken:
+        err(chain.broken)
     if as_json:
         out_json([_summary_values(one) for one in sessions])
         return 0
     for one in sessions:
-        seal, numbers = one.seal, [exchange.query.number for exchange in one.exchanges]
-        covered = f"queries {min(numbers)} to {seal.covers or max(numbers)}" if seal and numbers else "no queries"
+        seal, values = one.seal, _summary_values(one)
         if seal is None or seal.summary is None:
             out(f"{one.header.id}: no summary\n\n")
             continue
+        covered = "no queries" if values["first"] is None else f"queries {values['first']} to {values['last']}"
         by = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}[seal.source]
         out(f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {by}\n")
         if seal.compaction is not None:
             cost = dollars_text(seal.compaction.cost)
             out(f"{compaction_text(seal.compaction)} · {seal.compaction.model or 'no model'} · {cost}\n")
         out(f"\n{block.render(seal.summary)}\n\n")
-    if chain.broken:
-        raise SessionError(chain.broken)
     return 0
 
 
@@ -154,7 +158,7 @@ def _summary_values(session: Session) -> dict[str, object]:
 
 
 def search(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Print the exchanges that fit, the best first."""
+    """Print the exchanges that fit, the best first, with the numbers that `sessions list` gives their sessions."""
     from chat_loop.context.archive import common_words
     from chat_loop.context.found import excerpt
     from chat_loop.library.finding import search_all
@@ -171,14 +175,15 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     finally:
         progress.end()
     shelf.tell_trouble()
+    numbers = shelf.numbers()
     results = []
-    for number, hit in enumerate(found, 1):
+    for hit in found:
         said = []
         for part, (who, text) in enumerate(texts(hit.hit.exchange)):
             places = [place for place in hit.hit.places if place.part == part]
             if text.strip() and (places or not hit.hit.places):
                 said.append((who.lower(), excerpt(text, places, EXCERPT, estimate)))
-        results.append((number, hit, said))
+        results.append((numbers.get(hit.row.id), hit, said))
     if options.as_json:
         out_json(
             [
@@ -197,11 +202,13 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
             ]
         )
         return 0 if results else 1
+    if not results:
+        err("Nothing was found.")
     for number, hit, said in results:
         at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}"
-        out(f"{number:>3}  {one_line(hit.row.name, 80)} · {hit.row.id} · query {hit.number} · {at}\n")
+        out(f"{number or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query {hit.number} · {at}\n")
         for who, text in said:
-            out(f"     {who}: {one_line(text, 600)}\n")
+            out(f"      {who}: {one_line(text, 600)}\n")
     return 0 if results else 1
 
 
@@ -216,7 +223,8 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
     rows = {node.id: shelf.library.row(node.id) for node in nodes}
     compactions = shelf.library.compactions(rows)
     if options.as_json:
-        out_json([row_values(None, rows[node.id]) for node in nodes if not node.again])
+        numbers = shelf.numbers()
+        out_json([row_values(numbers.get(node.id), rows[node.id]) for node in nodes if not node.again])
         return 0
     for node in nodes:
         row = rows[node.id]
@@ -229,12 +237,17 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def stats(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print what the sessions of the folder come to."""
-    progress = Progress()
-    try:
-        shelf.library.bring_up_to_date(progress)
-    finally:
-        progress.end()
-    found = shelf.library.asked(figures) or {}
+    found: dict[str, int | float] = dict.fromkeys(NAMES, 0)
+    if shelf.listed():
+        progress = Progress()
+        try:
+            shelf.library.bring_up_to_date(progress)
+        finally:
+            progress.end()
+        asked = shelf.library.asked(figures)
+        if asked is None:
+            raise SessionError(f"There are no figures without the index. {shelf.library.trouble}".rstrip())
+        found = asked
     if options.as_json:
         out_json(found)
         return 0

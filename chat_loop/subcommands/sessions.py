@@ -5,21 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 
-from chat_loop.agent.agent import Agent
 from chat_loop.config import Config
+from chat_loop.errors import SaveError
 from chat_loop.library.library import Library
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.subcommands.shelf import Shelf
+from chat_loop.subcommands.shelf import Models, Shelf
 
+UNSAVED = "Not saved: "
 Action = Callable[[Shelf, argparse.Namespace], int]
 
 
-def run(options: argparse.Namespace, sessions: SessionManager, config: Config, agent: Callable[[], Agent]) -> int:
+def run(options: argparse.Namespace, sessions: SessionManager, config: Config, models: Callable[[], Models]) -> int:
     """Do what the command line asks for; return the exit code."""
     library = Library(sessions.directory, sessions.now)
-    shelf = Shelf(sessions=sessions, library=library, config=config, agent=agent)
+    shelf = Shelf(sessions=sessions, library=library, config=config, models=models)
     try:
         return _actions(options.action)[options.action](shelf, options)
+    except SaveError as error:
+        if error.message.startswith(UNSAVED):  # in a chat it is tried again; here it is not
+            raise SaveError(error.message.removeprefix(UNSAVED), "Free some space or fix the permissions.") from error
+        raise
     finally:
         library.close()
 
@@ -45,13 +50,19 @@ def _actions(wanted: str) -> Mapping[str, Action]:
         "delete-summary": changing.delete_summary,
         "export": changing.export,
         "import": changing.import_,
-        "trash": changing.to_trash,
-        "restore": changing.restore,
-        "clean": changing.clean,
-        "reindex": changing.reindex,
     }
     if wanted in files:
         return files
+    from chat_loop.subcommands import keeping
+
+    kept: dict[str, Action] = {
+        "trash": keeping.to_trash,
+        "restore": keeping.restore,
+        "clean": keeping.clean,
+        "reindex": keeping.reindex,
+    }
+    if wanted in kept:
+        return kept
     from chat_loop.subcommands import going_on
 
     return {"fork": going_on.fork, "merge": going_on.merge, "compact": going_on.compact}

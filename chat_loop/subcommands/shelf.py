@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,44 +13,75 @@ from chat_loop.display.plain import Meter, err
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
+from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.row import SessionRow
+
+Models = tuple[Agent, Provider | None]
+"""Who answers, and who writes the summaries when that is somebody else."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Shelf:
-    """`agent()` makes the agent that the command line and the config name. Raises ProviderError."""
+    """`models()` makes what the command line and the config name. Raises ProviderError."""
 
     sessions: SessionManager
     library: Library
     config: Config
-    agent: Callable[[], Agent]
+    models: Callable[[], Models]
+    _trouble: str = ""
 
     def listed(self) -> Sequence[SessionRow]:
         """The conversations as `sessions list` numbers them: newest first, chains folded."""
-        return self.library.rows()[0]
+        rows = self.library.rows()[0]
+        self._trouble = self.library.trouble
+        return rows
+
+    def numbers(self) -> dict[str, int]:
+        """The number of every session that has one, by its id."""
+        return {row.id: number for number, row in enumerate(self.listed(), 1)}
 
     def path(self, reference: str) -> Path:
         """The file of the session with this number, id, or name; `current` and `last` are the one used last.
 
         Raises SessionNotFound.
         """
-        if reference in ("current", "last") and self.sessions.current():
-            reference = self.sessions.current()
+        try:
+            return self._last() if reference in ("current", "last") else self._found(reference)
+        except SessionNotFound as error:
+            if not error.several:
+                error.hint = "chat-loop sessions list shows numbers and ids."
+            raise
+
+    def _last(self) -> Path:
+        identity = self.sessions.current()
+        path = self.sessions.directory / f"{identity}.md"
+        if identity and path.is_file():
+            return path
+        rows, _ = self.library.rows(1)
+        if not rows:
+            raise SessionNotFound("There are no sessions yet.")
+        return rows[0].path
+
+    def _found(self, reference: str) -> Path:
         numbered = reference.isascii() and reference.isdigit()
         try:
             return self.sessions.find(reference, [row.id for row in self.listed()] if numbered else [])
         except SessionNotFound as error:
-            if numbered or error.several:
+            if numbered or error.several or not reference.strip():
                 raise
             rows, more = self.library.rows(2, wanted=Wanted(words=reference))
+            if not rows and " " in reference:
+                raise SessionNotFound(f"No session fits “{reference[:40]}”.") from None
             if not rows:
                 raise
             if len(rows) > 1:
-                raise SessionNotFound(
+                several = SessionNotFound(
                     f"{len(rows) + more} sessions fit “{reference[:40]}”.",
-                    f"chat-loop sessions list {json.dumps(reference)}",
-                ) from None
+                    f"chat-loop sessions list {shlex.quote(reference)}",
+                )
+                several.several = True
+                raise several from None
             return rows[0].path
 
     def load(self, reference: str) -> Loaded:
@@ -58,9 +89,10 @@ class Shelf:
         return self.sessions.load(self.path(reference))
 
     def tell_trouble(self) -> None:
-        """Say on standard error why the index was not used, if it was not."""
-        if self.library.trouble:
-            err(self.library.trouble)
+        """Say on standard error why the index was not used for one of the listings so far, if it was not."""
+        for trouble in dict.fromkeys((self._trouble, self.library.trouble)):
+            if trouble:
+                err(trouble)
 
 
 class Progress:

@@ -1,0 +1,154 @@
+"""What a cleaning takes away (pure): never a session that one which stays needs, and children before their parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.library.cleaning import KEPT_STATES, forgotten, lineage, originals
+from chat_loop.library.lineage import Link
+from chat_loop.sessions.row import SessionRow, State
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+BEFORE = NOW - timedelta(days=30)
+STATES: Sequence[State] = ("sealed", "unsealed", "plain", "damaged", "empty", "foreign")
+
+
+def row(identity: str, days: float, state: State = "sealed", parent: str = "", merged: str = "") -> SessionRow:
+    """A session that was last used so many days ago."""
+    return SessionRow(
+        id=identity,
+        path=Path(f"/sessions/{identity}.md"),
+        state=state,
+        updated=NOW - timedelta(days=days),
+        parent=parent,
+        merged=merged,
+    )
+
+
+@dataclass(frozen=True)
+class Folder:
+    rows: Sequence[SessionRow]
+
+    @property
+    def links(self) -> Mapping[str, Link]:
+        return {one.id: Link(one.id, one.parent, one.merged) for one in self.rows}
+
+    def forgotten(self) -> list[str]:
+        return [one.id for one in forgotten(self.rows, self.links, BEFORE)]
+
+    def originals(self, *needed: str) -> list[str]:
+        return [one.id for one in originals(self.rows, self.links, BEFORE, needed)]
+
+    def needs(self, identity: str) -> set[str]:
+        return lineage([identity], self.links) - {identity}
+
+
+def folder(*rows: SessionRow) -> Folder:
+    return Folder(sorted(rows, key=lambda one: one.updated, reverse=True))
+
+
+def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
+    there = folder(
+        row("new", 1, parent="middle"),
+        row("middle", 50, parent="old"),
+        row("old", 100),
+        row("dead", 60, parent="before"),
+        row("before", 61),
+        row("future", -400),
+        row("exactly", 30),
+    )
+    assert there.forgotten() == ["dead", "before"]
+
+
+def test_a_branch_that_nobody_used_goes_and_what_the_other_needs_stays() -> None:
+    there = folder(
+        row("left", 1, parent="fork"), row("right", 40, parent="fork"), row("fork", 50, parent="root"), row("root", 60)
+    )
+    assert there.forgotten() == ["right"]
+
+
+def test_both_parents_of_a_merge_stay() -> None:
+    there = folder(row("merge", 1, parent="a", merged="b"), row("a", 50), row("b", 51, parent="c"), row("c", 52))
+    assert there.forgotten() == []
+
+
+def test_files_that_are_no_sessions_of_ours_stay_with_what_they_come_from() -> None:
+    there = folder(
+        row("notes", 900, "foreign"), row("torn", 900, "damaged", parent="archive"), row("archive", 901), row("x", 902)
+    )
+    assert there.forgotten() == ["x"]
+
+
+def test_a_child_goes_before_its_parent_even_where_that_changed_later() -> None:
+    there = folder(row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70))
+    assert there.forgotten() == ["other", "child", "parent", "last"]
+
+
+def test_originals_are_the_sealed_parents() -> None:
+    there = folder(
+        row("child", 1, parent="sealed"),
+        row("sealed", 40, parent="open"),
+        row("open", 50, "unsealed", parent="first"),
+        row("first", 60),
+        row("fresh", 5),
+        row("alone", 70),
+        row("self", 80, parent="self"),
+    )
+    assert there.originals() == ["sealed", "first"]
+    assert there.originals("first") == ["sealed"]
+
+
+@st.composite
+def folders(draw: st.DrawFn) -> Folder:
+    """Any folder: parents that are there or not, in circles, newer than their children."""
+    count = draw(st.integers(0, 12))
+    ids = [f"s{number}" for number in range(count)]
+    some = st.sampled_from(["", "gone", *ids])
+    rows = [
+        row(
+            identity,
+            draw(st.integers(-400, 400)),
+            draw(st.sampled_from(STATES)),
+            draw(some),
+            draw(st.one_of(st.just(""), some)),
+        )
+        for identity in ids
+    ]
+    return folder(*rows)
+
+
+@given(folders())
+def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
+    gone = there.forgotten()
+    staying = [one for one in there.rows if one.id not in gone]
+    for one in staying:
+        assert not there.needs(one.id) & set(gone)
+    needed = set[str]().union(*(there.needs(one.id) for one in staying))
+    for one in staying:  # and nothing stays without a reason
+        assert one.updated >= BEFORE or one.state in KEPT_STATES or one.id in needed
+
+
+@given(folders())
+def test_each_goes_once_and_after_its_children(there: Folder) -> None:
+    for gone in (there.forgotten(), there.originals()):
+        assert len(set(gone)) == len(gone)
+        for number, identity in enumerate(gone):
+            later = {one for one in gone[number + 1 :] if identity in there.needs(one)}
+            assert all(one in there.needs(identity) for one in later), "but for a circle, which has no first"
+
+
+@given(folders(), st.sets(st.sampled_from([f"s{number}" for number in range(12)])))
+def test_originals_are_old_sealed_and_not_needed(there: Folder, needed: set[str]) -> None:
+    rows = {one.id: one for one in there.rows}
+    children = {parent: one.id for one in there.rows for parent in (one.parent, one.merged) if parent != one.id}
+    for identity in there.originals(*needed):
+        assert rows[identity].state == "sealed"
+        assert rows[identity].updated < BEFORE
+        assert identity in children
+        assert identity not in needed

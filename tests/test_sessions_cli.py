@@ -1,0 +1,479 @@
+"""`chat-loop sessions …` as real processes: what only reads. What it prints, as JSON too, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_loop.sessions import block
+from chat_loop.sessions.manager import SessionManager
+from tests.pty_chat import PtyChat
+from tests.stocked import ALL, FIRST, LATER, LISTED, OLD, OPEN, RATES, SECOND, at, put, simple, used
+from tests.test_headless import run
+
+
+@pytest.fixture(name="home")
+def _home(tmp_path: Path) -> Path:
+    put(tmp_path / "sessions", *ALL)
+    return tmp_path
+
+
+def printed(home: Path, *arguments: str, code: int = 0) -> str:
+    """What `chat-loop sessions …` prints; nothing may come on standard error."""
+    result = run(home, "sessions", *arguments)
+    assert (result.returncode, result.stderr.decode()) == (code, "")
+    return result.stdout.decode()
+
+
+def values(home: Path, *arguments: str, code: int = 0) -> Any:
+    result = run(home, "sessions", *arguments, "--json")
+    assert (result.returncode, result.stderr.decode()) == (code, "")
+    return json.loads(result.stdout)
+
+
+def failure(home: Path, *arguments: str, code: int = 1) -> str:
+    """What is said on standard error when it fails; nothing may be printed."""
+    result = run(home, "sessions", *arguments)
+    assert (result.returncode, result.stdout.decode()) == (code, "")
+    return result.stderr.decode()
+
+
+def ids(rows: list[dict[str, Any]]) -> list[tuple[int | None, str]]:
+    return [(row["number"], row["id"]) for row in rows]
+
+
+ROW = {
+    "number": 2,
+    "id": SECOND.header.id,
+    "name": "Rate limiter",
+    "tags": ["urgent", "work"],
+    "agent": "Sally",
+    "project": "/home/kim/shop",
+    "created": "2026-11-02T10:00:00+00:00",
+    "updated": "2026-11-02T10:00:11+00:00",
+    "queries": 1,
+    "tokens": 110,
+    "parent": FIRST.header.id,
+    "merged": None,
+    "depth": 2,
+    "compacted": False,
+    "compactions": 1,
+    "folded": 1,
+    "state": "sealed",
+}
+
+
+def test_the_list_as_text(home: Path) -> None:
+    assert printed(home, "list") == (
+        """\
+   1  2026-11-10 10:00  bob_20261110_100000  unsealed  1 query, 110 tokens  Which port does the database listen on?
+   2  2026-11-02 10:00  sally_20261102_100000  sealed  1 query, 110 tokens  depth 2  Rate limiter #urgent #work
+   3  2020-03-01 10:00  sally_20200301_100000  sealed  1 query, 110 tokens  What is a monad?
+"""
+    )
+
+
+def test_the_list_as_json(home: Path) -> None:
+    rows = values(home, "list")
+    assert rows[1] == ROW | {"path": str(home / "sessions" / f"{SECOND.header.id}.md")}
+    assert ids(rows) == list(enumerate(LISTED, 1))
+    assert values(home, "list") == json.loads(run(home, "--json", "sessions", "list").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--unfold",), [(1, OPEN), (2, SECOND), (None, FIRST), (3, OLD)]),
+        (("--limit", "2"), [(1, OPEN), (2, SECOND)]),
+        (("rate", "LIMITER"), [(2, SECOND)]),
+        (("token", "bucket"), [(None, FIRST)]),  # in its summary; the conversation goes on behind number 2
+        (("monad",), [(3, OLD)]),
+        (("--tag", "urgent"), [(2, SECOND)]),
+        (("--tag", "#Work"), [(2, SECOND)]),
+        (("--agent", "bob"), [(1, OPEN)]),
+        (("--project", "shop"), [(2, SECOND)]),
+        (("--since", "2026-11-05"), [(1, OPEN)]),
+        (("--before", "2026-11-02T10:00:11+00:00"), [(None, FIRST), (3, OLD)]),
+        (("--before", "1y"), [(3, OLD)]),
+        (("--agent", "Sally", "--tag", "work", "--since", "2026-11-02", "--unfold"), [(2, SECOND)]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_filters_keep_the_numbers_of_the_list(
+    home: Path, arguments: tuple[str, ...], expected: list[tuple[int | None, Any]]
+) -> None:
+    # A year before now is after 2020 and before 2026 for as long as this program is tested.
+    assert ids(values(home, "list", *arguments)) == [(number, session.header.id) for number, session in expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("list", "nowhere"), 1, "No session fits.\n"),
+        (("list", "--tag", "none"), 1, "No session fits.\n"),
+        (("list", "--since", "yesterday"), 2, "“yesterday” is not a date.\n"),
+        (("list", "--since", "2026-13-01"), 2, "“2026-13-01” is not a date.\n"),
+        (("list", "--before", ""), 0, ""),
+        (("list", "--limit", "0"), 2, "“0” is not a number above 0"),
+        (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
+        (("search", "nowhere"), 1, "Nothing was found.\n"),
+        (("search",), 2, "the following arguments are required: WORDS"),
+        (("show", "9"), 1, "There is no session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
+        (("show", "0"), 1, "There is no session 0"),
+        (("show", "sally"), 1, "3 sessions begin with sally.\nType more of the id.\n"),
+        (("show", "home kim"), 1, "2 sessions fit “home kim”.\nchat-loop sessions list 'home kim'\n"),
+        (("show", "no such words"), 1, "No session fits “no such words”.\n"),
+        (("show", "a/b"), 1, "That is not a session id"),
+        (("show", ""), 1, "That is not a session id"),
+        (("tree", "9"), 1, "There is no session 9"),
+        (("frobnicate",), 2, "invalid choice: 'frobnicate'"),
+        (("browse",), 2, "There is no terminal that can show the browser.\n"),
+        ((), 2, "the following arguments are required: ACTION"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_done_or_found(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    result = run(home, "sessions", *arguments)
+    assert result.returncode == code
+    assert message in result.stderr.decode()
+    assert code == 0 or result.stdout == b""
+
+
+def test_nothing_found_is_an_empty_list_of_json(home: Path) -> None:
+    assert values(home, "list", "nowhere", code=1) == []
+    result = run(home, "sessions", "search", "nowhere", "--json")
+    assert (result.returncode, result.stdout) == (1, b"[]\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("-p", "x", "sessions", "list"), ("--json", "sessions", "reindex"), ("--json", "models", "list")],
+)
+def test_options_that_do_not_go_together(home: Path, arguments: tuple[str, ...]) -> None:
+    result = run(home, *arguments)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.decode().count("\n") <= 2
+
+
+@pytest.mark.parametrize(
+    ("reference", "session"),
+    [
+        ("1", OPEN),
+        ("2", SECOND),
+        ("3", OLD),
+        ("03", OLD),
+        (FIRST.header.id, FIRST),
+        ("bob", OPEN),
+        ("monad", OLD),
+        ("what is a monad", OLD),
+        ("last", OPEN),
+        ("current", OPEN),
+    ],
+)
+def test_show_prints_the_file(home: Path, reference: str, session: Any) -> None:
+    path = home / "sessions" / f"{session.header.id}.md"
+    assert run(home, "sessions", "show", reference).stdout == path.read_bytes()
+
+
+def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> None:
+    (home / "sessions" / ".current").write_text(f"{OLD.header.id}\n")
+    assert values(home, "show", "last")["id"] == OLD.header.id
+    (home / "sessions" / ".current").write_text("gone_20260101_000000\n")
+    assert values(home, "show", "last")["id"] == OPEN.header.id
+
+
+def test_show_as_json(home: Path) -> None:
+    shown = values(home, "show", "3")
+    usage = {"input": 100, "output": 10, "cached": 0, "reasoning": 0, "estimated": False}
+    nothing = usage | {"input": 0, "output": 0}
+    assert shown == {
+        "id": OLD.header.id,
+        "created": "2020-03-01T10:00:00+00:00",
+        "agent": "Sally",
+        "agent_path": "",
+        "model": "",
+        "parent": "",
+        "parent_path": "",
+        "name": "What is a monad?",
+        "title": "",
+        "tags": [],
+        "project": "",
+        "path": str(home / "sessions" / f"{OLD.header.id}.md"),
+        "damage": [],
+        "totals": {"queries": 1, "session": usage, "restoration": nothing},
+        "entries": [
+            {"kind": "query", "number": 1, "at": "2020-03-01T10:00:00+00:00", "text": "What is a monad?"},
+            {
+                "kind": "reply",
+                "number": 1,
+                "at": "2020-03-01T10:00:01+00:00",
+                "text": "A monoid.",
+                "stop": "end",
+                "seconds": None,
+                "usage": usage,
+            },
+        ],
+        "seal": {
+            "at": "2020-03-01T11:00:00+00:00",
+            "reason": "exit",
+            "source": "none",
+            "summary": None,
+            "usage": None,
+            "seconds": None,
+            "covers": None,
+            "compaction": None,
+        },
+    }
+
+
+def test_the_summaries_of_a_chain(home: Path) -> None:
+    assert printed(home, "show", "2", "--show-summaries") == (
+        f"""\
+{FIRST.header.id}: queries 1 to 2, 2026-11-01 10:01, by a model
+61K → 9.4K tokens · 1 decision, 1 fact kept · scripted:echo · $0.0123
+
+{block.render(RATES)}
+
+{SECOND.header.id}: queries 1 to 1, 2026-11-02 10:01, by a model
+
+{block.render(LATER)}
+
+"""
+    )
+    assert printed(home, "show", "3", "--show-summaries") == f"{OLD.header.id}: no summary\n\n"
+    first, second = values(home, "show", "2", "--show-summaries")
+    assert first == {
+        "session": FIRST.header.id,
+        "first": 1,
+        "last": 2,
+        "at": "2026-11-01T10:01:00+00:00",
+        "source": "model",
+        "usage": {"input": 400, "output": 90, "cached": 0, "reasoning": 0, "estimated": False},
+        "compaction": {
+            "first": "1.1",
+            "last": "1.2",
+            "before": 61000,
+            "after": 9400,
+            "why": "asked",
+            "model": "scripted:echo",
+            "cost": 0.0123,
+            "decisions": 1,
+            "pins": 0,
+            "facts": 1,
+            "archived": 0,
+            "superseded": 0,
+        },
+        "summary": {
+            "background": "Initial session.",
+            "topics": ["Limiting the rate [1]"],
+            "decisions": ["We take the token bucket. [1 user]"],
+            "pending": [],
+            "pinned": [],
+            "key_facts": ["The limit is 100 per minute."],
+            "files": [],
+            "tools": [],
+        },
+    }
+    assert (second["session"], second["summary"]["background"]) == (SECOND.header.id, "We limit rates.")
+    assert [one["summary"] for one in values(home, "show", "3", "--show-summaries")] == [None]
+
+
+def test_a_broken_chain_is_shown_as_far_as_it_goes(home: Path) -> None:
+    (home / "sessions" / f"{FIRST.header.id}.md").unlink()
+    for more in ((), ("--json",)):
+        result = run(home, "sessions", "show", "2", "--show-summaries", *more)
+        assert (result.returncode, FIRST.header.id in result.stderr.decode()) == (0, True)
+        assert result.stderr.count(b"\n") == 1
+        assert b"We limit rates." in result.stdout
+
+
+def test_search(home: Path) -> None:
+    assert printed(home, "search", "token bucket") == (
+        f"""\
+      Rate limiter · {FIRST.header.id} · query 1 · 2026-11-01 10:00
+      assistant: With a token bucket.
+"""
+    )
+    [hit] = values(home, "search", "5544")
+    assert hit == {
+        "number": 1,
+        "session": OPEN.header.id,
+        "name": "Which port does the database listen on?",
+        "tags": [],
+        "query": 1,
+        "at": "2026-11-10T10:00:00+00:00",
+        "strength": hit["strength"],
+        "excerpts": {"assistant": "Port 5544."},
+        "path": str(home / "sessions" / f"{OPEN.header.id}.md"),
+    }
+    assert values(home, "show", str(hit["number"]))["id"] == hit["session"]
+    assert [one["session"] for one in values(home, "search", "rate", "--since", "2026-11-02", code=1)] == []
+    assert len(values(home, "search", "limit", "bursts", "--limit", "1")) == 1
+
+
+def test_the_tree(home: Path) -> None:
+    fork = simple("sally_20261103_100000", at(11, 3), parent=FIRST.header.id)
+    put(home / "sessions", fork)
+    assert printed(home, "tree", FIRST.header.id) == (
+        f"""\
+● {FIRST.header.id}  2026-11-01 10:00 · 2 queries, 220 tokens · compacted 61K → 9.4K · Rate limiter
+├─● {fork.header.id}  2026-11-03 10:00 · 1 query, 110 tokens · About sally_20261103_100000
+└─● {SECOND.header.id}  2026-11-02 10:00 · 1 query, 110 tokens · Rate limiter
+"""
+    )
+    rows = values(home, "tree", "2")
+    assert ids(rows) == [(None, FIRST.header.id), (2, fork.header.id), (3, SECOND.header.id)]
+    assert [row["parent"] for row in rows] == [None, FIRST.header.id, FIRST.header.id]
+
+
+def test_stats(home: Path) -> None:
+    found = values(home, "stats")
+    size = sum(path.stat().st_size for path in (home / "sessions").glob("*.md"))
+    tokens = found.pop("tokens_of_summaries")
+    assert tokens > 50
+    assert found == {
+        "sessions": 4,
+        "conversations": 3,
+        "queries": 5,
+        "tokens": 550,
+        "bytes": size,
+        "exchanges_in_archives": 3,
+        "summaries": 2,
+        "compactions": 1,
+        "tokens_saved_by_compactions": 51_600,
+        "cost_of_compactions": 0.0123,
+    }
+    lines = printed(home, "stats").split("\n")
+    assert lines[0].split() == ["Sessions:", "4"]
+    assert lines[-2].split() == ["Cost", "of", "compactions:", "$0.0123"]
+
+
+def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
+    for folder in ("nowhere", "empty"):
+        options = ("--sessions-dir", str(tmp_path / folder), "sessions")
+        listed = run(tmp_path, *options, "list")
+        assert (listed.returncode, listed.stdout, listed.stderr) == (0, b"", b"There are no sessions yet.\n")
+        assert run(tmp_path, *options, "list", "--json").stdout == b"[]\n"
+        shown = run(tmp_path, *options, "show", "last")
+        assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (1, "There are no sessions yet.")
+        assert run(tmp_path, *options, "search", "x").returncode == 1
+        assert set(json.loads(run(tmp_path, *options, "stats", "--json").stdout).values()) == {0}
+        assert run(tmp_path, *options, "trash").returncode == 0
+        cleaned = run(tmp_path, *options, "clean", "--older-than", "30d", "--yes")
+        assert (cleaned.returncode, cleaned.stderr) == (0, b"There is nothing to clean.\n")
+        assert not (tmp_path / "nowhere").exists()
+        (tmp_path / "empty").mkdir(exist_ok=True)
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "sessions").write_text("in the way")
+    for action in (("list",), ("search", "x"), ("stats",), ("reindex",), ("show", "1"), ("show", "last"), ("trash",)):
+        result = run(tmp_path, "sessions", *action)
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert "cannot be read" in result.stderr.decode()
+        assert result.stderr.count(b"\n") <= 2
+
+
+def test_a_file_of_another_kind_does_not_hide_the_others(home: Path) -> None:
+    folder = home / "sessions"
+    (folder / "notes.md").write_text("# Notes\n")
+    (folder / "empty.md").write_text("")
+    (folder / "link.md").symlink_to("/etc/hostname")
+    (folder / "folder.md").mkdir()
+    damaged = (folder / f"{OLD.header.id}.md").read_bytes()
+    (folder / "torn.md").write_bytes(damaged[: len(damaged) // 2])
+    rows = {row["id"]: row["state"] for row in values(home, "list")}
+    assert [rows[name] for name in ("notes", "empty", "link", "folder", "torn")] == [
+        "foreign",
+        "empty",
+        "foreign",
+        "foreign",
+        "unsealed",
+    ]
+    assert set(LISTED) < set(rows)
+    for name in ("notes", "empty", "link", "folder"):
+        assert failure(home, "show", name).count("\n") == 1
+
+
+def test_two_thousand_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    template = simple("x", at(11, 1))
+    data = put(folder, template)[0].read_bytes()
+    (folder / "x.md").unlink()
+    for number in range(2_000):
+        path = folder / f"s{number:04}.md"
+        path.write_bytes(data.replace(b"About x", b"Topic %d" % number))
+        os.utime(path, (number, number))
+    first = run(tmp_path, "sessions", "list")
+    assert first.returncode == 0
+    assert first.stderr.decode() == "2,000 sessions are not in the index yet.\n"
+    assert first.stdout.count(b"\n") == 2_000
+    assert first.stdout.split(b"\n")[41].split()[:4] == [b"42", b"1970-01-01", b"00:32", b"s1958"]
+    assert values(tmp_path, "show", "1999")["id"] == "s0001"
+    assert run(tmp_path, "sessions", "reindex").stdout == b"2,000 sessions read into the index.\n"
+    assert run(tmp_path, "sessions", "list").stdout == first.stdout
+    assert ids(values(tmp_path, "list", "s077", "--limit", "2")) == [(1221, "s0779"), (1222, "s0778")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chat_loop", "sessions", "list", "--json"],
+        env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(4) == b'[{"n'
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\nsecond <!-- chat:end --> line"
+
+
+def test_hostile_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    session = simple("odd_20261101_100000", at(11, 1), HOSTILE, f"{HOSTILE} answer 4711")
+    put(tmp_path / "sessions", session)
+    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    for action in (("list",), ("show", "1"), ("tree", "1"), ("search", "4711"), ("show", "1", "--json")):
+        with PtyChat([sys.executable, "-m", "chat_loop", "sessions", *action], env=env, cols=200) as terminal:
+            assert terminal.exit_code() == 0
+            shown = terminal.raw.decode()
+            assert "owned" in shown
+            assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", shown), action
+    name = json.loads(run(tmp_path, "sessions", "list", "--json").stdout)[0]["name"]
+    assert name == "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"  # JSON escapes it
+    piped = printed(tmp_path, "list")
+    assert piped.count("\n") == 1
+    assert "␛]0;owned␇␛[2J<U+009B>31m<U+202E>gnp.exe" in piped
+    raw = run(tmp_path, "sessions", "show", "1").stdout
+    assert raw == (tmp_path / "sessions" / f"{session.header.id}.md").read_bytes()
+
+
+def test_an_index_that_is_damaged_or_of_a_newer_program_costs_one_line(home: Path) -> None:
+    expected = printed(home, "list")
+    [index] = [path for path in (home / "sessions").iterdir() if path.read_bytes()[:6] == b"SQLite"]
+    index.write_bytes(b"not a database at all" * 1000)
+    result = run(home, "sessions", "list")
+    assert (result.returncode, result.stdout.decode()) == (0, expected)
+    assert result.stderr.count(b"\n") == 1
+    assert printed(home, "list") == expected
+
+
+def test_a_session_that_changed_by_hand_is_listed_as_it_is_now(home: Path) -> None:
+    printed(home, "list")
+    path = home / "sessions" / f"{OLD.header.id}.md"
+    path.write_bytes(path.read_bytes().replace(b"monad?", b"functor?"))
+    used(path, OLD.entries[-1].at)
+    path.rename(path.with_name("renamed.md"))
+    assert values(home, "list")[2]["name"] == "What is a functor?"
+    assert values(home, "list")[2]["id"] == "renamed"
+    assert SessionManager(home / "sessions").load(path.with_name("renamed.md")).session.header.id == "renamed"

@@ -1,0 +1,114 @@
+"""The trash: files move there and back whole, nothing is overwritten, and what cannot be done is one sentence."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.sessions import lock
+from chat_loop.sessions.trash import FOLDER, bring_back, take_away, trashed
+from tests.stocked import OLD, OPEN, put
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    [path] = put(tmp_path, OLD)
+    before, status = path.read_bytes(), path.stat()
+    gone = take_away(path)
+    assert (gone, path.exists()) == (tmp_path / FOLDER / path.name, False)
+    assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
+    [row] = trashed(tmp_path)
+    assert (row.id, row.name, row.path) == (OLD.header.id, "What is a monad?", gone)
+    assert bring_back(tmp_path, OLD.header.id) == path
+    assert path.read_bytes() == before
+    assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
+    assert trashed(tmp_path) == []
+
+
+def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
+    long = tmp_path / f"{'x' * 64}.md"
+    for content in ("one", "two", "three"):
+        long.write_text(content)
+        take_away(long)
+    names = sorted(path.name for path in (tmp_path / FOLDER).iterdir())
+    assert names == [f"{'x' * 58}_2.md", f"{'x' * 58}_3.md", f"{'x' * 64}.md"]
+    assert {path.read_text() for path in (tmp_path / FOLDER).iterdir()} == {"one", "two", "three"}
+    bring_back(tmp_path, f"{'x' * 58}_3")
+
+
+def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_path: Path) -> None:
+    [path] = put(tmp_path, OLD)
+    take_away(path)
+    path.symlink_to("nowhere")
+    with pytest.raises(SaveError, match="already: nothing is brought back"):
+        bring_back(tmp_path, OLD.header.id)
+    assert path.is_symlink()
+    (tmp_path / FOLDER / f"{OLD.header.id}_2.md").symlink_to("nowhere")
+    assert take_away(path).name == f"{OLD.header.id}_3.md"
+    assert bring_back(tmp_path, f"{OLD.header.id}_3").readlink() == Path("nowhere")
+
+
+def test_an_open_session_stays(tmp_path: Path) -> None:
+    [path] = put(tmp_path, OPEN)
+    held = lock.take(tmp_path, OPEN.header.id)
+    with pytest.raises(SessionLocked):
+        take_away(path)
+    assert path.exists()
+    held.release()
+    take_away(path)
+
+
+@pytest.mark.parametrize("identity", ["nope", "", "../x", ".trash", "a/b", "x\0", "é", "x" * 65, "folder"])
+def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
+    (tmp_path / FOLDER / "folder.md").mkdir(parents=True)
+    with pytest.raises(SessionNotFound, match="in the trash"):
+        bring_back(tmp_path, identity)
+
+
+def test_a_session_that_went_away_meanwhile(tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound, match="no session gone any more"):
+        take_away(tmp_path / "gone.md")
+
+
+def test_a_trash_that_is_none(tmp_path: Path) -> None:
+    [path] = put(tmp_path, OLD)
+    (tmp_path / FOLDER).write_text("in the way")
+    before = path.read_bytes()
+    with pytest.raises(SaveError, match=r"cannot be moved: file exists\.$"):
+        take_away(path)
+    assert path.read_bytes() == before
+    with pytest.raises(SessionError, match="cannot be read"):
+        trashed(tmp_path)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """As a user for whom the folder's rights count, and who may not write to it."""
+    root = os.geteuid() == 0
+    above = [one for one in folder.parents if len(one.parts) > 2]
+    modes = [(one, stat.S_IMODE(one.stat().st_mode)) for one in (folder, *above)]
+    for one, mode in modes:
+        one.chmod(0o555 if one == folder else mode | 0o011)
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for one, mode in modes:
+            one.chmod(mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    [path] = put(folder, OLD)
+    with read_only(folder), pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"):
+        take_away(path)
+    assert path.exists()
