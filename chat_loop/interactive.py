@@ -27,6 +27,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
+from chat_loop.library.embedding import Embedding
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
@@ -86,10 +87,11 @@ class Interactive:
             show_blocks=setting.config.auto_compact.show_summary_markers,
         )
         self._count = lambda text: self._counter.count(text, agent.provider.model)
+        self._embedding = Embedding(setting.sessions.directory)
         self._keeper = Keeper(
             setting.sessions.directory,
             setting.sessions.now,
-            [self._meanings.embed_some] if self._meanings is not None else (),
+            [self._embedding.start_if_needed] if self._meanings is not None else (),
         )
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._conversation = Conversation(
@@ -149,6 +151,7 @@ class Interactive:
             reader.close()
             self._library.close()
             self._keeper.close()
+            self._embedding.close()
             await self._setting.agent.provider.close()
 
     async def _asked(self, reader: Reader, question: str) -> str:

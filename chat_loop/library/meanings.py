@@ -49,7 +49,7 @@ class Meanings:
             return False
         with self._lock:
             space = meaning.Embedder.name
-            self._missing = self._missing or _missing(index, space)
+            self._missing = self._missing or missing(index, space)
             keys, self._missing = self._missing[:AT_ONCE], self._missing[AT_ONCE:]
             embedder = self._loaded() if keys else None
             if embedder is None:
@@ -109,13 +109,17 @@ class Meanings:
         return self._vectors
 
 
-def _missing(index: Index, space: str) -> list[int]:
+def missing(index: Index, space: str, limit: int = -1) -> list[int]:
+    """The keys of at most `limit` exchanges of ended sessions that have no vectors, the newest first.
+
+    Raises IndexTrouble.
+    """
     query = (
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session "
         "WHERE s.state != 'unsealed' AND e.key NOT IN (SELECT exchange FROM vectors WHERE space = ?) "
-        "ORDER BY s.changed DESC, e.position"
+        f"{'ORDER BY s.changed DESC, e.position' if limit < 0 else ''} LIMIT ?"
     )
-    return [key for (key,) in index.ask(query, (space,))]
+    return [key for (key,) in index.ask(query, (space, limit))]
 
 
 def _listed(keys: Collection[int]) -> str:

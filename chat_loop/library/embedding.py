@@ -1,0 +1,99 @@
+"""Vectors for what has none, made in a process of its own: `python -m chat_loop.library.embedding FOLDER`.
+
+The sentence model takes 200 MB and a core for as long as it works; a process gives both back, runs behind everything
+else, and can be stopped at any moment, which a thread inside the model's runtime cannot.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chat_loop.errors import SessionLocked
+
+if TYPE_CHECKING:
+    from chat_loop.library.index import Index
+    from chat_loop.sessions.live import Lock
+
+LOCK = ".embedding"
+NICE = 10
+
+
+class Embedding:
+    """Starts such a process when there is something to do, and stops it. Safe in any thread."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def start_if_needed(self, index: Index) -> bool:
+        """Have what has no vectors embedded; False: nothing is left to do here. Raises IndexTrouble."""
+        from chat_loop.library.meanings import missing
+        from chat_loop.search import meaning
+
+        with self._lock:
+            running = self._process is not None and self._process.poll() is None
+            if self._closed or running or not meaning.available() or not missing(index, meaning.Embedder.name, 1):
+                return False
+            command = [sys.executable, "-P", "-m", __name__, str(self._directory), str(os.getpid())]
+            quiet = subprocess.DEVNULL
+            try:
+                self._process = subprocess.Popen(
+                    command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+                )
+            except OSError:
+                self._closed = True  # it cannot be started here: full text finds alone
+            return False
+
+    def close(self) -> None:
+        """Stop the process; what it has embedded stays."""
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until everything has vectors, or the process that asked for it is gone; return the exit code."""
+    from chat_loop.library.file import IndexTrouble
+    from chat_loop.library.index import Index
+    from chat_loop.library.meanings import Meanings
+    from chat_loop.sessions import lock
+
+    directory, parent = Path(arguments[0]), int(arguments[1])
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    held: Lock | None = None
+    try:
+        held = lock.take(directory, LOCK)
+        index = Index(directory, busy=5.0)
+        try:
+            meanings = Meanings()
+            while _goes_on(parent) and meanings.embed_some(index):
+                continue
+        finally:
+            index.close()
+    except (SessionLocked, IndexTrouble, OSError):
+        return 1
+    finally:
+        if held is not None:
+            held.release()
+    return 0
+
+
+def _goes_on(parent: int) -> bool:
+    """Whether the process that started this one still runs."""
+    return os.name == "nt" or os.getppid() == parent
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
