@@ -53,7 +53,7 @@ ROW = {
     "number": 2,
     "id": SECOND.header.id,
     "name": "Rate limiter",
-    "tags": ["urgent", "work"],
+    "tags": ["work", "urgent"],
     "agent": "Sally",
     "project": "/home/kim/shop",
     "created": "2026-11-02T10:00:00+00:00",
@@ -74,7 +74,7 @@ def test_the_list_as_text(home: Path) -> None:
     assert printed(home, "list") == (
         """\
    1  2026-11-10 10:00  bob_20261110_100000  unsealed  1 query, 110 tokens  Which port does the database listen on?
-   2  2026-11-02 10:00  sally_20261102_100000  sealed  1 query, 110 tokens  depth 2  Rate limiter #urgent #work
+   2  2026-11-02 10:00  sally_20261102_100000  sealed  1 query, 110 tokens  depth 2  Rate limiter #work #urgent
    3  2020-03-01 10:00  sally_20200301_100000  sealed  1 query, 110 tokens  What is a monad?
 """
     )
