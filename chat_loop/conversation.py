@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.asking import Asking, recall
+from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
-from chat_loop.chain.head import Head, uncancel
+from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import thread_of
 from chat_loop.context.budget import Budget
@@ -106,11 +107,12 @@ class Conversation:
 
         Raises UsageError when nothing was compacted, SessionError when the parent's file cannot be read.
         """
-        from chat_loop.chain.resuming import parent_of  # rarely asked for
+        from chat_loop.chain.words import parent_of  # rarely asked for
         from chat_loop.context.archived import only_archived
+        from chat_loop.sessions.chain import known_to
 
-        parent = parent_of(self._head)
-        before, _ = thread_of(self.sessions, self.sessions.load(self.sessions.directory / f"{parent}.md").session)
+        parent = self.sessions.load(self.sessions.directory / f"{parent_of(self.session)}.md").session
+        before, _ = thread_of(self.sessions, known_to(parent, self.session.restoration))
         return only_archived(before, self.thread)
 
     @property
@@ -152,15 +154,16 @@ class Conversation:
     async def undo(self) -> Exchange:
         """Take the last exchange of the session out of the conversation; return it. Its words stay in the file.
 
-        Raises UsageError when nothing was said in this session.
+        Raises UsageError when nothing was said in this session: the words before it are another session's.
         """
         if not self.session.exchanges:
-            further = (
-                "/tree shows the sessions before it; /fork and /uncompact go back to them."
-                if self.session.header.parent
-                else ""
-            )
-            raise UsageError("There is nothing to undo in this session.", further)
+            carried = self.thread.carried
+            further = "" if self.live.empty else "All of it was undone; the words stay in the file."
+            if self.session.header.parent:
+                further = "/tree shows the sessions before it; /uncompact takes a compaction back."
+            if len(carried) > 1:
+                further = f"/fork {carried[-2].ref} goes on without the last one before it."
+            raise UsageError("Nothing was said in this session that could be undone.", further)
         await self._compacting.stop()
         last = self.session.exchanges[-1]
         self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
@@ -206,7 +209,7 @@ class Conversation:
     async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
         """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
         whole. Raises SessionError when there is nothing in it to resume."""
-        from chat_loop.chain.resuming import resumable  # not before something is resumed
+        from chat_loop.chain.words import resumable  # not before something is resumed
 
         session = loaded.session
         totals = session.totals
@@ -230,10 +233,7 @@ class Conversation:
 
         Raises UsageError when there was none, SessionError when the parent's file cannot be read.
         """
-        from chat_loop.chain.resuming import parent_of
-
-        loaded = self.sessions.load(self.sessions.directory / f"{parent_of(self._head)}.md")
-        return await self.resuming().undone(loaded)
+        return await self.resuming().undone()
 
     async def resume(self, loaded: Loaded) -> None:
         """End this session and go on in a child of `loaded`, from its summary. Raises as `offer` and `accept` do."""

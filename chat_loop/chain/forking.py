@@ -5,19 +5,8 @@ from __future__ import annotations
 from chat_loop.chain.words import thread_of
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import OF_QUERY, Restoration
+from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Session
-
-
-def cut_after(session: Session, number: int) -> Session:
-    """A session as it was after query `number`. Raises UsageError when there is no such query."""
-    numbers = [exchange.query.number for exchange in session.exchanges]
-    if number not in numbers:
-        there = f"it has {min(numbers)} to {max(numbers)}" if numbers else "nothing was said in it"
-        raise UsageError(f"There is no query {number} in this session: {there}.", "/tree shows its chain.")
-    entries = tuple(entry for entry in session.standing if not isinstance(entry, OF_QUERY) or entry.number <= number)
-    return Session(header=session.header, entries=entries)
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
@@ -26,7 +15,9 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
     Raises UsageError, and SaveError when the disk refuses.
     """
     session = loaded.session
-    thread, _ = thread_of(sessions, cut_after(session, number))
+    if all(exchange.query.number != number for exchange in session.exchanges):
+        raise UsageError(f"There is no query {number} in this session: {session.numbers}.")
+    thread, _ = thread_of(sessions, session.until(number))
     totals = session.totals
     live = sessions.begin(
         agent=session.header.agent,

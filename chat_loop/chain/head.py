@@ -5,7 +5,6 @@ The order of acts is the contract of `sessions/live.py`. Everything that happens
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -229,6 +228,9 @@ class Head:
             parent_path=str(beginning.path),
             after=parent,
         )
+        if beginning.merged is not None:
+            tags = dict.fromkeys((*parent.tags, *beginning.merged.tags))
+            self.live.header = replace(self.live.header, tags=tuple(tags))
         self._carried, self.edited = beginning.carried, None
         restoration = Restoration(
             at=self.sessions.now(),
@@ -290,10 +292,3 @@ class Head:
                 summary=seal.source,
             )
         )
-
-
-def uncancel() -> None:
-    """A cancelled step was skipped; the task itself goes on."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.resuming import Offer, Resuming
+from chat_loop.chain.words import resumable
 from chat_loop.context.budget import size
 from chat_loop.context.draft import RESTORATION_TOKENS
-from chat_loop.context.merge import Contradiction, in_room, merge, without
-from chat_loop.errors import UsageError
+from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
+from chat_loop.context.thread import place
+from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import block
-from chat_loop.sessions.chain import Chain, ChainReader
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Session, Summary
 
@@ -32,6 +34,37 @@ class Merge:
     depth: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A session to be merged, and its line: the session, then its ancestors, nearest first."""
+
+    loaded: Loaded
+    line: tuple[Session, ...]
+
+    @property
+    def id(self) -> str:
+        return self.loaded.session.header.id
+
+    def has(self, common: str) -> float:
+        """The last query of the common session that this branch goes on from."""
+        child = self.child_of(common)
+        return _until(child) if child is not None else float("inf")
+
+    def child_of(self, common: str) -> Session | None:
+        """The first session of the branch that is its own; of several the one that has most of the common one."""
+        children = [one for one in self.line if common and one.header.parent == common]
+        return max(children, key=_until, default=None)
+
+    def depth_of(self, common: str) -> int:
+        return next((one.depth for one in self.line if one.header.id == common), 0)
+
+
+def _until(child: Session) -> float:
+    """The last query of its parent that a child has."""
+    given = child.restoration
+    return (place(given.until)[1] if given is not None else 0) or float("inf")
+
+
 class Merging:
     """Makes a merge of two stored sessions, and an offer of it. `room` are the tokens of the ledger."""
 
@@ -43,34 +76,35 @@ class Merging:
     async def merge(self, first: Loaded, second: Loaded) -> Merge:
         """Put two branches together. Makes the summary of one that has none.
 
-        Raises UsageError when one comes from the other: there is nothing to merge then.
+        The one that goes on from more of the session they have in common comes first. Raises UsageError when one has
+        everything that the other has: there is nothing to merge then. SessionError when nothing was said in one.
         """
-        reader = ChainReader(self._head.sessions)
-        ours, theirs = reader.read(first.session), reader.read(second.session)
-        common = _common(first.session, ours, second.session, theirs)
-        one, other = first.session.header.id, second.session.header.id
-        if common in (one, other):
-            newer = second if common == one else first
+        one, other = self._branch(first), self._branch(second)
+        common = _common(one, other)
+        if one.id == other.id:
+            raise UsageError(f"Both are {one.id}.", "merge takes two sessions; /tree shows the branches of this one.")
+        if other.id == common or (one.id != common and other.has(common) > one.has(common)):
+            one, other = other, one
+        if one.id == common and all(last.query.number <= other.has(common) for last in one.line[0].exchanges[-1:]):
             raise UsageError(
-                f"{newer.session.header.id} goes on from {common}: there is nothing to merge.",
-                f"/resume {newer.session.header.id} has both.",
+                f"{other.id} goes on from {one.id}: there is nothing to merge.", f"/resume {other.id} has both."
             )
-        fork = _depth(theirs, common)
-        own = second.session.depth - fork
+        fork = other.depth_of(common)
+        depth = one.line[0].depth
         merged = merge(
-            await self._resuming.block_of(first),
-            await self._resuming.block_of(second),
-            _block(theirs, common, second.session),
+            await self._resuming.block_of(one.loaded),
+            await self._resuming.block_of(other.loaded),
+            self._base(one, other, common),
             fork=fork,
-            shift=first.session.depth - fork,
+            shift=depth - fork,
         )
         return Merge(
-            first=first,
-            second=second,
+            first=one.loaded,
+            second=other.loaded,
             summary=merged.summary,
             contradictions=merged.contradictions,
             common=common,
-            depth=first.session.depth + own + 1,
+            depth=depth + other.line[0].depth - fork + 1,
         )
 
     def offer(self, merge: Merge, dropped: Collection[str]) -> Offer:
@@ -87,23 +121,23 @@ class Merging:
         tokens = head.count(head.agent.system) + size(text, head.count) + RESTORATION_TOKENS
         return Offer(beginning=beginning, tokens=tokens)
 
+    def _base(self, one: _Branch, other: _Branch, common: str) -> Summary | None:
+        """What both branches were given of the session that they have in common."""
+        children = [branch.child_of(common) for branch in (one, other)]
+        given = [self._resuming.given(child) for child in children if child is not None]
+        return in_both(given[0], given[-1]) if given else None
 
-def _common(first: Session, ours: Chain, second: Session, theirs: Chain) -> str:
+    def _branch(self, loaded: Loaded) -> _Branch:
+        session = loaded.session
+        if not resumable(session):
+            raise SessionError(
+                f"Nothing was said in {session.header.id}: there is nothing to merge.", "/show looks into a session."
+            )
+        chain = ChainReader(self._head.sessions).read(session)
+        return _Branch(loaded, (session, *(one.session for one in chain.loaded)))
+
+
+def _common(one: _Branch, other: _Branch) -> str:
     """The nearest session that two come from, or that one of them is; empty: none."""
-    mine = {first.header.id, *(loaded.session.header.id for loaded in ours.loaded)}
-    line: Sequence[Session] = (second, *(loaded.session for loaded in theirs.loaded))
-    return next((session.header.id for session in line if session.header.id in mine), "")
-
-
-def _depth(chain: Chain, identity: str) -> int:
-    return next((one.session.depth for one in chain.loaded if one.session.header.id == identity), 0)
-
-
-def _block(chain: Chain, common: str, session: Session) -> Summary | None:
-    """The block that a branch began with: what its first own session was given of the common one."""
-    if not common:
-        return None
-    line = (session, *(loaded.session for loaded in chain.loaded))
-    child = next((one for one in line if one.header.parent == common), None)
-    given = child.restoration if child is not None else None
-    return block.parse(given.block) if given is not None and given.block else None
+    mine = {session.header.id for session in one.line}
+    return next((session.header.id for session in other.line if session.header.id in mine), "")

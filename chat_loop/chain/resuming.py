@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
-from chat_loop.chain.forking import cut_after
-from chat_loop.chain.head import Beginning, Head, uncancel
+from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.options import Options
-from chat_loop.chain.words import thread_of
+from chat_loop.chain.words import parent_of, thread_of
 from chat_loop.context.budget import room, size
 from chat_loop.context.draft import RESTORATION_TOKENS
 from chat_loop.context.plan import trigger
@@ -18,6 +19,8 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
 from chat_loop.sessions import block
+from chat_loop.sessions.chain import known_to
+from chat_loop.sessions.entries import OF_QUERY
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
@@ -101,19 +104,28 @@ class Resuming:
             known, _ = await self._summary_of(loaded, thread, anew=True)
         return known
 
+    def given(self, session: Session) -> Summary:
+        """The block that stands for all that a child session was given: its parent's block and the words it carries."""
+        entries = takewhile(lambda entry: not isinstance(entry, OF_QUERY), session.entries)
+        thread, _ = thread_of(self._head.sessions, replace(session, entries=tuple(entries), seal=None))
+        return self._compacting.summary_of_all(thread, None)
+
     async def whole(self, loaded: Loaded) -> Offer:
         """Go on with everything that the session's model saw, in the same words. What does not fit is left out."""
         return await self._whole(loaded, self._thread(loaded))
 
-    async def undone(self, loaded: Loaded) -> Offer:
-        """Go on as if the live session's parent `loaded` had not been compacted: its words, then the live session's."""
+    async def undone(self) -> Offer:
+        """Go on as if the last compaction had not been: the words before it, then those that were said since.
+
+        Raises UsageError when all of them stand in the context.
+        """
         live = self._head.thread
+        loaded, own, until = self._compacted()
         before = self._thread(loaded)
-        own = live.session.exchanges
         thread = Thread(before.session, (*before.exchanges, *own))
         offer = await self._whole(loaded, before, own)
         if not own:
-            return offer
+            return replace(offer, beginning=replace(offer.beginning, until=until))
         beginning = replace(offer.beginning, parent=live.session, path=self._head.live.path)
         if offer.left_out:  # the newest that fit, and the block that stands for the others
             fitting = self._fitting(thread.carried, live.inherited or Summary())
@@ -128,12 +140,34 @@ class Resuming:
         Raises UsageError when there is no such query.
         """
         session = loaded.session
-        cut = cut_after(session, number)
-        offer = await self._whole(replace(loaded, session=cut, open=True), self._thread(replace(loaded, session=cut)))
-        beginning = replace(
-            offer.beginning, parent=session, until=f"{session.depth}.{number}", pins=offer.beginning.pins
-        )
+        if all(exchange.query.number != number for exchange in session.exchanges):
+            raise UsageError(
+                f"There is no query {number} in this session: {session.numbers}.",
+                "/history shows what was said, /tree the sessions before it.",
+            )
+        cut = replace(loaded, session=session.until(number), open=True)
+        offer = await self._whole(cut, self._thread(cut))
+        beginning = replace(offer.beginning, parent=session, until=f"{session.depth}.{number}")
         return replace(offer, beginning=beginning, has_own_block=False)
+
+    def _compacted(self) -> tuple[Loaded, tuple[Exchange, ...], str]:
+        """The nearest ancestor that has words which the context does not have, all that was said after it, and where
+        its child forks, if it does.
+
+        A session that forks has its parent's words: what was compacted lies before them.
+        """
+        sessions, session = self._head.sessions, self._head.session
+        known = {exchange.ref for exchange in self._head.thread.exchanges}
+        after: tuple[Exchange, ...] = ()
+        while True:
+            parent, given = parent_of(session), session.restoration
+            after = (*session.exchanges, *after)
+            loaded = sessions.load(sessions.directory / f"{parent}.md")
+            session = known_to(loaded.session, given)
+            thread, missing = thread_of(sessions, session)
+            if missing or any(exchange.ref not in known for exchange in thread.exchanges):
+                until = given.until if given is not None else ""
+                return replace(loaded, session=session, open=bool(until)), after, until
 
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
         words = (*thread.exchanges, *after)
@@ -210,7 +244,10 @@ class Resuming:
         partly = seal is not None and seal.covers is not None and self._options.compact_on_resume
         if sealed is not None and seal is not None and said and not (anew or partly):
             return sealed, seal.covers
-        if not session.exchanges:
+        if loaded.ends:  # it was read from its ends, and the middle is needed
+            loaded = self._head.sessions.load(loaded.path)
+            session, thread = loaded.session, self._thread(loaded)
+        if not thread.fresh:
             return self._compacting.summary_of_all(thread, None), None
         if sealed is not None and not said:
             self._head.show(Warned("The session's summary has an invalid format; it is made anew."))
@@ -246,16 +283,3 @@ class Resuming:
             show(Warned(error.message, "Going on from what is saved so far, in a session of its own."))
         except SaveError as error:
             show(Warned(f"The summary could not be kept in {loaded.path.name}: {error.message}"))
-
-
-def parent_of(head: Head) -> str:
-    """The id of the live session's parent. Raises UsageError when it has none."""
-    parent = head.session.header.parent
-    if not parent or head.session.restoration is None:
-        raise UsageError("This session was not compacted: it has all its words.", "sessions lists the saved ones.")
-    return parent
-
-
-def resumable(session: Session) -> bool:
-    """Whether there is anything in a session to go on from."""
-    return bool(session.exchanges or session.restoration is not None or session.pins)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chat_loop.context.thread import Thread, place
-from chat_loop.errors import SessionError
+from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import block
+from chat_loop.sessions.chain import known_to
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, Summary
 
@@ -27,19 +28,15 @@ def carried(sessions: SessionManager, session: Session) -> Words:
         return Words(())
     first = place(restoration.since)
     found: tuple[Exchange, ...] = ()
-    depth, parent, until = session.depth - 1, session.header.parent, place(restoration.until)
-    while depth >= first[0] and parent:
+    depth, child = session.depth - 1, session
+    while depth >= first[0] and child.header.parent:
         try:
-            ancestor = sessions.load(sessions.directory / f"{parent}.md").session
+            parent = sessions.load(sessions.directory / f"{child.header.parent}.md").session
         except SessionError as error:
             return Words(found, f"The words from {restoration.since} on are not all there: {error.message}")
-        words = ancestor.exchanges
-        if until[1]:  # the chain forks here
-            words = tuple(exchange for exchange in words if exchange.query.number <= until[1])
-        here = (replace(exchange, depth=depth) for exchange in words)
+        here = (replace(exchange, depth=depth) for exchange in known_to(parent, child.restoration).exchanges)
         found = (*(exchange for exchange in here if (depth, exchange.query.number) >= first), *found)
-        given = ancestor.restoration
-        depth, parent, until = depth - 1, ancestor.header.parent, place(given.until if given is not None else "")
+        depth, child = depth - 1, parent
     return Words(found)
 
 
@@ -58,7 +55,7 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
     if path is None or restoration is None:
         return None
     try:
-        seal = sessions.load(path).session.seal
+        seal = (sessions.load_ends(path) or sessions.load(path)).session.seal
     except SessionError:
         return None
     if seal is None or seal.summary is None or block.render(seal.summary) == restoration.block:
@@ -66,3 +63,21 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
     from chat_loop.context.ledger import said_by_hand  # not before something was edited
 
     return said_by_hand(seal.summary, block.parse(restoration.block), thread.session.depth - 1)
+
+
+def parent_of(session: Session) -> str:
+    """The id of the session that a live one goes on from. Raises UsageError when it has none, or two."""
+    parent, given = session.header.parent, session.restoration
+    if not parent or given is None:
+        raise UsageError("This session was not compacted: it has all its words.", "sessions lists the saved ones.")
+    if given.merged:
+        raise UsageError(
+            f"Two sessions were merged here, {parent} and {given.merged}: nothing was compacted.",
+            f"/resume {parent} --full goes back to one of them.",
+        )
+    return parent
+
+
+def resumable(session: Session) -> bool:
+    """Whether there is anything in a session to go on from."""
+    return bool(session.exchanges or session.restoration is not None or session.pins)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import load, own_id, path_of
 from chat_loop.commands.registry import registry
 from chat_loop.display.lists import Branch, show_contradiction, show_tree
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.library.lineage import tree
-from chat_loop.sessions.naming import shortened
+from chat_loop.library.lineage import Node, tree
+from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.naming import first_words, name_of, shortened
 from chat_loop.wording import counted
+
+if TYPE_CHECKING:
+    from chat_loop.context.merge import Contradiction
+
+_EARLIER = "/history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session."
+_WHICH = "Which one holds? (1, 2, b for both, q to stop) "
+_GONE = {"1": 1, "2": 0, "b": None, "both": None}
+"""An answer, and which line of the pair goes then."""
 
 
 @registry.command("tree", argument="[N|ID]")
@@ -23,70 +36,114 @@ async def lineage(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
     compactions = chat.library.compactions(node.id for node in nodes)
-    branches = [
-        Branch(chat.library.row(node.id), node.stem, node.again, compactions.get(node.id, "")) for node in nodes
-    ]
+    branches = [_branch(chat, node, compactions.get(node.id, "")) for node in nodes]
     chat.listed, chat.hits = [node.id for node in nodes], []
     show_tree(chat.display, branches, own_id(chat), chat.sessions.now())
+
+
+def _branch(chat: Chat, node: Node, compaction: str) -> Branch:
+    row = chat.library.row(node.id)
+    opening = None if node.again else chat.sessions.opening(node.id)
+    if opening is None:
+        return Branch(row, node.stem, node.again)
+    given = opening.restoration
+    return Branch(
+        row=row,
+        stem=node.stem,
+        compaction=compaction,
+        words=first_words(opening),
+        until=given.until if given is not None else "",
+        merged=given.merged if given is not None else "",
+    )
 
 
 @registry.command("fork", argument="[QUERY]")
 async def fork(chat: Chat, argument: str) -> None:
     """Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay."""
     conversation = chat.conversation
-    exchanges = conversation.session.exchanges
-    if not exchanges:
-        raise UsageError("Nothing was said in this session that could be forked.", "/tree shows its chain.")
-    reference = argument.partition(".")[2] or argument
-    if argument and not (reference.isascii() and reference.isdigit() and len(reference) < 9):
-        raise UsageError(
-            f"Which query? fork takes a number up to {exchanges[-1].query.number}.", "/history shows them."
-        )
-    number = int(reference) if argument else exchanges[-1].query.number
-    before = conversation.live.header.id
-    offer = await conversation.resuming().forked(load(chat, "."), number)
+    live = load(chat, ".")
+    loaded, number = _query(chat, live, argument)
+    offer = await conversation.resuming().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
+    words = f"{counted(len(offer.beginning.carried), 'exchange')} in the context"
+    words += f", {counted(offer.left_out, 'exchange')} summarised" if offer.left_out else ""
     chat.display.prose(
-        f"Forked after query {number}: {counted(len(offer.beginning.carried), 'exchange')} in the context. "
-        f"The other way is kept: /resume {before}",
-        "dim",
+        f"Forked after query {number}: {words}. The other way is kept: /resume {live.session.header.id}", "dim"
     )
-    chat.listed = []
+
+
+def _query(chat: Chat, live: Loaded, argument: str) -> tuple[Loaded, int]:
+    """The session and the number of a query: `3` of the open session, `1.3` of the first one of its chain.
+
+    Raises UsageError when there is no such session.
+    """
+    exchanges, depth = live.session.exchanges, live.session.depth
+    if not argument:
+        if not exchanges:
+            raise UsageError("Nothing was said in this session that could be forked.", _EARLIER)
+        return live, exchanges[-1].query.number
+    session, dot, query = argument.rpartition(".")
+    if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in (query, session if dot else "1")):
+        raise UsageError(f"“{argument[:40]}” is not a query: fork takes a number such as 3.", _EARLIER)
+    if not dot or int(session) == depth:
+        return live, int(query)
+    chain = ChainReader(chat.sessions).read(live.session)
+    back = depth - int(session)
+    if not 1 <= back <= len(chain.loaded):
+        raise UsageError(f"There is no session {session} in this chain.", chain.broken or "/tree shows it.")
+    return chain.loaded[back - 1], int(query)
 
 
 @registry.command("undo")
 async def undo(chat: Chat, argument: str) -> None:
     """Take the last query and its reply out of the conversation; the words stay in the file."""
+    if argument:
+        raise UsageError("undo takes the last query out, one at a time.", "/fork QUERY goes back to an earlier one.")
     exchange = await chat.conversation.undo()
     chat.display.prose(f"Undone: “{shortened(exchange.query.text)}”", "dim")
 
 
 @registry.command("merge", argument="A [B]")
 async def merge(chat: Chat, argument: str) -> None:
-    """Go on with two branches as one: with A and B, or with this conversation and A. You decide where they differ."""
+    """Go on with two branches as one: A and B, or this conversation and A; where they differ you decide."""
     references = argument.split()
     if len(references) not in (1, 2):
-        raise UsageError("Which sessions? merge takes two numbers or ids, or one to merge with this conversation.")
+        raise UsageError(
+            "Which sessions? merge takes two numbers or ids, or one to merge with this conversation.",
+            "sessions lists them; /tree shows the branches of a conversation.",
+        )
     first, second = (load(chat, one) for one in (references if len(references) == 2 else [".", *references]))
     merging = chat.conversation.merging()
     draft = await merging.merge(first, second)
     if not draft.common and not await chat.confirm("They have no session in common. Merge all the same? (y/n) "):
         chat.display.line("Not merged.", "dim")
         return
-    dropped: list[str] = []
-    for number, pair in enumerate(draft.contradictions, 1):
-        show_contradiction(chat.display, number, len(draft.contradictions), pair.first, pair.second)
-        answer = await chat.ask("Which one holds? (1, 2, b for both, q to stop) ")
-        if answer == "1":
-            dropped.append(pair.second)
-        elif answer == "2":
-            dropped.append(pair.first)
-        elif answer not in ("b", "both"):
-            chat.display.line("Not merged.", "dim")
-            return
+    ids = [one.session.header.id for one in (draft.first, draft.second)]
+    names = [name_of(one.session) for one in (draft.first, draft.second)]
+    if not all(names):
+        names = ids
+    elif names[0] == names[1]:
+        names = [f"{names[0]}, {one.session.header.created:%b %d, %H:%M}" for one in (draft.first, draft.second)]
+    dropped = await _decided(chat, draft.contradictions, names)
+    if dropped is None:
+        chat.display.line("Not merged.", "dim")
+        return
     offer = merging.offer(draft, dropped)
-    chat.display.line(
-        f"  {offer.tokens:,} tokens: the summaries of {first.session.header.id} and {second.session.header.id}", "dim"
-    )
+    chat.display.prose(f"Going on with both, {offer.tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim")
     await chat.conversation.accept(offer)
-    chat.listed = []
+
+
+async def _decided(chat: Chat, contradictions: Sequence[Contradiction], names: Sequence[str]) -> set[str] | None:
+    """Have the user choose between lines that contradict each other; those that go, or None to leave all as it is."""
+    dropped: set[str] = set()
+    for number, pair in enumerate(contradictions, 1):
+        if dropped & {pair.first, pair.second}:
+            continue
+        show_contradiction(chat.display, number, len(contradictions), names, (pair.first, pair.second))
+        while (answer := await chat.ask(_WHICH)) not in _GONE and answer not in ("q", "quit", "n", "no", ""):
+            chat.display.line("1 or 2 keeps that one, b both; q merges nothing.", "dim")
+        if answer not in _GONE:
+            return None
+        gone = _GONE[answer]
+        dropped |= set() if gone is None else {(pair.first, pair.second)[gone]}
+    return dropped

@@ -31,11 +31,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What was listed last: what is wanted, how many at a time (None: all), and whether chains are folded."""
+    """What was listed last: what is wanted, how many at a time (None: all), whether chains are folded, how many were
+    shown."""
 
     wanted: Wanted = field(default_factory=Wanted)
     page: int | None = PAGE
     fold: bool = True
+    shown: int = 0
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.errors import UsageError
-from chat_loop.sessions.naming import LONGEST, name_of, tag
+from chat_loop.sessions.naming import name_of, named, tag
 
 MOST_TAGS = 20
 
@@ -13,12 +15,12 @@ MOST_TAGS = 20
 @registry.command("rename", argument="[NAME]")
 async def rename(chat: Chat, argument: str) -> None:
     """Call this conversation so; with no name it is called after its summary or first words again."""
-    name = " ".join(argument.split())
-    if len(name) > LONGEST:
-        raise UsageError(f"A name has at most {LONGEST} characters; this one has {len(name)}.")
-    chat.conversation.rename(name)
-    called = name_of(chat.conversation.session) or "nothing yet: its first words will name it"
-    chat.display.line(f"This conversation is called {called}.", "dim")
+    chat.conversation.rename(named(argument))
+    called = name_of(chat.conversation.session)
+    told = (
+        f"This conversation is called “{called}”." if called else "This conversation will be called by its first words."
+    )
+    chat.display.prose(told, "dim")
 
 
 @registry.command("tag", argument="[TAG …]")
@@ -39,7 +41,7 @@ async def remove_tags(chat: Chat, argument: str) -> None:
     gone = [tag(word) for word in argument.replace(",", " ").split()]
     standing = chat.conversation.session.tags
     if not gone or any(one not in standing for one in gone):
-        has = f"This conversation has {', '.join(standing)}." if standing else "This conversation has none."
+        has = f"This conversation has {_shown(standing)}." if standing else "This conversation has none."
         raise UsageError("Which tag? untag takes tags that are there.", has)
     chat.conversation.tag([one for one in standing if one not in gone])
     _show(chat)
@@ -47,4 +49,8 @@ async def remove_tags(chat: Chat, argument: str) -> None:
 
 def _show(chat: Chat) -> None:
     tags = chat.conversation.session.tags
-    chat.display.line(f"Tags: {' '.join(f'#{one}' for one in tags)}" if tags else "No tags.", "dim")
+    chat.display.line(f"Tags: {_shown(tags)}" if tags else "No tags.", "dim")
+
+
+def _shown(tags: Sequence[str]) -> str:
+    return " ".join(f"#{one}" for one in tags)

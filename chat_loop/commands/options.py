@@ -18,23 +18,34 @@ class Given:
 
 
 def given(command: str, argument: str, *, valued: Collection[str] = (), flags: Collection[str] = ()) -> Given:
-    """Read an argument. Names are given without `--`. Raises UsageError for an option that `command` does not have."""
+    """Read an argument. Names are given without `--`. Raises UsageError for an option that `command` does not have.
+
+    A value is the next word, what stands between double quotes, or what follows `=`. After `--` there are words only.
+    """
     words: list[str] = []
     values: dict[str, str] = {}
     found: set[str] = set()
-    parts = iter(argument.split())
-    for part in parts:
-        name = part.removeprefix("--")
-        if part == name:
+    rest = argument.split()
+    while rest:
+        part = rest.pop(0)
+        name, equals, value = part.removeprefix("--").partition("=")
+        if part == "--":
+            words += rest
+            break
+        if not part.startswith("--"):
             words.append(part)
-        elif name in flags:
+        elif name in flags and not equals:
             found.add(name)
         elif name in valued:
-            value = next(parts, "")
-            if not value:
+            if not equals and rest and not rest[0].startswith("--"):
+                value = rest.pop(0)
+            while value.startswith('"') and not (value.endswith('"') and len(value) > 1) and rest:
+                value += f" {rest.pop(0)}"
+            values[name] = value.strip('"')
+            if not values[name]:
                 raise UsageError(f"--{name} of /{command} needs a value.", f"/help {command} shows how.")
-            values[name] = value
         else:
             known = ", ".join(f"--{one}" for one in (*valued, *flags))
-            raise UsageError(f"/{command} has no option {part[:40]}.", f"It has {known}." if known else "")
+            further = f"It has {known}. Words that begin so stand after --." if known else ""
+            raise UsageError(f"/{command} has no option {part[:40]}.", further)
     return Given(" ".join(words), values, frozenset(found))

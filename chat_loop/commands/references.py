@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chat_loop.commands.chat import PAGE, Chat
 from chat_loop.display.lists import show_sessions
-from chat_loop.errors import SessionNotFound
+from chat_loop.errors import SessionNotFound, UsageError
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.manager import Loaded
 
@@ -18,14 +18,16 @@ def own_id(chat: Chat) -> str:
 
 
 def path_of(chat: Chat, reference: str) -> Path:
-    """The file of the session that is meant. Raises SessionNotFound.
+    """The file of the session that is meant. Raises SessionNotFound, UsageError for one that has not begun.
 
     Words that fit several sessions list them, so that the next command can name one by its number.
     """
-    if reference == "." and own_id(chat):
+    if reference == ".":
+        if not own_id(chat):
+            raise UsageError("This conversation has not begun.", "Say something first, or name a saved one.")
         return chat.conversation.live.path
     if not chat.listed:
-        chat.listed = [row.id for row in chat.library.rows(PAGE, without=own_id(chat))[0]]
+        chat.listed, chat.hits = [row.id for row in chat.library.rows(PAGE, without=own_id(chat))[0]], []
     if reference == "last":
         return _last(chat)
     try:
@@ -42,7 +44,7 @@ def path_of(chat: Chat, reference: str) -> Path:
             ) from None
         if len(rows) == 1:
             return rows[0].path
-        chat.listed = [row.id for row in rows]
+        chat.listed, chat.hits = [row.id for row in rows], []
         show_sessions(chat.display, rows, more, chat.sessions.now())
         what = f"{len(rows) + more} sessions fit “{reference[:40]}”."
         raise SessionNotFound(what, "Say which one by its number.") from None

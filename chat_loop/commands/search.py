@@ -13,18 +13,21 @@ from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.wanted import Wanted
+from chat_loop.sessions.entries import Undo
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Session
 
 if TYPE_CHECKING:
     from chat_loop.display.hits import ShownHit
     from chat_loop.library.finding import Found
 
 HITS = 10
+_LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
 EXCERPT = 60
 """Tokens of a text that are shown of a hit."""
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+_NAMED = {"today": 0, "yesterday": 1}
 
 
 @registry.command("search", argument="WORDS")
@@ -90,10 +93,12 @@ def wanted_of(values: dict[str, str], now: datetime, words: str = "") -> Wanted:
 
 
 def moment_of(text: str, now: datetime) -> datetime:
-    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y. Raises UsageError."""
-    if (age := _AGE.fullmatch(text)) is not None:
-        return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
+    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y, today, yesterday. Raises UsageError."""
     try:
+        if (age := _AGE.fullmatch(text)) is not None:
+            return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
+        if text.lower() in _NAMED:
+            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_NAMED[text.lower()])
         return datetime.fromisoformat(text).astimezone(now.tzinfo)
     except (ValueError, OverflowError):
         raise UsageError(f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d.") from None
@@ -104,27 +109,26 @@ async def show(chat: Chat, argument: str) -> None:
     """Show a hit of the last search whole, or a session: its summary and its exchanges."""
     from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
 
-    reference, _, query = argument.partition(" ")
+    reference, query = _reference(argument)
     if not reference:
-        raise UsageError("Which one? show takes a number of the last search or list, or an id.")
+        raise UsageError("Which one? show takes a number of the last search or list, or an id.", _LOOK)
     place = _hit(chat, reference) if not query else None
     loaded = load(chat, place.session if place is not None else reference)
-    number = place.query if place is not None else _number(query) if query else 0
-    if not number:
+    if place is None and not query:
         show_session(chat.display, loaded.session, loaded.damage)
         return
-    show_exchange(chat.display, loaded.session, _exchange(loaded.session.exchanges, number))
+    show_exchange(chat.display, loaded.session, _exchange(loaded.session, place.query if place else int(query)))
 
 
 @registry.command("quote", argument="N|ID [QUERY]")
 async def quote(chat: Chat, argument: str) -> None:
     """Take a hit of the last search, or a session's exchange, into your next message."""
-    reference, _, query = argument.partition(" ")
+    reference, query = _reference(argument)
     place = _hit(chat, reference) if reference and not query else None
     if not reference or (place is None and not query):
-        raise UsageError("What shall be quoted? A number of the last search, or a session and its query.")
+        raise UsageError("What shall be quoted? A number of the last search, or a session and its query.", _LOOK)
     loaded = load(chat, place.session if place is not None else reference)
-    exchange = _exchange(loaded.session.exchanges, place.query if place is not None else _number(query))
+    exchange = _exchange(loaded.session, place.query if place is not None else int(query))
     header = loaded.session.header
     lines = [
         f"From “{name_of(loaded.session)}” ({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d}):"
@@ -135,6 +139,16 @@ async def quote(chat: Chat, argument: str) -> None:
     chat.display.line(f"{lines[0].removesuffix(':')} goes with your next message.", "dim")
 
 
+def _reference(argument: str) -> tuple[str, str]:
+    """What names a session, which may be words, and the number of a query, or an empty text."""
+    reference, _, query = argument.rpartition(" ")
+    return (reference.strip(), query) if reference and _is_number(query) else (argument, "")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 9
+
+
 def _hit(chat: Chat, reference: str) -> Place | None:
     """The hit with this number, when the last listing was a search."""
     if not (reference.isascii() and reference.isdigit() and chat.hits):
@@ -143,15 +157,12 @@ def _hit(chat: Chat, reference: str) -> Place | None:
     return chat.hits[number - 1] if 1 <= number <= len(chat.hits) else None
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 9):
-        raise UsageError(f"“{text[:40]}” is not the number of a query.")
-    return int(text)
-
-
-def _exchange(exchanges: tuple[Exchange, ...], number: int) -> Exchange:
-    found = next((one for one in exchanges if one.query.number == number), None)
+def _exchange(session: Session, number: int) -> Exchange:
+    found = next((one for one in session.exchanges if one.query.number == number), None)
     if found is None:
-        there = f"it has {exchanges[0].query.number} to {exchanges[-1].query.number}" if exchanges else "it has none"
-        raise SessionError(f"There is no query {number} in that session: {there}.")
+        if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
+            raise SessionError(f"Query {number} of that session was undone.", "Its words stand in the file only.")
+        raise SessionError(
+            f"There is no query {number} in that session: {session.numbers}.", "show without it shows the last."
+        )
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chat_loop.commands.chat import PAGE, Chat, Listing
 from chat_loop.commands.options import given
 from chat_loop.commands.references import own_id, path_of
@@ -56,7 +58,7 @@ async def _browse(chat: Chat, words: str) -> None:
 
 async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     """Show a page of a listing: the first, or the one after what is shown."""
-    first = len(chat.listed) if further and not chat.hits else 0
+    first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
     rows, more = chat.library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
     if chat.library.trouble:
@@ -65,6 +67,7 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
         chat.display.line("There are no more.", "dim")
         return
     chat.listed, chat.hits = [row.id for row in rows], []
+    chat.listing = replace(listing, shown=len(rows))
     if not rows and not listing.wanted and own_id(chat):
         chat.display.line("There are no other conversations yet; /tree shows the sessions of this one.")
         return
@@ -85,7 +88,8 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError("That is the session you are in.")
     chat.display.line("Loading session...", symbol="📋")
     try:
-        loaded = chat.sessions.load(path)
+        ends = None if whole else chat.sessions.load_ends(path, max(1, last))  # a long one's middle is not needed
+        loaded = ends or chat.sessions.load(path)
     except SessionNotFound:
         raise
     except SessionError as error:
@@ -104,7 +108,6 @@ async def resume(chat: Chat, argument: str) -> None:
             f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.", "dim", indent=2
         )
     await chat.conversation.accept(offer)
-    chat.listed = []
 
 
 def _mode(argument: str) -> tuple[str, int, bool]:
@@ -115,6 +118,9 @@ def _mode(argument: str) -> tuple[str, int, bool]:
         raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
     if not asked.words or ("full" in asked.flags and asked.values):
         raise UsageError("Which session? resume takes a number, an id, or words of its name.", "sessions lists them.")
+    words = asked.words.split()
+    if len(words) > 1 and all(word.isdigit() for word in words):
+        raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
     return asked.words, int(number) if asked.values else 0, "full" in asked.flags
 
 

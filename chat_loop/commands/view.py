@@ -50,8 +50,8 @@ async def history(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     chain = ChainReader(chat.sessions).read(conversation.session)
     told, before = [], 0
-    for loaded in reversed(chain.loaded):
-        session, seal = loaded.session, loaded.session.seal
+    for session in (loaded.session for loaded in reversed(chain.loaded) if loaded.session.exchanges):
+        seal = session.seal
         covers = None if seal is None else seal.covers
         covered = [one for one in session.exchanges if covers is None or one.query.number <= covers]
         last = before + messages_in(covered)

@@ -7,18 +7,23 @@ a contradiction, which the user decides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chat_loop.context.budget import Count
 from chat_loop.context.cover import ledger, statement_of
-from chat_loop.context.ledger import Item, items, line
+from chat_loop.context.ledger import REFERENCE, Item, items, line
+from chat_loop.context.used import counted_together
 from chat_loop.facts.supersede import supersede
 from chat_loop.sessions.records import Summary
 
-_PLAIN = ("topics", "files", "tools", "pinned")
+_PLAIN = ("topics", "files", "pinned")
 _LINES = ("decisions", "pending", "key_facts")
+_QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
+"""The session in a reference to a query, `2.` of `2.14`."""
+_NOTHING_BEFORE = Summary().background
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,17 @@ class Merged:
     contradictions: tuple[Contradiction, ...]
 
 
+def in_both(first: Summary, second: Summary) -> Summary:
+    """What two blocks have in common."""
+    names = (*_PLAIN, "tools", *_LINES)
+    lists: dict[str, Any] = {
+        name: tuple(one for one in getattr(first, name) if one in getattr(second, name)) for name in names
+    }
+    return Summary(background=first.background, **lists)
+
+
 def merge(first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int) -> Merged:
-    """One block of two branches. `base` is the block they both began with.
+    """One block of two branches. `base` is what both began with.
 
     `fork` is the last session of the chain that both have; those of the second one's own come `shift` places later.
     """
@@ -53,9 +67,16 @@ def merge(first: Summary, second: Summary, base: Summary | None, *, fork: int, s
         stays = [one for one in mine if one in other or one not in before]
         comes = [one for one in other if one in mine or one not in before]
         lists[name] = tuple(dict.fromkeys((*stays, *comes)))
-    backgrounds = dict.fromkeys((first.background, second.background))
-    summary = replace(first, background=" ".join(backgrounds), **lists)
+    tools = counted_together(first.tools, second.tools, base.tools)
+    summary = replace(first, background=_background(first, moved), tools=tools, **lists)
     return Merged(summary, tuple(_contradictions(ours, theirs)))
+
+
+def _background(first: Summary, second: Summary) -> str:
+    """Both, but for what says nothing and for what the first one says as well."""
+    told = [one.background for one in (first, second) if one.background != _NOTHING_BEFORE]
+    both = [one for number, one in enumerate(told) if not any(one in other for other in told[:number])]
+    return " ".join(both) or _NOTHING_BEFORE
 
 
 def without(summary: Summary, dropped: Collection[str]) -> Summary:
@@ -92,7 +113,10 @@ def _contradictions(ours: Sequence[Item], theirs: Sequence[Item]) -> list[Contra
 
 def _moved(item: Item, fork: int, shift: int) -> Item:
     """A line of the second branch under the place that its session has in the chain of both."""
-    depth = int(item.ref) if item.ref.isdigit() else 0
+    if item.speaker == "narrative":
+        moved = _referring(item.line, fork, shift)
+        return replace(item, line=moved, text=moved)
+    depth = int(item.ref)
     if depth <= fork:
         return item
     ref = str(depth + shift)
@@ -102,4 +126,15 @@ def _moved(item: Item, fork: int, shift: int) -> Item:
 def _relined(second: Summary, fork: int, shift: int) -> Summary:
     moved = {item.line: _moved(item, fork, shift).line for item in items(second)}
     lists: dict[str, Any] = {name: tuple(moved.get(one, one) for one in getattr(second, name)) for name in _LINES}
-    return replace(second, **lists)
+    lists["topics"] = tuple(_referring(one, fork, shift) for one in second.topics)
+    return replace(second, background=_referring(second.background, fork, shift), **lists)
+
+
+def _referring(text: str, fork: int, shift: int) -> str:
+    """A narrative's text with the places that it names moved: `[2.14]`, `[2.1-2.3]`."""
+
+    def session(match: re.Match[str]) -> str:
+        depth = int(match[1])
+        return f"{depth + shift if depth > fork else depth}."
+
+    return REFERENCE.sub(lambda found: _QUERY.sub(session, found[0]), text)

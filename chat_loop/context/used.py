@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chat_loop.redact import redacted
@@ -27,19 +27,40 @@ class _Tool:
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
     """One line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before` counted in."""
-    found: dict[str, _Tool] = {}
-    others = []
-    for line in before:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            others.append(line)  # written by hand
-            continue
-        notable = tuple((match.group(3) or "").split("; ")) if match.group(3) else ()
-        found[match.group(1)] = _Tool(int(match.group(2)), notable)
+    found, others = _read(before)
     for use in _uses(exchanges):
         old = found.get(use.call.name, _Tool(0, ()))
         notable = (*old.notable, _told(use))[:NOTABLE]
         found[use.call.name] = _Tool(old.count + 1, tuple(dict.fromkeys(filter(None, notable))))
+    return _written(found, others)
+
+
+def counted_together(first: Sequence[str], second: Sequence[str], base: Sequence[str]) -> tuple[str, ...]:
+    """The lines of two branches as one: what was used before both, in `base`, counts once."""
+    (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
+    found = {}
+    for name in dict.fromkeys((*ours, *theirs)):
+        one, other, known = (tools.get(name, _Tool(0, ())) for tools in (ours, theirs, before))
+        count = max(one.count, other.count, one.count + other.count - known.count)
+        found[name] = _Tool(count, tuple(dict.fromkeys((*one.notable, *other.notable)))[:NOTABLE])
+    return _written(found, list(dict.fromkeys((*others, *more))))
+
+
+def _read(lines: Sequence[str]) -> tuple[dict[str, _Tool], list[str]]:
+    """Lines as tools by name, and those that were written by hand."""
+    found: dict[str, _Tool] = {}
+    others = []
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            others.append(line)
+            continue
+        notable = tuple((match.group(3) or "").split("; ")) if match.group(3) else ()
+        found[match.group(1)] = _Tool(int(match.group(2)), notable)
+    return found, others
+
+
+def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ...]:
     lines = (
         f"{name}: {tool.count} {'use' if tool.count == 1 else 'uses'}"
         + (f" ({'; '.join(tool.notable)})" if tool.notable else "")

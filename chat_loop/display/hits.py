@@ -50,12 +50,12 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
 def _indented(text: object) -> object:
     from rich.padding import Padding
 
-    return Padding(text, (0, 0, 0, 5))  # type: ignore[arg-type]  # a rich text
+    return Padding(text, (0, 0, 0, 5), expand=False)  # type: ignore[arg-type]  # a rich text
 
 
 def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
     """A session: what it is, its summary, and its last exchanges."""
-    header, totals = session.header, session.totals
+    header, totals, given = session.header, session.totals, session.restoration
     pairs = [
         ("Session ID", header.id),
         ("Name", session.name or header.title),
@@ -65,6 +65,8 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
         ("Model", header.model),
         ("Project", header.project),
         ("Resumed From", header.parent),
+        ("Forked At", given.until if given is not None else ""),
+        ("Merged With", given.merged if given is not None else ""),
         ("Size", counts_text(totals.queries, totals.combined)),
     ]
     display.lines((label, value) for label, value in pairs if value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,12 +96,16 @@ def numbers(row: SessionRow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A session in a tree: what is drawn before it, whether it stands elsewhere as well, and its compaction's line."""
+    """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its compaction's line, its
+    first words, and what it was given: up to where its parent has it, and its second parent's id."""
 
     row: SessionRow
     stem: str
     again: bool = False
     compaction: str = ""
+    words: str = ""
+    until: str = ""
+    merged: str = ""
 
 
 def show_tree(display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime) -> None:
@@ -111,27 +115,48 @@ def show_tree(display: DisplayManager, branches: Sequence[Branch], here: str, no
     dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
     tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
     display.line(f"{counted(len({branch.row.id for branch in branches}), 'session')}, {tokens:,} tokens:", "bold")
+    places = {branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again}
+    called: dict[str, str] = {}
     for number, branch in enumerate(branches, 1):
         row = branch.row
         stem = branch.stem if display.has_symbols else branch.stem.translate(_PLAIN)
         below = stem.replace("├─", "│ ").replace("└─", "  ").replace("|-", "| ").replace("`-", "  ")
         if branch.again:
-            shown = Text(f"{number:>3}  {stem}{dot} ") + Text(f"{row.id}, as above", style="dim")
+            shown = Text(f"{number:>3}  {stem}{dot} ") + Text(f"number {places[row.id]} above", style="dim")
             display.console.print(shown, no_wrap=True, overflow="ellipsis", soft_wrap=False)
             continue
-        name = one_line(row.name, 200) or row.id
+        name = _called(branch, called)
+        called[row.id] = row.name
         head = Text(f"{number:>3}  {stem}{dot} ") + Text(name, style="bold" if row.id == here else "")
         head += Text(tagged(row), style="cyan") + Text(arrow if row.id == here else "", style="green")
-        facts = " · ".join(filter(None, (when_text(row.updated, now), numbers(row), branch.compaction)))
+        begun = _begun(branch, places)
+        facts = " · ".join(filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row))))
         for line in (head, Text(f"     {below}  ") + Text(facts, style="dim")):
             display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+
+
+def _called(branch: Branch, called: Mapping[str, str]) -> str:
+    """A session's name; by its first words where its parent has the same name, which says nothing then."""
+    row = branch.row
+    if branch.words and called.get(row.parent) == row.name:
+        return f"“{one_line(branch.words, 200)}”"
+    return one_line(row.name, 200) or row.id
+
+
+def _begun(branch: Branch, places: Mapping[str, int]) -> str:
+    if branch.merged:
+        return f"merged with {f'number {places[branch.merged]}' if branch.merged in places else branch.merged}"
+    return f"forked at {branch.until}" if branch.until else ""
 
 
 _PLAIN = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
 
 
-def show_contradiction(display: DisplayManager, number: int, of: int, first: str, second: str) -> None:
-    """Two lines of which one holds."""
+def show_contradiction(
+    display: DisplayManager, number: int, of: int, names: Sequence[str], lines: tuple[str, str]
+) -> None:
+    """Two lines of which one holds, each under the name of the session that says it."""
     display.line(f"Contradiction {number} of {of}:", "bold")
-    display.prose(f"  1  {first}", indent=5)
-    display.prose(f"  2  {second}", indent=5)
+    for position, (name, line) in enumerate(zip(names, lines, strict=True), 1):
+        display.line(f"  {position}  in “{one_line(name, 50)}”:", "dim")
+        display.prose(f"     {one_line(line, 600)}", indent=5)

@@ -43,6 +43,7 @@ _SENTENCE = 12
 _COUNTED = 20_000
 """A word that more exchanges hold tells nothing, however many there are."""
 _CANDIDATES = 400
+_LONGER = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,8 @@ def search_all(
     meanings: Meanings | None = None,
 ) -> list[Found]:
     """Find in every session of a library, brought up to date before. Raises SessionError when it has no index."""
+    if not library.directory.exists():
+        return []
     library.bring_up_to_date(progress)
     found = library.asked(lambda index: find(index, text, wanted, limit, common, meanings))
     if found is None and library.trouble:
@@ -182,8 +185,18 @@ def _matching(index: Index, term: Term) -> tuple[str, bool]:
 
     own = _quoted(" ".join(term.words))
     there = bool(index.ask("SELECT 1 FROM said WHERE said MATCH ? LIMIT 1", (own,)))
-    others = related_forms(term, containing, known, {}, there)
-    return " OR ".join((own, *(_quoted(" ".join(phrase(word))) for word, _ in others if phrase(word)))), there
+    others = [phrase(word) for word, _ in related_forms(term, containing, known, {}, there)]
+    longer = [] if there else _longer(term, containing)
+    return " OR ".join((own, *(_quoted(" ".join(words)) for words in others if words), *longer)), there
+
+
+def _longer(term: Term, containing: Callable[[str], Iterable[str]]) -> list[str]:
+    """Expressions for longer ids that an id of several words is a part of: `XOPS-22178` for `ops-221`."""
+    if not term.exact or len(term.words) < 2:
+        return []
+    first, *rest = term.words
+    beginnings = dict.fromkeys((first, *(word for word in containing(first) if word.endswith(first))))
+    return [f"{_quoted(' '.join((word, *rest)))} *" for word in list(beginnings)[:_LONGER]]
 
 
 def _near(asked: Sequence[Term], among: Mapping[Term, tuple[int, int]]) -> list[str]:

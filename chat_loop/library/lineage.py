@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +18,7 @@ class Link(NamedTuple):
 
     @property
     def parents(self) -> tuple[str, ...]:
-        return tuple(filter(None, (self.parent, self.merged)))
+        return tuple(dict.fromkeys(filter(None, (self.parent, self.merged))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +42,61 @@ class Node:
 
 
 def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collection[str] = ()) -> Iterator[Folded]:
-    """The newest of each chain among the sessions `wanted`, which come newest first.
+    """The newest of each chain among the sessions `wanted`: those that no other one of them comes from, in their order.
 
-    Behind one that is in `unfolded` its ancestors follow, nearest first.
+    Behind one that is in `unfolded` its ancestors follow, nearest first. None stands there twice.
     """
-    chosen = list(wanted)
+    chosen = list(dict.fromkeys(wanted))
+    tips = _tips(chosen, links)
     there = set(chosen) if unfolded else set()
-    hidden: set[str] = set()
+    shown = set(tips)
     for identity in chosen:
-        if identity in hidden:
+        if identity not in tips:
             continue
-        link = links[identity]
-        behind = ancestors(identity, links) if link.parent or link.merged else []
-        hidden.update(behind)
+        link = links.get(identity)
+        behind = ancestors(identity, links) if link is not None and link.parents else []
         yield Folded(identity, len(behind), sum(links[one].compacted for one in behind))
         for older in behind if identity in unfolded else ():
-            if older in there:
-                there.discard(older)  # under the first of the chains that have it
+            if older in there and older not in shown:
+                shown.add(older)
                 yield Folded(older, 0, 0)
+
+
+def _tips(chosen: Sequence[str], links: Mapping[str, Link]) -> set[str]:
+    """Those of `chosen` that no other one comes from. Of sessions that come from each other it is the first."""
+    behind: set[str] = set()
+    for identity in chosen:
+        if identity not in behind:
+            _add_ancestors(identity, links, behind)
+    tips = {identity for identity in chosen if identity not in behind}
+    reached = set(tips)
+    for identity in tips:
+        _add_ancestors(identity, links, reached)
+    for identity in chosen:
+        if identity not in reached:  # in a circle
+            tips.add(identity)
+            reached.add(identity)
+            _add_ancestors(identity, links, reached)
+    return tips
+
+
+def _add_ancestors(identity: str, links: Mapping[str, Link], known: set[str]) -> None:
+    """Add to `known` what a session comes from (itself, in a circle); nothing is looked for behind those it has."""
+    queue = [identity]
+    while queue:
+        link = links.get(queue.pop())
+        for parent in link.parents if link is not None else ():
+            if parent in links and parent not in known:
+                known.add(parent)
+                queue.append(parent)
 
 
 def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
     """The sessions that are there and that a session comes from, each once, nearest first."""
     found: dict[str, None] = {}
-    queue = [identity]
+    queue = deque([identity])
     while queue:
-        link = links.get(queue.pop(0))
+        link = links.get(queue.popleft())
         for parent in link.parents if link is not None else ():
             if parent in links and parent != identity and parent not in found:
                 found[parent] = None
@@ -82,11 +112,16 @@ def tree(identity: str, links: Mapping[str, Link]) -> tuple[Node, ...]:
             if parent in links and parent != link.id:
                 children.setdefault(parent, []).append(link.id)
     family = _family(identity, links, children)
-    roots = [one for one in links if one in family and not any(parent in family for parent in links[one].parents)]
+    roots = [
+        one
+        for one in links
+        if one in family and not any(parent in links and parent != one for parent in links[one].parents)
+    ]
     nodes: list[Node] = []
     drawn: set[str] = set()
-    for root in roots or [identity]:
-        nodes += _drawn(root, children, drawn)
+    for root in (*roots, identity, *(one for one in links if one in family)):  # those in circles have no root
+        if root not in drawn:
+            nodes += _drawn(root, children, drawn)
     return tuple(nodes)
 
 

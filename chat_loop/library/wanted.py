@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from chat_loop.sessions.row import SessionRow
 
 MOST_WORDS = 16
+_FAR = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of a session.
 
-    `since` and `before` are about when a session last changed; `project` is a part of the path.
+    A word `#work` is a tag. `since` and `before` are about when a session last changed, `project` is part of the path.
     """
 
     words: str = ""
@@ -36,41 +38,61 @@ class Wanted:
         """A condition over the table `sessions`, and its values."""
         parts: list[str] = []
         values: list[object] = []
-        for word in self.each:
-            like = _like(word)
-            fields = " OR ".join(f"{field} LIKE ? ESCAPE '\\'" for field in ("name", "id", "agent", "project"))
+        words = [word for word in self.each if not _is_tag(word)]
+        for word in words:
+            likes = _likes(word)
+            fields = " OR ".join(_alike(field, likes) for field in ("name", "id", "agent", "project"))
             inside = " OR ".join(
-                f"key IN (SELECT session FROM {table} WHERE {field} LIKE ? ESCAPE '\\')"
+                f"key IN (SELECT session FROM {table} WHERE {_alike(field, likes)})"
                 for table, field in (("tags", "tag"), ("facts", "text"))
             )
             parts.append(f"({fields} OR {inside})")
-            values += [like] * 6
+            values += likes * 6
         for field, text in (("agent", self.agent), ("project", self.project)):
             if text:
-                parts.append(f"{field} LIKE ? ESCAPE '\\'")
-                values.append(_like(text))
-        if self.tag:
+                parts.append(f"({_alike(field, _likes(text))})")
+                values += _likes(text)
+        for tag in self._tags:
             parts.append("key IN (SELECT session FROM tags WHERE tag = ?)")
-            values.append(self.tag.lower())
+            values.append(tag)
         for sign, time in ((">=", self.since), ("<", self.before)):
             if time is not None:
                 parts.append(f"changed {sign} ?")
-                values.append(int(time.timestamp() * 1e9))
+                values.append(_nanoseconds(time))
         return " AND ".join(parts) or "1", values
+
+    @property
+    def _tags(self) -> list[str]:
+        return [word.lstrip("#") for word in (self.tag.lower(), *filter(_is_tag, self.each)) if word]
 
     def holds(self, row: SessionRow) -> bool:
         """Whether a row is wanted, as far as the row itself can tell: summaries are known to the index only."""
         text = " ".join((row.name, row.id, row.agent, row.project, *row.tags)).lower()
         return (
-            all(word in text for word in self.each)
+            all(word in text for word in self.each if not _is_tag(word))
             and self.agent.lower() in row.agent.lower()
             and self.project.lower() in row.project.lower()
-            and (not self.tag or self.tag.lower() in row.tags)
+            and all(tag in row.tags for tag in self._tags)
             and (self.since is None or row.updated >= self.since)
             and (self.before is None or row.updated < self.before)
         )
 
 
-def _like(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
+def _is_tag(word: str) -> bool:
+    return word.startswith("#") and word.strip("#") != ""
+
+
+def _likes(text: str) -> list[object]:
+    """What LIKE compares with: it knows the cases of ASCII letters only."""
+    cases = [text] if text.isascii() else dict.fromkeys((text, text.lower(), text.capitalize(), text.upper()))
+    escaped = (one.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for one in cases)
+    return [f"%{one}%" for one in escaped]
+
+
+def _alike(field: str, likes: Sequence[object]) -> str:
+    return " OR ".join([f"{field} LIKE ? ESCAPE '\\'"] * len(likes))
+
+
+def _nanoseconds(time: datetime) -> int:
+    """A time as files have it, within what SQLite can hold."""
+    return max(-_FAR, min(_FAR, int(time.timestamp()) * 10**9 + time.microsecond * 1000))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chat_loop.errors import SessionError
-from chat_loop.sessions.entries import OF_QUERY, Restoration
+from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
 
@@ -36,7 +36,7 @@ class ChainReader:
         """
         kept: dict[Path, tuple[tuple[int, int], Loaded]] = {}
         walk = _Walk(self._longest, lambda path: kept.setdefault(path, self._load(path))[1], self._sessions.directory)
-        loaded = walk.up(session, {session.header.id})
+        loaded = walk.up(session)
         self._kept = kept
         return Chain(tuple(loaded), walk.broken)
 
@@ -48,76 +48,68 @@ class ChainReader:
         return stamp, self._sessions.load(path)
 
 
-@dataclass(slots=True)
 class _Walk:
     """One reading of a chain. `broken` is why it ended before its beginning."""
 
-    longest: int
-    load: Callable[[Path], Loaded]
-    directory: Path
-    broken: str = ""
-    count: int = 0
+    def __init__(self, longest: int, load: Callable[[Path], Loaded], directory: Path) -> None:
+        self.broken = ""
+        self._longest = longest
+        self._load = load
+        self._directory = directory
+        self._seen: set[str] = set()
+        self._count = 0
 
-    def up(self, session: Session, seen: set[str]) -> list[Loaded]:
+    def up(self, session: Session) -> list[Loaded]:
         """The ancestors of a session, nearest first."""
-        found: list[Loaded] = []
+        self._seen.add(session.header.id)
+        oldest_first: list[Loaded] = []
+        waiting = self._line(session, main=True)
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, Loaded):
+                oldest_first.append(one)
+            elif one not in self._seen and (second := self._follow(one, main=False)) is not None:
+                waiting += [second, *self._line(second.session, main=False)]
+        return oldest_first[::-1]
+
+    def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
+        """The first parents, nearest first; before the one of a merge stands the id of its second."""
+        line: list[Loaded | str] = []
         while True:
             given = session.restoration
-            parent = session.header.parent
             if given is not None and given.merged:
-                first = self.up(replace(session, entries=()), seen)
-                return [*found, *self._second(given.merged, seen), *first]
-            if not parent or not self._may_follow(parent, seen):
-                return found
-            loaded = self._next(parent)
+                line.append(given.merged)
+            parent = session.header.parent
+            loaded = self._follow(parent, main=main) if parent else None
             if loaded is None:
-                return found
-            seen.add(parent)
-            found.append(_forked(loaded, given))
+                return line
+            line.append(replace(loaded, session=known_to(loaded.session, given)))
             session = loaded.session
 
-    def _second(self, identity: str, seen: set[str]) -> list[Loaded]:
-        """The second parent of a merge and its ancestors, up to those that both have in common."""
-        if identity in seen or not self._may_follow(identity, seen):
-            return []
-        loaded = self._next(identity)
-        if loaded is None:
-            return []
-        seen.add(identity)
-        common = self.broken
-        found = [loaded, *self.up(loaded.session, seen)]
-        self.broken = common if "begin again" in self.broken else self.broken
-        return found
-
-    def _may_follow(self, parent: str, seen: set[str]) -> bool:
+    def _follow(self, parent: str, *, main: bool) -> Loaded | None:
+        """Load a parent. None when the line ends before it; that of a second parent may, where both lines meet."""
+        problem = ""
         if not ID_PATTERN.fullmatch(parent):
-            self.broken = "The chain ends at a parent whose id is none."
-        elif parent in seen:
-            self.broken = f"The chain ends at {parent}: it would begin again there."
-        elif self.count == self.longest:
-            self.broken = f"The chain is longer than {self.longest:,} sessions; what is older is left out."
+            problem = "The chain ends at a parent whose id is none."
+        elif parent in self._seen:
+            problem = f"The chain ends at {parent}: it would begin again there." if main else ""
+        elif self._count == self._longest:
+            problem = f"The chain is longer than {self._longest:,} sessions; what is older is left out."
         else:
-            return True
-        return False
-
-    def _next(self, parent: str) -> Loaded | None:
-        self.count += 1
-        try:
-            return self.load(self.directory / f"{parent}.md")
-        except SessionError as error:
-            self.broken = f"The chain ends before {parent}: {error.message}"
-            return None
+            self._count += 1
+            self._seen.add(parent)
+            try:
+                return self._load(self._directory / f"{parent}.md")
+            except SessionError as error:
+                problem = f"The chain ends before {parent}: {error.message}"
+        self.broken = self.broken or problem
+        return None
 
 
-def _forked(loaded: Loaded, given: Restoration | None) -> Loaded:
-    """A parent as its child knows it: a fork leaves out what was said after it."""
-    _, _, number = given.until.partition(".") if given is not None else ("", "", "")
-    if not number:
-        return loaded
-    entries = tuple(
-        entry for entry in loaded.session.entries if not isinstance(entry, OF_QUERY) or entry.number <= int(number)
-    )
-    return replace(loaded, session=replace(loaded.session, entries=entries))
+def known_to(parent: Session, given: Restoration | None) -> Session:
+    """A parent as the child knows it that was `given` this: a fork leaves out what was said after it."""
+    number = given.until.partition(".")[2] if given is not None else ""
+    return parent.until(int(number)) if number else parent
 
 
 def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:

@@ -15,13 +15,16 @@ from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.live import LiveSession, Lock, save_error
-from chat_loop.sessions.naming import first_words
+from chat_loop.sessions.naming import first_words, named, tag
 from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
 from chat_loop.sessions.row import SessionRow
 from chat_loop.sessions.sealing import described, sealed
 
 _CURRENT = ".current"
+_OPENING = 1 << 16
+_TICK = 1_000
+"""Nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Loaded:
     tears: int = 0
     open: bool = False
     """It is the session that goes on here: only its writer adds to it."""
+    ends: bool = False
+    """Only its beginning and its end were read."""
 
     @property
     def sealable(self) -> bool:
@@ -186,7 +191,9 @@ class SessionManager:
             found = outline.read(path, last)
         except OSError:
             return None  # `load` says it
-        return None if found is None else Loaded(replace(found, header=replace(found.header, id=path.stem)), path)
+        if found is None:
+            return None
+        return Loaded(replace(found, header=replace(found.header, id=path.stem)), path, ends=True)
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is open elsewhere."""
@@ -200,8 +207,11 @@ class SessionManager:
             parsed = parse(data)
             if parsed.session is None:
                 raise SaveError(f"{path} changed and has no header any more.")
-            self._files.replace(path, change(data, parsed))
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # its place in the listing is when it was used
+            changed = change(data, parsed)
+            self._files.replace(path, changed)
+            # Its place in the listing is when it was used; a file of the same size must look changed all the same.
+            moved = _TICK if len(changed) == len(data) and changed != data else 0
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + moved))
         except OSError as error:
             raise save_error(path, error) from error
         finally:
@@ -211,14 +221,27 @@ class SessionManager:
     def describe(self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
         """Name or tag a stored session; None leaves it as it is. Its place in the listing stays.
 
-        Raises SessionError when its file is not to be written to, SaveError, SessionLocked while it is open elsewhere.
+        Raises UsageError for a name or tag that is none, SessionError when its file is not to be written to, SaveError,
+        SessionLocked while it is open elsewhere.
         """
+        called = None if name is None else named(name)
+        tagged = None if tags is None else tuple(dict.fromkeys(map(tag, tags)))
+        if loaded.open:
+            raise SessionError(f"{loaded.path.stem} is the session you are in.", "/rename, /tag and /untag change it.")
         if not loaded.sealable:
             raise SessionError(
                 f"{loaded.path.name} is {'another program’s file' if loaded.plain else 'damaged'}: it stays as it is.",
-                "sessions import makes a session of it." if loaded.plain else "",
+                "sessions import makes a session of it." if loaded.plain else "What can be read of it can be resumed.",
             )
-        self._change(loaded.path, lambda data, parsed: described(data, parsed, self.now(), name, tags))
+        self._change(loaded.path, lambda data, parsed: described(data, parsed, self.now(), called, tagged))
+
+    def opening(self, identity: str) -> Session | None:
+        """The beginning of a session: its header and its first records. None when they cannot be read."""
+        try:
+            data, _, _ = read_part(self.directory / f"{identity}.md", _OPENING)
+        except OSError:
+            return None
+        return parse(data).session
 
     def point_to(self, identity: str) -> None:
         """Note the current session. The note is a convenience: a disk that refuses it is not worth a word."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from chat_loop.errors import UsageError
 from chat_loop.sessions.entries import Query
@@ -27,10 +28,11 @@ def title(session: Session, seal: Seal) -> str:
 
 
 def first_words(session: Session) -> str:
-    """The first line of the first query that has one."""
-    for entry in session.entries:
-        if isinstance(entry, Query) and (lines := entry.text.strip().split("\n")):
-            return shortened(lines[0])
+    """The first line of the first query that has one; a quoted one only when there is no other."""
+    for entry in session.standing:
+        if isinstance(entry, Query) and (text := entry.text.strip()):
+            lines = text.split("\n")
+            return shortened(next((line for line in lines if line.strip() and line[0] != ">"), lines[0]))
     return ""
 
 
@@ -40,9 +42,17 @@ def shortened(text: str) -> str:
     return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"
 
 
+def named(text: str) -> str:
+    """A name as it is kept: on one line. Raises UsageError when it is too long."""
+    name = " ".join(text.split())
+    if len(name) > LONGEST:
+        raise UsageError(f"A name has at most {LONGEST} characters; this one has {len(name):,}.")
+    return name
+
+
 def tag(text: str) -> str:
     """A tag as it is kept: small letters. Raises UsageError when it is none."""
-    found = text.strip().lstrip("#").lower()
+    found = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(found) is None:
         raise UsageError(
             f"“{text[:40]}” is not a tag.", "Tags are up to 40 letters, digits and any of _ . / + - without blanks."

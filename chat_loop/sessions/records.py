@@ -165,6 +165,29 @@ class Session:
         return tuple(entry for entry in self.entries if not isinstance(entry, OF_QUERY) or entry.number not in undone)
 
     @property
+    def numbers(self) -> str:
+        """`it has 1 to 7`: its queries' numbers, for who asks for one that is not there."""
+        found = [exchange.query.number for exchange in self.exchanges]
+        if len(found) < 2:
+            return f"it has {found[0]} only" if found else "nothing was said in it"
+        return f"it has {min(found)} to {max(found)}"
+
+    def until(self, number: int) -> Session:
+        """The session as it was before a query after `number` was asked, called and tagged as it is now.
+
+        Its seal, which covers later words, is left out as well.
+        """
+        if all(exchange.query.number <= number for exchange in self.exchanges):
+            return self
+        entries = self.entries
+        later = (at for at, entry in enumerate(entries) if isinstance(entry, Query) and entry.number > number)
+        end = next(later, len(entries))
+        undone = (entry for entry in entries[end:] if isinstance(entry, Undo) and entry.number <= number)
+        standing = (entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag))
+        header = replace(self.header, name=self.name, tags=self.tags)
+        return replace(self, header=header, entries=(*standing, *undone), seal=None)
+
+    @property
     def name(self) -> str:
         """The name that the user gave it. The header of a sealed session tells it, a live one's entries."""
         if self.seal is not None:

@@ -5,12 +5,13 @@ What stands between them is taken over byte for byte, so that an edit by hand or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from chat_loop.sessions import marker, transcript
 from chat_loop.sessions.entries import Name, Note, Tag, Untag
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parse import Parsed
 from chat_loop.sessions.records import Header, Seal, Session
@@ -31,11 +32,16 @@ def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
 
 def headed(data: bytes, session: Session, header: Header) -> bytes:
     """Return the transcript of a session that ends or has ended with another header, and the totals in it."""
-    end = data.find(b"\n" + marker.PREFIX + b"end")
+    end = _header_end(data)
     newline = data.find(b"\n", end + 1)
-    if not data.startswith(marker.PREFIX + b"session") or end < 0 or newline < 0:
+    if not end or newline < 0:
         return data
     return transcript.head(header, session.totals).encode() + data[newline + 1 :]
+
+
+def _header_end(data: bytes) -> int:
+    """Where the line break before the header's end marker stands; 0: there is no such header."""
+    return max(0, data.find(b"\n" + marker.PREFIX + b"end")) if data.startswith(marker.PREFIX + b"session") else 0
 
 
 def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None) -> bytes:
@@ -43,14 +49,26 @@ def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags:
     session = parsed.session
     assert session is not None
     if session.seal is not None:
-        header = replace(
-            session.header,
-            name=session.header.name if name is None else name,
-            tags=session.header.tags if tags is None else tuple(tags),
-        )
-        return headed(data, session, header)
+        fields = {} if name is None else {"Name": encode_line(name)}
+        return _with_fields(data, fields | ({} if tags is None else {"Tags": ", ".join(tags)}))
     notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
     notes += [Tag(at=at, text=tag) for tag in tags or () if tag not in session.tags]
     notes += [Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags]
     text = "".join(transcript.note(note) for note in notes)
     return data + (TORN if parsed.torn else b"") + text.encode()
+
+
+def _with_fields(data: bytes, fields: Mapping[str, str]) -> bytes:
+    """Return `data` with other values for some of the header's fields; every other byte stays. Empty: no such line."""
+    end = _header_end(data)
+    lines = data[:end].split(b"\n")
+    for field, value in fields.items():
+        lines = [line for line in lines if not line.startswith(_label(field))]
+        before = tuple(map(_label, transcript.FIELDS[: transcript.FIELDS.index(field)]))
+        at = max((number for number, line in enumerate(lines, 1) if line.startswith(before)), default=len(lines))
+        lines[at:at] = [_label(field) + b" " + value.encode()] if value else []
+    return b"\n".join(lines) + data[end:]
+
+
+def _label(field: str) -> bytes:
+    return f"**{field}:**".encode()

@@ -36,6 +36,11 @@ from chat_loop.values import Compaction
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
 YOU = "**You:**"
+FIELDS = (
+    *("Session ID", "Date", "Agent", "Agent Path", "Model", "Project", "Resumed From", "Previous Session"),
+    *("Name", "Title", "Tags"),
+)
+"""The header's lines, in this order; after them come those of `accounting`."""
 NOTES: dict[type[Note], tuple[str, str]] = {
     Pin: ("pin", "**Pinned:**"),
     Unpin: ("unpin", "**Unpinned:**"),
@@ -86,20 +91,11 @@ def head(header: Header, totals: Totals | None = None) -> str:
     """The header record; `totals` once the session is sealed."""
     values = {"v": "1", "id": header.id, "created": header.created.isoformat(), "parent": header.parent}
     lines = [marker.write("session", values), f"# {encode_line(header.agent)} Conversation", ""]
-    fields = {
-        "Session ID": header.id,
-        "Date": header.created.isoformat(),
-        "Agent": header.agent,
-        "Agent Path": header.agent_path,
-        "Model": header.model,
-        "Project": header.project,
-        "Resumed From": header.parent,
-        "Previous Session": header.parent_path,
-        "Name": header.name,
-        "Title": header.title,
-        "Tags": ", ".join(header.tags),
-    }
-    lines += [f"**{name}:** {encode_line(value)}" for name, value in fields.items() if value]
+    texts = (
+        *(header.id, header.created.isoformat(), header.agent, header.agent_path, header.model, header.project),
+        *(header.parent, header.parent_path, header.name, header.title, ", ".join(header.tags)),
+    )
+    lines += [f"**{name}:** {encode_line(value)}" for name, value in zip(FIELDS, texts, strict=True) if value]
     lines += [f"**{name}:** {value}" for name, value in accounting(totals)] if totals else []
     return "\n".join(lines) + _end()
 

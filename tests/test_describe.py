@@ -1,0 +1,326 @@
+"""Names and tags: in a living session, in a stored one, and what of its file they change."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.chain.options import Options
+from chat_loop.errors import SessionError, SessionLocked, UsageError
+from chat_loop.library.library import Library
+from chat_loop.sessions.entries import Name, Query, Reply, Tag, Undo, Untag
+from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.naming import first_words, name_of, named, tag
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Header, Seal, Session, Summary
+from chat_loop.sessions.sealing import described
+from chat_loop.sessions.transcript import render
+from tests.strategies import sessions as hostile_sessions
+from tests.strategies import texts as hostile
+from tests.talking import START, SUMMARY, Talk
+
+PLAIN = Path(__file__).parent / "plain" / "resumed.md"
+HEAD = """\
+<!-- chat:session v=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
+# Sally Conversation
+
+**Session ID:** sally_20261121_223015
+**Date:** 2026-11-21T22:30:15+01:00
+**Agent:** Sally
+**Model:** scripted:test
+"""
+FIRST = """\
+
+---
+
+<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->
+## Query 1 (22:30:15)
+**You:** Which wood is hard?
+<!-- chat:end n=1 -->
+
+<!-- chat:reply n=1 at=2026-11-21T22:30:15+01:00 -->
+**Sally:** Oak.
+<!-- chat:end n=1 stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+"""
+NOTES = """\
+
+<!-- chat:name at=2026-11-21T22:30:17+01:00 -->
+**Named:** Wood for the kitchen
+<!-- chat:end -->
+
+<!-- chat:tag at=2026-11-21T22:30:17+01:00 -->
+**Tagged:** home
+<!-- chat:end -->
+
+<!-- chat:tag at=2026-11-21T22:30:17+01:00 -->
+**Tagged:** wood
+<!-- chat:end -->
+
+<!-- chat:untag at=2026-11-21T22:30:17+01:00 -->
+**Untagged:** home
+<!-- chat:end -->
+"""
+SECOND = """\
+
+---
+
+<!-- chat:query n=2 at=2026-11-21T22:30:17+01:00 -->
+## Query 2 (22:30:17)
+**You:** And soft?
+<!-- chat:end n=2 -->
+
+<!-- chat:reply n=2 at=2026-11-21T22:30:17+01:00 -->
+**Sally:** Pine.
+<!-- chat:end n=2 stop=end time=2.0 in=100 out=10 -->
+
+*Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
+
+<!-- chat:undo n=2 at=2026-11-21T22:30:19+01:00 -->
+*Undone: what was said with query 2.*
+<!-- chat:end n=2 -->
+"""
+TAIL = """\
+
+---
+
+*No summary*
+<!-- chat:sealed at=2026-11-21T22:30:19+01:00 reason=exit summary=none queries=2 tokens=220 -->
+"""
+
+
+async def told(talk: Talk) -> None:
+    await talk.conversation.ask("Which wood is hard?")
+    talk.conversation.rename("Wood for the kitchen")
+    talk.conversation.tag(["home", "wood"])
+    talk.conversation.tag(["wood"])
+    await talk.conversation.ask("And soft?")
+    await talk.conversation.undo()
+
+
+def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Oak.", "Pine.")
+
+    async def run() -> None:
+        await told(talk)
+        assert talk.text == f"{HEAD}<!-- chat:end -->\n{FIRST}{NOTES}{SECOND}"
+        talk.conversation.leave("exit")
+
+    asyncio.run(run())
+    [path] = tmp_path.glob("*.md")
+    totals = "**Total Queries:** 2\n**Session Tokens:** 220 (in: 200, out: 20)\n<!-- chat:end -->\n"
+    names = "**Name:** Wood for the kitchen\n**Tags:** wood\n"
+    assert path.read_text() == f"{HEAD}{names}{totals}{FIRST}{NOTES}{SECOND}{TAIL}"
+    read = parse(path.read_bytes())
+    assert read.session is not None
+    assert (read.damage, render(read.session)) == ((), path.read_bytes())
+
+
+def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Oak.")
+    talk.conversation.rename("Wood")
+    talk.conversation.tag(["b", "a"])
+    assert not list(tmp_path.iterdir())
+    asyncio.run(talk.conversation.ask("Which wood is hard?"))
+    assert talk.text == f"{HEAD}**Name:** Wood\n**Tags:** b, a\n<!-- chat:end -->\n{FIRST}"
+    talk.conversation.close()
+
+
+def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, Loaded]:
+    """A session of one exchange that was summarised, or whose process was killed."""
+    talk = Talk(folder, "Oak.", SUMMARY)
+
+    async def run() -> None:
+        await talk.conversation.ask("Which wood is hard?")
+        if sealed:
+            await talk.conversation.end()
+        talk.conversation.close()
+
+    asyncio.run(run())
+    return talk.sessions, talk.sessions.load(talk.path)
+
+
+def changes(before: bytes, after: bytes) -> list[str]:
+    """The lines that went and those that came."""
+    lines = difflib.ndiff(before.decode().split("\n"), after.decode().split("\n"))
+    return [line for line in lines if line[0] in "+-"]
+
+
+def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path) -> None:
+    sessions, loaded = stored(tmp_path)
+    data = loaded.path.read_bytes()
+    edited = data.replace(b"- Greetings [1]", b"- Greetings, by hand [1]").replace(
+        b"**Model:** scripted:test\n", b"**Model:** scripted:test\n**Note:** mine, by hand\n"
+    )
+    assert edited.count(b"by hand") == 2
+    loaded.path.write_bytes(edited)
+    loaded = sessions.load(loaded.path)
+    os.utime(loaded.path, ns=(5, 1_000_000_000))
+    sessions.describe(loaded, name="Wood", tags=["Home", "#b", "home"])
+    assert changes(edited, loaded.path.read_bytes()) == ["+ **Name:** Wood", "+ **Tags:** home, b"]
+    assert loaded.path.stat().st_mtime_ns == 1_000_000_000
+    once = loaded.path.read_bytes()
+    sessions.describe(sessions.load(loaded.path), name="Tree")
+    assert changes(once, loaded.path.read_bytes()) == ["- **Name:** Wood", "+ **Name:** Tree"]
+    sessions.describe(sessions.load(loaded.path), tags=[])
+    sessions.describe(sessions.load(loaded.path), name="")
+    assert loaded.path.read_bytes() == edited
+    found = sessions.load(loaded.path)
+    assert found.damage == ()
+    assert found.session.seal is not None
+    assert found.session.seal.summary is not None
+    assert found.session.seal.summary.topics == ("Greetings, by hand [1]",)
+
+
+def test_a_renamed_file_looks_changed_even_when_its_size_is_the_same(tmp_path: Path) -> None:
+    sessions, loaded = stored(tmp_path)
+    sessions.describe(loaded, name="Wood")
+    library = Library(tmp_path, sessions.now)
+    assert [row.name for row in library.rows()[0]] == ["Wood"]
+    before = loaded.path.stat()
+    sessions.describe(sessions.load(loaded.path), name="Tree")
+    assert loaded.path.stat().st_size == before.st_size
+    assert 0 < loaded.path.stat().st_mtime_ns - before.st_mtime_ns < 1_000_000
+    assert [row.name for row in library.rows()[0]] == ["Tree"]
+    library.close()
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_an_unsealed_session_is_named_with_records(tmp_path: Path, *, torn: bool) -> None:
+    sessions, loaded = stored(tmp_path, sealed=False)
+    data = loaded.path.read_bytes()
+    if torn:
+        data = data[: data.index(b"Oak.") + 2]
+        loaded.path.write_bytes(data)
+    sessions.describe(sessions.load(loaded.path), name="Wood", tags=["home"])
+    sessions.describe(sessions.load(loaded.path), tags=["wood"])
+    after = loaded.path.read_bytes()
+    assert after.startswith(data + (b"\n<!-- chat:torn -->\n" if torn else b""))
+    found = sessions.load(loaded.path).session
+    assert (found.name, found.tags) == ("Wood", ("wood",))
+    assert [type(entry) for entry in found.entries] == [Query, Reply, Name, Tag, Tag, Untag]
+    assert len(found.exchanges) == 1
+    sessions.seal_later(sessions.load(loaded.path), Seal(at=START, reason="exit"))
+    found = sessions.load(loaded.path).session
+    assert (found.header.name, found.header.tags) == ("Wood", ("wood",))
+
+
+def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Oak.")
+    asyncio.run(talk.conversation.ask("Which wood is hard?"))
+    other = SessionManager(tmp_path)
+    data = talk.path.read_bytes()
+    with pytest.raises(SessionLocked):
+        other.describe(other.load(talk.path), name="Mine")
+    live = Loaded(talk.conversation.session, talk.path, open=True)
+    with pytest.raises(SessionError, match="is the session you are in") as caught:
+        talk.sessions.describe(live, name="Mine")
+    assert caught.value.hint == "/rename, /tag and /untag change it."
+    talk.conversation.close()
+    assert talk.path.read_bytes() == data
+
+    (tmp_path / "plain.md").write_bytes(PLAIN.read_bytes())
+    (tmp_path / "bad.md").write_bytes(data.replace(b"**Sally:** Oak.", b"**Sally:** Oak.\n<!-- chat:query n=2 -->\n"))
+    for name, sentence in (("plain", "another program’s file"), ("bad", "damaged")):
+        path = tmp_path / f"{name}.md"
+        before = path.read_bytes()
+        with pytest.raises(SessionError) as caught:
+            other.describe(other.load(path), name="Mine")
+        assert caught.value.message == f"{name}.md is {sentence}: it stays as it is."
+        assert caught.value.hint
+        assert path.read_bytes() == before
+
+
+def test_names_are_one_line_and_short_tags_are_words() -> None:
+    assert named("  two\nlines\t here ") == "two lines here"
+    assert named("") == ""
+    with pytest.raises(UsageError, match=r"at most 80 characters; this one has 10,000\."):
+        named("x" * 10_000)
+    assert [tag(text) for text in ("#Work", " v1.2 ", "ＡＢ", "Cafe\u0301", "a/b+c-d")] == [
+        *("work", "v1.2", "ａｂ", "café", "a/b+c-d")
+    ]
+    for text in ("", "#", "two words", "a,b", "-x", "x" * 41, "<!--", "a\x1b[2J", "a\u202eb"):
+        with pytest.raises(UsageError, match="is not a tag"):
+            tag(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<!-- chat:end -->", "**Tags:** x", "a\nb", "\x1b]0;x\x07", "⟦U+000A⟧", "\\<!-- x", "\u202e", "# A", "** :** "],
+)
+@pytest.mark.parametrize("sealed", [False, True])
+def test_any_name_comes_back_as_it_was_given(tmp_path: Path, name: str, *, sealed: bool) -> None:
+    sessions, loaded = stored(tmp_path, sealed=sealed)
+    before = loaded.session
+    sessions.describe(loaded, name=name, tags=["a"])
+    found = sessions.load(loaded.path)
+    assert found.damage == ()
+    assert (found.session.name, found.session.tags) == (named(name), ("a",))
+    assert found.session.exchanges == before.exchanges
+    assert found.session.seal == before.seal
+    assert "\x1b" not in loaded.path.read_text()
+
+
+@given(hostile_sessions, st.none() | hostile, st.none() | st.lists(st.sampled_from(("a", "b", "c")), unique=True))
+def test_whatever_a_session_holds_only_its_name_and_tags_change(
+    session: Session, name: str | None, tags: Sequence[str] | None
+) -> None:
+    data = render(session)
+    after = parse(described(data, parse(data), START, name, tags))
+    assert after.session is not None
+    assert after.session.name == (session.name if name is None else name)
+    assert set(after.session.tags) == set(session.tags if tags is None else tags)
+    assert after.session.exchanges == session.exchanges
+    assert after.session.seal == session.seal
+    if session.seal is not None:
+        header = replace(session.header, name=after.session.name, tags=after.session.tags)
+        assert render(replace(session, header=header)) == described(data, parse(data), START, name, tags)
+
+
+def test_what_a_session_is_called() -> None:
+    header = Header(id="a", created=START, agent="Sally")
+    said = [Query(number=1, at=START, text=" \n"), Query(number=2, at=START, text="\n Oops\nno"), *[]]
+    assert first_words(Session(header=header, entries=(*said,))) == "Oops"
+    said += [Undo(number=2, at=START), Query(number=3, at=START, text=f"{'w ' * 60}\nmore")]  # type: ignore[list-item]
+    assert name_of(Session(header=header, entries=(*said,))) == f"{'w ' * 39}w…"
+    assert name_of(Session(header=replace(header, title="A title"), entries=(*said,))) == "A title"
+    session = Session(header=replace(header, title="A title", name="Mine"), entries=(*said,))
+    assert name_of(session) == "Mine"
+    assert name_of(replace(session, entries=(*said, Name(at=START, text="")))) == "A title"
+
+
+def test_a_child_is_called_and_tagged_as_its_parent(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Oak.", SUMMARY, "Ready.", options=Options(attach_from_archive=False))
+
+    async def run() -> None:
+        await talk.conversation.ask("Which wood is hard?")
+        talk.conversation.rename("Wood")
+        talk.conversation.tag(["home"])
+        assert await talk.conversation.compact()
+        header = talk.conversation.session.header
+        assert (header.name, header.title, header.tags) == ("Wood", "Greetings", ("home",))
+        talk.conversation.rename("")
+        assert name_of(talk.conversation.session) == "Greetings"
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_a_summary_gives_the_title_and_a_conversation_keeps_it() -> None:
+    from chat_loop.sessions.naming import title
+
+    header = Header(id="a", created=START, agent="Sally")
+    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("Oak or pine [1.1, 1.3]", "More")))
+    assert title(Session(header=header), seal) == "Oak or pine"
+    assert title(Session(header=header), replace(seal, source="extracted")) == ""
+    child = Session(header=replace(header, parent="b", title="Kitchens"))
+    assert title(child, seal) == "Kitchens"

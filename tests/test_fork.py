@@ -1,0 +1,355 @@
+"""Forks: a session of its own that goes on from an earlier query. What was said after it stays with the parent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_loop.chain.options import Options
+from chat_loop.context.archive import READ
+from chat_loop.context.plan import Limits
+from chat_loop.errors import UsageError
+from chat_loop.sessions.chain import ChainReader, placed
+from chat_loop.sessions.entries import Pin, Unpin
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.transcript import render
+from chat_loop.values import Window
+from tests.talking import SUMMARY, Step, Talk, names, said
+
+QUIET = Options(acknowledge=False, attach_from_archive=False)
+FIRST, SECOND = "sally_20261121_223015", "sally_20261121_223025"
+
+
+def pair(number: int) -> tuple[str, str]:
+    return f"Question {number}: where is item {number}00{number}?", f"Item {number}00{number} is on shelf {number}."
+
+
+def words(*numbers: int) -> tuple[str, ...]:
+    return tuple(text for number in numbers for text in pair(number))
+
+
+async def say(talk: Talk, *numbers: int) -> None:
+    for number in numbers:
+        query, reply = pair(number)
+        talk.model.steps.append(reply)
+        await talk.conversation.ask(query)
+
+
+async def fork(talk: Talk, number: int, loaded: Loaded | None = None) -> None:
+    conversation = talk.conversation
+    loaded = loaded or Loaded(conversation.session, conversation.live.path, open=True)
+    await conversation.accept(await conversation.resuming().forked(loaded, number), acknowledge=False)
+
+
+async def compact(talk: Talk, step: Step = SUMMARY) -> None:
+    talk.model.steps.append(step)
+    assert await talk.conversation.compact()
+
+
+def refs(exchanges: Iterable[Exchange]) -> list[str]:
+    return [exchange.ref for exchange in exchanges]
+
+
+def chain_of(talk: Talk) -> list[tuple[str, int]]:
+    """The sessions of the chain, the oldest first, with how many exchanges it has of each."""
+    session = talk.conversation.session
+    chain = ChainReader(talk.sessions).read(session)
+    assert chain.broken == ""
+    line = [*(loaded.session for loaded in reversed(chain.loaded)), session]
+    return [(one.header.id, len(one.exchanges)) for one in line]
+
+
+def read(folder: Path, identity: str) -> Session:
+    data = (folder / f"{identity}.md").read_bytes()
+    parsed = parse(data)
+    assert parsed.session is not None
+    assert parsed.damage == ()
+    assert render(parsed.session) == data
+    return parsed.session
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path, at: int) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        await say(talk, 1, 2, 3, 4, 5)
+        await fork(talk, at)
+        assert refs(talk.conversation.thread.exchanges) == [f"1.{number}" for number in range(1, at + 1)]
+        await say(talk, 6)
+        assert talk.sent[-1] == said(*words(*range(1, at + 1)), pair(6)[0])
+        assert chain_of(talk) == [(FIRST, at), (SECOND, 1)]
+        talk.conversation.leave("exit")
+
+    asyncio.run(run())
+    child, parent = read(tmp_path, SECOND), read(tmp_path, FIRST)
+    given = child.restoration
+    assert given is not None
+    assert (given.until, given.since, given.fresh) == (f"1.{at}", "1.1", "1.1")
+    assert (len(parent.exchanges), parent.seal and parent.seal.reason) == (5, "resume")
+
+
+def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        await say(talk, 1, 2)
+        talk.conversation.rename("Shelves")
+        await fork(talk, 1)
+        talk.conversation.close()
+
+    asyncio.run(run())
+    text = (tmp_path / "sally_20261121_223019.md").read_text().replace(str(tmp_path), "/sessions")
+    assert (
+        text == """\
+<!-- chat:session v=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223015 -->
+# Sally Conversation
+
+**Session ID:** sally_20261121_223019
+**Date:** 2026-11-21T22:30:19+01:00
+**Agent:** Sally
+**Model:** scripted:test
+**Resumed From:** sally_20261121_223015
+**Previous Session:** /sessions/sally_20261121_223015.md
+**Name:** Shelves
+**Title:** Question 1: where is item 1001?
+<!-- chat:end -->
+
+---
+
+"""
+        "<!-- chat:restoration queries=2 tokens=220 of=2026-11-21T22:30:15+01:00 since=1.1 fresh=1.1 until=1.1 "
+        "at=2026-11-21T22:30:19+01:00 -->\n"
+        """\
+## Session Restored (22:30:19)
+**Context:** Resumed from sally_20261121_223015 (2 queries, 220 tokens; the words from 1.1 on; forked at 1.1)
+**Previous Session:** /sessions/sally_20261121_223015.md
+
+<details><summary>Restored context</summary>
+
+
+
+</details>
+<!-- chat:end -->
+"""
+    )
+
+
+def test_the_parent_can_be_gone_on_with_and_has_everything(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        await say(talk, 1, 2, 3)
+        await fork(talk, 1)
+        await say(talk, 4)
+        parent = talk.sessions.load(tmp_path / f"{FIRST}.md")
+        await talk.conversation.accept(await talk.conversation.offer(parent, whole=True))
+        assert refs(talk.conversation.thread.exchanges) == ["1.1", "1.2", "1.3"]
+        await say(talk, 5)
+        assert talk.sent[-1] == said(*words(1, 2, 3), pair(5)[0])
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_a_fork_of_a_fork_that_was_compacted_and_taken_back(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        conversation = talk.conversation
+        await say(talk, 1, 2, 3, 4)
+        await fork(talk, 2)
+        await say(talk, 5, 6)
+        await fork(talk, 1)
+        assert refs(conversation.thread.exchanges) == ["1.1", "1.2", "2.1"]
+        await say(talk, 7)
+        assert talk.sent[-1] == said(*words(1, 2, 5), pair(7)[0])
+        assert [count for _, count in chain_of(talk)] == [2, 1, 1]
+        await compact(talk)
+        block = conversation.session.restoration
+        assert block is not None
+        assert "shelf 7" in block.block
+        assert not any(f"item {number}00{number}" in block.block.lower() for number in (3, 4, 6))
+        await say(talk, 8)
+        assert [count for _, count in chain_of(talk)] == [2, 1, 1, 1]
+        await conversation.accept(await conversation.offer_undone(), acknowledge=False)
+        assert refs(conversation.thread.exchanges) == ["1.1", "1.2", "2.1", "3.1", "4.1"]
+        with pytest.raises(UsageError, match="was not compacted: it has all its words"):
+            await conversation.offer_undone()
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        conversation = talk.conversation
+        await say(talk, 1, 2)
+        await fork(talk, 1)
+        with pytest.raises(UsageError, match="was not compacted: it has all its words"):
+            await conversation.offer_undone()
+        await say(talk, 3)
+        await compact(talk)
+        await say(talk, 4, 5)
+        await fork(talk, 1)
+        assert refs(conversation.thread.exchanges) == ["3.1"]
+        await conversation.accept(await conversation.offer_undone(), acknowledge=False)
+        assert refs(conversation.thread.exchanges) == ["1.1", "2.1", "3.1"]
+        await say(talk, 6)
+        assert talk.sent[-1] == said(*words(1, 3, 4), pair(6)[0])
+        assert [count for _, count in chain_of(talk)] == [1, 1, 1, 0, 1]
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_a_session_with_carried_words_is_forked_with_them(tmp_path: Path) -> None:
+    limits = Limits(preserve_recent=4)
+    talk = Talk(tmp_path, options=Options(acknowledge=False, attach_from_archive=False, limits=limits))
+
+    async def run() -> None:
+        conversation = talk.conversation
+        await say(talk, 1, 2, 3, 4, 5, 6, 7, 8)
+        await compact(talk)
+        carried = refs(conversation.thread.carried)
+        assert carried == ["1.7", "1.8"]
+        inherited = conversation.thread.inherited
+        await say(talk, 1, 2)
+        await fork(talk, 1)
+        assert refs(conversation.thread.exchanges) == [*carried, "2.1"]
+        assert refs(conversation.thread.fresh) == [*carried, "2.1"]
+        assert conversation.thread.inherited == inherited
+        with pytest.raises(UsageError, match="There is no query 3 in this session: it has 1 to 2"):
+            await fork(talk, 3, talk.sessions.load(tmp_path / names(tmp_path)[1]))
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        conversation = talk.conversation
+        await say(talk, 1, 2, 3, 4)
+        await fork(talk, 2)
+        await conversation.settled()
+        archive = conversation._head.archive
+        assert archive is not None
+        read = archive.call(READ, {"queries": "1-9"})
+        assert [f"Item {number}00{number}" in read for number in range(1, 5)] == [True, True, False, False]
+        assert "queries 1 to 2" in archive.call(READ, {"queries": "1.3"})
+        await say(talk, 5)
+        await compact(talk)
+        await conversation.settled()
+        found = {hit.exchange.ref for number in range(1, 6) for hit in archive.search(f"item {number}00{number}")}
+        assert found == {"1.1", "1.2", "2.1"}
+        chain = ChainReader(talk.sessions).read(conversation.session)
+        assert [refs(part) for part in placed(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
+        await say(talk, 6)
+        conversation.leave("exit")
+        # The parent goes on meanwhile: its summary is of words that the fork does not have.
+        talk.model.steps.append(SUMMARY)
+        await talk.resume(FIRST)
+        await say(talk, 7)
+        assert [count for _, count in chain_of(talk)] == [4, 1]
+        fork_again = talk.sessions.load(tmp_path / names(tmp_path)[2]).session
+        chain = ChainReader(talk.sessions).read(fork_again)
+        assert [loaded.session.seal is None for loaded in chain.loaded] == [False, True]
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_pins_are_those_that_held_at_that_query(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        await say(talk, 1)
+        talk.conversation.pin("Before.")
+        await say(talk, 2)
+        talk.conversation.pin("After.")
+        talk.conversation.unpin("Before.")
+        await fork(talk, 1)
+        assert talk.conversation.pins == ("Before.",)
+        assert [type(entry) for entry in talk.conversation.session.entries[1:]] == [Pin]
+        await say(talk, 3)
+        await compact(talk)
+        assert talk.conversation.pins == ("Before.",)
+        talk.conversation.unpin("Before.")
+        await say(talk, 4)
+        await fork(talk, 1)
+        assert not talk.conversation.pins
+        assert [type(entry) for entry in talk.conversation.session.entries[1:]] == [Unpin]
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
+    """Made with a large window, forked with a small one."""
+    large = Talk(tmp_path, options=QUIET)
+
+    async def prepare() -> None:
+        for number in range(1, 25):
+            query, reply = pair(number)
+            large.model.steps.append(f"{reply} {'Dust lies there. ' * 20}")
+            await large.conversation.ask(query)
+        large.conversation.close()
+
+    asyncio.run(prepare())
+    window = Window(900)
+    options = replace(QUIET, use_ai_summary=False)
+    small = Talk(tmp_path, "Fine.", clock=large.clock, options=options, window=window)
+
+    async def run() -> None:
+        conversation = small.conversation
+        offer = await conversation.resuming().forked(small.sessions.load(large.path), 20)
+        assert offer.left_out == 20 - len(offer.beginning.carried)
+        assert 0 < offer.left_out < 20
+        data = large.path.read_bytes()
+        await conversation.accept(offer, acknowledge=False)
+        assert large.path.read_bytes() == data, "a summary of a part is no summary of the session"
+        given = conversation.session.restoration
+        assert given is not None
+        assert (given.until, given.fresh) == ("1.20", "")
+        assert "shelf 2." in given.block
+        assert not any(f"shelf {number}" in given.block for number in range(21, 25))
+        await conversation.ask("Go on")
+        for request in small.model.requests:
+            text = " ".join(message.text for message in request.messages)
+            assert len(text.split()) <= window.tokens
+            assert "Item 210021" not in text
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        await say(talk, 1, 2, 3)
+        await fork(talk, 2)
+        identity = talk.conversation.live.header.id
+        talk.conversation.leave("exit")
+        talk.model.steps.append(SUMMARY)
+        await talk.resume(identity)
+        given = talk.conversation.session.restoration
+        assert given is not None
+        assert "shelf 2" in given.block
+        assert "- Stay polite [1]" in given.block
+        assert "3003" not in given.block
+        asked = talk.model.requests[-1].messages[-1].text
+        assert ("Item 2002" in asked, "Item 3003" in asked) == (True, False)
+        talk.conversation.close()
+
+    asyncio.run(run())

@@ -1,0 +1,673 @@
+"""Whole screens of the commands about the library: lists, search, branches, merges, names; wide and narrow."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from chat_loop.commands.options import Given, given
+from chat_loop.errors import UsageError
+from chat_loop.sessions.entries import Query
+from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions.transcript import render
+from tests.library_screens import CODE, run, shelf
+from tests.screens import Screen
+from tests.talking import START, said
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_lists_and_their_filters(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "sessions",
+        "/sessions --unfold",
+        "/sessions kitchen",
+        "/sessions #home",
+        "/sessions ÖL",
+        "/sessions --agent bob",
+        "/sessions --tag",
+        "/sessions --nope",
+        "/sessions --since 99999y",
+        "/sessions --since 9999-12-31 --unfold",
+        "/sessions --since soon",
+        "/sessions --before 2020-06-02 --unfold",
+        "/sessions more",
+    ]
+    assert run(tmp_path, *lines, hours=5) == (
+        """\
+You: sessions
+1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+You: /sessions --unfold
+1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+4  2020-06-01  Sally  2 queries, 220 tokens  Kitchen #home
+You: /sessions kitchen
+1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+You: /sessions #home
+1  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+You: /sessions ÖL
+1  2020-06-04  Sally  1 query, 110 tokens  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+You: /sessions --agent bob
+No session fits.
+You: /sessions --tag
+✗ --tag of /sessions needs a value.
+  /help sessions shows how.
+You: /sessions --nope
+✗ /sessions has no option --nope.
+  It has --tag, --agent, --project, --since, --before, --unfold. Words that begin so stand after --.
+You: /sessions --since 99999y
+✗ “99999y” is not a date.
+  A date such as 2026-11-21, or an age such as 30d.
+You: /sessions --since 9999-12-31 --unfold
+No session fits.
+You: /sessions --since soon
+✗ “soon” is not a date.
+  A date such as 2026-11-21, or an age such as 30d.
+You: /sessions --before 2020-06-02 --unfold
+1  2020-06-01  Sally  2 queries, 220 tokens  Kitchen #home
+You: /sessions more
+There are no more.
+Goodbye!
+"""
+    )
+
+
+def test_search_show_and_quote(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "/search gateway port",
+        "/show 1",
+        "/show 2 1",
+        "/quote 3",
+        "/quote 2 2",
+        "And now?",
+        "/search öl",
+        "/search gateway --tag home",
+        "/search zebra",
+        "/search",
+        "/search --foo x",
+        "/search -- --foo",
+        "/show 99",
+        "/show kitchen",
+        "/show kitchen 2",
+        "/show 1 77",
+        "/show .",
+        "/show",
+        "/quote 2",
+        "/quote 9",
+    ]
+    assert run(tmp_path, *lines, hours=6) == (
+        """\
+You: /search gateway port
+  1  Kitchen · query 1 · today 00:30
+     You: The gateway listens on port 6000 now.
+  2  Kitchen · query 1 · Nov 21, 23:30 #home
+     You: The gateway listens on port 5544 now.
+  3  Kitchen · query 2 · Nov 21, 22:30 #home
+     You: The gateway listens on port 5432.
+show N, resume N and quote N (with /) go on from a hit.
+You: /show 1
+sally_20261122_003015, query 1, 2026-11-22 00:30
+You:
+The gateway listens on port 6000 now.
+Sally:
+Noted.
+You: /show 2 1
+sally_20261121_233015, query 1, 2026-11-21 23:30
+You:
+The gateway listens on port 5544 now.
+Sally:
+Noted.
+You: /quote 3
+From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21) goes with your next message.
+You: /quote 2 2
+From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21) goes with your next message.
+You: And now?
+Sally: Noted.
+You: /search öl
+  1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇ · query 1 · today 01:30
+     You: Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+show N, resume N and quote N (with /) go on from a hit.
+You: /search gateway --tag home
+  1  Kitchen · query 1 · Nov 21, 23:30 #home
+     You: The gateway listens on port 5544 now.
+  2  Kitchen · query 2 · Nov 21, 22:30 #home
+     You: The gateway listens on port 5432.
+show N, resume N and quote N (with /) go on from a hit.
+You: /search zebra
+Nothing was found. It may have been said in other words; /sessions WORDS looks at names.
+You: /search
+✗ What shall be found? search takes words.
+  For example: /search token bucket --since 7d
+You: /search --foo x
+✗ /search has no option --foo.
+  It has --agent, --tag, --project, --since, --before. Words that begin so stand after --.
+You: /search -- --foo
+Nothing was found. It may have been said in other words; /sessions WORDS looks at names.
+You: /show 99
+✗ There is no session 99: the numbers go from 1 to 3.
+  sessions shows them.
+You: /show kitchen
+1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+✗ 2 sessions fit “kitchen”.
+  Say which one by its number.
+You: /show kitchen 2
+1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+✗ 2 sessions fit “kitchen”.
+  Say which one by its number.
+You: /show 1 77
+✗ There is no query 77 in that session: it has 1 only.
+  show without it shows the last.
+You: /show .
+Session ID: sally_20261122_043015
+Date:       2026-11-22 04:30
+Agent:      Sally
+Model:      scripted:test
+Size:       1 query, 110 tokens
+
+[1] You: > From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21): > You: The gateway listens on port 5432. > Sally: Noted. > From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak fronts. > Sally: Noted. And now?
+    Sally: Noted.
+You: /show
+✗ Which one? show takes a number of the last search or list, or an id.
+  /search WORDS finds what was said, sessions lists the saved ones.
+You: /quote 2
+✗ What shall be quoted? A number of the last search, or a session and its query.
+  /search WORDS finds what was said, sessions lists the saved ones.
+You: /quote 9
+✗ What shall be quoted? A number of the last search, or a session and its query.
+  /search WORDS finds what was said, sessions lists the saved ones.
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261122_043015
+  Queries: 1
+  Tokens: 110 (in: 100, out: 10)
+  Resume with: chat-loop --resume sally_20261122_043015
+"""  # noqa: E501
+    )
+
+
+def test_a_tree_with_forks(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "/tree kitchen",
+        "/resume 1",
+        "/tree",
+        "/fork",
+        "Ida has 3 cats.",
+        "/fork 1",
+        "/fork 1.2",
+        "/undo",
+        "/fork 1.x",
+        "/fork 9.1",
+        "/fork 1.9",
+        "/tree",
+    ]
+    assert run(tmp_path, *lines, hours=7) == (
+        """\
+You: /tree kitchen
+1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+✗ 2 sessions fit “kitchen”.
+  Say which one by its number.
+You: /resume 1
+📋 Loading session...
+✓ Found: Sally - Nov 22, 00:30 (1 query, 110 tokens)
+  217 tokens: the summary
+🔄 Restoring context...
+You: /tree
+4 sessions, 550 tokens:
+  1  ● Kitchen #home
+       2020-06-01 · 2 queries, 220 tokens
+  2  ├─● “The gateway listens on port 6000 now.”
+     │   2020-06-03 · 1 query, 110 tokens
+  3  │ ● Kitchen  ← you are here
+     │   NOW · 0 queries, 0 tokens
+  4  └─● “The gateway listens on port 5544 now.” #home
+         2020-06-02 · 2 queries, 220 tokens
+You: /fork
+✗ Nothing was said in this session that could be forked.
+  /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
+You: Ida has 3 cats.
+Sally: Noted.
+You: /fork 1
+💾 Saved session: sally_20261122_053015 (1 query, 110 tokens)
+🔄 Restoring context...
+Forked after query 1: 1 exchange in the context. The other way is kept: /resume sally_20261122_053015
+You: /fork 1.2
+💾 Saved session: sally_20261122_053017 (0 queries, 0 tokens)
+🔄 Restoring context...
+Forked after query 2: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053017
+You: /undo
+✗ Nothing was said in this session that could be undone.
+  /fork 1.1 goes on without the last one before it.
+You: /fork 1.x
+✗ “1.x” is not a query: fork takes a number such as 3.
+  /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
+You: /fork 9.1
+✗ There is no session 9 in this chain.
+  /tree shows it.
+You: /fork 1.9
+✗ There is no query 9 in this session: it has 1 to 2.
+  /history shows what was said, /tree the sessions before it.
+You: /tree
+6 sessions, 660 tokens:
+  1  ● Kitchen #home
+       2020-06-01 · 2 queries, 220 tokens
+  2  ├─● Kitchen #home  ← you are here
+     │   forked at 1.2 · NOW · 0 queries, 0 tokens
+  3  ├─● “The gateway listens on port 6000 now.”
+     │   2020-06-03 · 1 query, 110 tokens
+  4  │ ● “Ida has 3 cats.”
+     │   NOW · 1 query, 110 tokens
+  5  │ ● Kitchen
+     │   forked at 3.1 · NOW · 0 queries, 0 tokens
+  6  └─● “The gateway listens on port 5544 now.” #home
+         2020-06-02 · 2 queries, 220 tokens
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261122_053017_2
+  Queries: 0
+  Tokens: 0
+  Resume with: chat-loop --resume sally_20261122_053017_2
+"""
+    )
+
+
+def test_a_merge(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "sessions",
+        "/merge",
+        "/merge 2 2",
+        "/merge 2 9",
+        "/merge 2 1",
+        "/merge 2 3",
+        "/merge 2 3",
+        "/tree",
+        "/show 4",
+        "The lamp has 40 watts.",
+        "/undo",
+        "/undo",
+        "/undo 3",
+        "/uncompact",
+        "/history",
+    ]
+    assert run(tmp_path, *lines, hours=7, answers=("n", "x", "q", "2")) == (
+        """\
+You: sessions
+1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+You: /merge
+✗ Which sessions? merge takes two numbers or ids, or one to merge with this conversation.
+  sessions lists them; /tree shows the branches of a conversation.
+You: /merge 2 2
+✗ Both are sally_20261122_003015.
+  merge takes two sessions; /tree shows the branches of this one.
+You: /merge 2 9
+✗ There is no session 9: the numbers go from 1 to 3.
+  sessions shows them.
+You: /merge 2 1
+They have no session in common. Merge all the same? (y/n) n
+Not merged.
+You: /merge 2 3
+Contradiction 1 of 1:
+  1  in “Kitchen, Nov 22, 00:30”:
+     The gateway listens on port 6000 now. [2 user]
+  2  in “Kitchen, Nov 21, 23:30”:
+     The gateway listens on port 5544 now. [3 user]
+Which one holds? (1, 2, b for both, q to stop) x
+1 or 2 keeps that one, b both; q merges nothing.
+Which one holds? (1, 2, b for both, q to stop) q
+Not merged.
+You: /merge 2 3
+Contradiction 1 of 1:
+  1  in “Kitchen, Nov 22, 00:30”:
+     The gateway listens on port 6000 now. [2 user]
+  2  in “Kitchen, Nov 21, 23:30”:
+     The gateway listens on port 5544 now. [3 user]
+Which one holds? (1, 2, b for both, q to stop) 2
+Going on with both, 240 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
+🔄 Restoring context...
+You: /tree
+4 sessions, 550 tokens:
+  1  ● Kitchen #home
+       2020-06-01 · 2 queries, 220 tokens
+  2  ├─● “The gateway listens on port 6000 now.”
+     │   2020-06-03 · 1 query, 110 tokens
+  3  │ ● Kitchen #home  ← you are here
+     │   merged with number 4 · NOW · 0 queries, 0 tokens
+  4  └─● “The gateway listens on port 5544 now.” #home
+         2020-06-02 · 2 queries, 220 tokens
+  5    ● number 3 above
+You: /show 4
+Session ID:   sally_20261121_233015
+Name:         Kitchen
+Tags:         #home
+Date:         2026-11-21 23:30
+Agent:        Sally
+Model:        scripted:test
+Resumed From: sally_20261121_223015
+Size:         2 queries, 220 tokens
+
+Topics:
+  - The gateway listens on port 5544 now. [2.1]
+  - Decision: we take oak fronts. [2.2]
+Decisions:
+  - Decision: we take oak fronts. [2 user]
+
+[1] You: The gateway listens on port 5544 now.
+    Sally: Noted.
+
+[2] You: Decision: we take oak fronts.
+    Sally: Noted.
+You: The lamp has 40 watts.
+Sally: Noted.
+You: /undo
+Undone: “The lamp has 40 watts.”
+You: /undo
+✗ Nothing was said in this session that could be undone.
+  /tree shows the sessions before it; /uncompact takes a compaction back.
+You: /undo 3
+✗ undo takes the last query out, one at a time.
+  /fork QUERY goes back to an earlier one.
+You: /uncompact
+✗ Two sessions were merged here, sally_20261122_003015 and sally_20261121_233015: nothing was compacted.
+  /resume sally_20261122_003015 --full goes back to one of them.
+You: /history
+Session history (10 messages total):
+
+[Summary 1] Messages 1-4 (sally_20261121_223015):
+  The budget of the kitchen is 8,400 euros. [1.1]
+  The gateway listens on port 5432. [1.2]
+
+[Summary 2] Messages 5-6 (sally_20261122_003015):
+  The gateway listens on port 6000 now. [2.1]
+
+[Summary 3] Messages 7-10 (sally_20261121_233015):
+  The gateway listens on port 5544 now. [2.1]
+  Decision: we take oak fronts. [2.2]
+  Decisions: Decision: we take oak fronts. [2 user]
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261122_053015
+  Queries: 1
+  Tokens: 110 (in: 100, out: 10)
+  Resume with: chat-loop --resume sally_20261122_053015
+"""
+    )
+
+
+def test_names_and_tags(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "/fork",
+        "/undo",
+        "/tree",
+        "/merge 1",
+        "/tag a,b C",
+        "/tag",
+        "/tag two/ok -x",
+        "/untag",
+        "/untag a zzz",
+        "/untag #a",
+        "/rename  \x1b[2J\n two  words",
+        "/rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "/rename",
+        "Hi",
+        "/rename",
+        "/undo",
+    ]
+    assert run(tmp_path, *lines, hours=7) == (
+        """\
+You: /fork
+✗ This conversation has not begun.
+  Say something first, or name a saved one.
+You: /undo
+✗ Nothing was said in this session that could be undone.
+You: /tree
+✗ This conversation has not begun.
+  /tree N shows the chain of a saved one.
+You: /merge 1
+✗ This conversation has not begun.
+  Say something first, or name a saved one.
+You: /tag a,b C
+Tags: #a #b #c
+You: /tag
+Tags: #a #b #c
+You: /tag two/ok -x
+✗ “-x” is not a tag.
+  Tags are up to 40 letters, digits and any of _ . / + - without blanks.
+You: /untag
+✗ Which tag? untag takes tags that are there.
+  This conversation has #a #b #c.
+You: /untag a zzz
+✗ Which tag? untag takes tags that are there.
+  This conversation has #a #b #c.
+You: /untag #a
+Tags: #b #c
+You: /rename  \x1b[2J
+ two  words
+This conversation is called “␛[2J two words”.
+You: /rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+✗ A name has at most 80 characters; this one has 81.
+You: /rename
+This conversation will be called by its first words.
+You: Hi
+Sally: Noted.
+You: /rename
+This conversation is called “Hi”.
+You: /undo
+Undone: “Hi”
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261122_053015
+  Queries: 1
+  Tokens: 110 (in: 100, out: 10)
+  Resume with: chat-loop --resume sally_20261122_053015
+"""
+    )
+
+
+def test_resume_last_and_by_words(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "/resume zebra",
+        "/resume kitchen",
+        "/resume heiß",
+        "/resume .",
+        "/resume 1 2 3",
+        "/resume",
+    ]
+    assert run(tmp_path, *lines, hours=7) == (
+        """\
+You: /resume zebra
+✗ There is no session zebra: there are 4, the newest is sally_20261122_013015.
+  sessions shows them.
+You: /resume kitchen
+1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
+2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+✗ 2 sessions fit “kitchen”.
+  Say which one by its number.
+You: /resume heiß
+📋 Loading session...
+✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
+  176 tokens: the summary
+🔄 Restoring context...
+You: /resume .
+✗ That is the session you are in.
+You: /resume 1 2 3
+✗ Which session? resume takes one number or id.
+  sessions lists them.
+You: /resume
+✗ Which session? resume takes a number, an id, or words of its name.
+  sessions lists them.
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261122_053015
+  Queries: 0
+  Tokens: 0
+  Resume with: chat-loop --resume sally_20261122_053015
+"""
+    )
+
+
+def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shelf(tmp_path)
+    lines = [
+        "sessions",
+        "/search gateway port",
+        "/tree kitchen",
+        "/tree 1",
+        "/merge 1 2",
+    ]
+    assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
+        """\
+You: sessions
+  1  2020-06-04  1 query, 110 tokens
+     Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;…
+  2  2020-06-03  1 query, 110 tokens
+     ↳ Kitchen
+  3  2020-06-02  2 queries, 220 tokens
+     ↳ Kitchen #home
+You: /search gateway port
+  1  Kitchen · query 1 · today 00:30
+     You: The gateway listens on port
+     6000 now.
+  2  Kitchen · query 1 · Nov 21, 23:30 …
+     You: The gateway listens on port
+     5544 now.
+  3  Kitchen · query 2 · Nov 21, 22:30 …
+     You: The gateway listens on port
+     5432.
+show N, resume N and quote N (with /) go on from a hit.
+You: /tree kitchen
+  1  2020-06-03  1 query, 110 tokens
+     ↳ Kitchen
+  2  2020-06-02  2 queries, 220 tokens
+     ↳ Kitchen #home
+✗ 2 sessions fit “kitchen”.
+  Say which one by its number.
+You: /tree 1
+3 sessions, 550 tokens:
+  1  ● Kitchen #home
+       2020-06-01 · 2 queries, 220 toke…
+  2  ├─● “The gateway listens on port 6…
+     │   2020-06-03 · 1 query, 110 toke…
+  3  └─● “The gateway listens on port 5…
+         2020-06-02 · 2 queries, 220 to…
+You: /merge 1 2
+✗ sally_20261122_003015 goes on from sally_20261121_223015: there is nothing to merge.
+  /resume sally_20261122_003015 has both.
+Goodbye!
+"""
+    )
+
+
+def notes(folder: Path, count: int) -> None:
+    """Sessions n1, n2, …, the last the newest."""
+    folder.mkdir(exist_ok=True)
+    for number in range(1, count + 1):
+        asked = Query(number=1, at=START + timedelta(minutes=number), text=f"Note {number}")
+        session = Session(header=Header(id=f"n{number}", created=START, agent="Sally"), entries=(asked,))
+        (folder / f"n{number}.md").write_bytes(render(session))
+        os.utime(folder / f"n{number}.md", (number, number))
+
+
+def numbers(text: str, command: str) -> list[str]:
+    """The numbers of the lines that a command listed."""
+    after = text.partition(f"You: {command}\n")[2].partition("You: ")[0]
+    return [line.split()[0] for line in after.split("\n") if line[:3].strip().isdigit()]
+
+
+def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) -> None:
+    notes(tmp_path, 45)
+    lines = ["sessions", "/tree n7", "/show 1", "/sessions more", "/show 21", "/search note", "/sessions  more"]
+    text = run(tmp_path, *lines, "/sessions more", "/show 45", "/sessions all", "/show 46", hours=1)
+    assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
+    assert "… and 25 older; /sessions more goes on, WORDS after it filter." in text
+    assert text.partition("You: /show 1\n")[2].startswith("Session ID: n7\n")
+    assert numbers(text, "/sessions more") == [str(number) for number in range(21, 41)]
+    assert text.partition("You: /show 21\n")[2].startswith("Session ID: n25\n")
+    assert numbers(text, "/sessions  more") == [str(number) for number in range(41, 46)]
+    assert "You: /sessions more\nThere are no more.\n" in text
+    assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
+    assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
+    assert "✗ There is no session 46: the numbers go from 1 to 45." in text
+
+
+def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path) -> None:
+    notes(tmp_path, 4)
+    lines = ["sessions", "/resume 2", "/show 4", "/resume 3", "/search note", "/resume 2", "/show 2", "/quote 1"]
+    text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
+    assert re.findall(r"✓ Found: .*\n|Session ID: n.*|n\d, query.*|From .* next", text) == [
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
+        "Session ID: n1",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
+        "n3, query 1, 2026-11-21 22:33",
+        "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
+        "Session ID: n3",
+    ]
+    assert text.count("✗ What shall be quoted?") == 1
+    text = run(tmp_path, "/search note", "/show note", "/quote 1", "/show 2", hours=2)
+    assert text.count("✗ What shall be quoted?") == 1
+    assert "sessions fit “note”." in text
+
+
+def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
+    notes(tmp_path, 2)
+    lines = ["/quote n1 1", "And\nnow?", "Again."]
+    screen = Screen(tmp_path, lines, "So.", "So.", hours=1, options=CODE)
+    quoted = "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n\nAnd\nnow?"
+    assert screen.talk.sent == [said(quoted), said(quoted, "So.", "Again.")]
+    assert name_of(screen.talk.conversation.session) == "And"
+
+
+def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
+    text = run(tmp_path, "One.", "Two.", "/undo", "/show . 2", "/quote . 2", "/show .", hours=0)
+    sentence = "✗ Query 2 of that session was undone.\n  Its words stand in the file only.\n"
+    assert text.count(sentence) == 2
+    assert "Two." not in text.partition("You: /show .\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("a b", Given("a b")),
+        ("--tag x a --all b", Given("a b", {"tag": "x"}, frozenset({"all"}))),
+        ("--tag=x=y", Given("", {"tag": "x=y"})),
+        ('--agent "Code Helper" a', Given("a", {"agent": "Code Helper"})),
+        ('--agent="Code  Helper', Given("", {"agent": "Code Helper"})),
+        ("a -- --tag x --", Given("a --tag x --")),
+        ("-x – —tag", Given("-x – —tag")),
+        ("", Given("")),
+    ],
+)
+def test_options_among_words(argument: str, expected: Given) -> None:
+    assert given("x", argument, valued=("tag", "agent"), flags=("all",)) == expected
+
+
+@pytest.mark.parametrize("argument", ["--tag", "--tag --all", "--tag=", '--tag ""', "--all=1", "--x", "---tag y"])
+def test_options_that_are_none(argument: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        given("x", argument, valued=("tag",), flags=("all",))
+    assert caught.value.hint

@@ -1,0 +1,581 @@
+"""Merging: one child of two branches. What each of them added, took away and contradicts, and where it was said."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from chat_loop.chain.options import Options
+from chat_loop.context.merge import Contradiction, Merged, merge, without
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.sessions import block
+from chat_loop.sessions.chain import ChainReader, placed
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Session, Summary
+from chat_loop.sessions.transcript import render
+from tests.talking import Clock, Talk
+
+CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
+"""Every summary is made by code."""
+
+BASE = Summary(
+    background="Initial session.",
+    topics=("The shop [1.1]",),
+    decisions=("We use oak. [1 user]", "We open in May. [1 user]"),
+    pending=("Order handles. [1 user]",),
+    pinned=("Never on Sundays.", "Be brief."),
+    key_facts=("The budget is 8,400 euros. [1 user]", "Lena is the carpenter. [1 reply]"),
+    files=("a.py",),
+    tools=("read_file: 2 uses (a.py)",),
+)
+
+
+def merged(first: Summary, second: Summary, base: Summary | None = BASE, *, fork: int = 1, shift: int = 2) -> Merged:
+    return merge(first, second, base, fork=fork, shift=shift)
+
+
+def test_nothing_new_is_the_base_itself() -> None:
+    assert merged(BASE, BASE) == Merged(BASE, ())
+
+
+def test_what_either_side_adds_or_takes_away_counts() -> None:
+    first = Summary(
+        background="The shop is planned.",
+        topics=("The shop [1.1]", "A loan [2.1, 3.2]"),
+        decisions=("We use oak. [1 user]", "We hire Tom. [2 user]"),
+        pending=("Order handles. [1 user]", "Call the bank. [2 user]"),
+        pinned=("Never on Sundays.", "Be brief.", "Use metres."),
+        key_facts=("Lena is the carpenter. [1 reply]", "The loan is 5,000 euros. [3 user]"),
+        files=("a.py", "b.py"),
+        tools=("read_file: 5 uses (a.py; b.py)",),
+    )
+    second = Summary(
+        background="Initial session.",
+        topics=("The shop [1.1]", "Paint [2.1-2.3]", "Done [3]"),
+        decisions=("We use oak. [1 user]", "We open in May. [1 user]", "Walls are white. [2 reply]", "By hand [2.2]"),
+        pending=("Buy paint. [2 user]",),
+        pinned=("Be brief.", "Use metres."),
+        key_facts=("The budget is 8,400 euros. [1 user]", "Paint needs 4 litres. [2 user]"),
+        files=("a.py", "c.py"),
+        tools=("read_file: 3 uses (a.py; c.py)", "run: 1 use"),
+    )
+    assert merged(first, second) == Merged(
+        Summary(
+            background="The shop is planned.",
+            topics=("The shop [1.1]", "A loan [2.1, 3.2]", "Paint [4.1-4.3]", "Done [3]"),
+            decisions=(
+                *("We use oak. [1 user]", "We hire Tom. [2 user]"),
+                *("Walls are white. [4 reply]", "By hand [4.2]"),
+            ),
+            pending=("Call the bank. [2 user]", "Buy paint. [4 user]"),
+            pinned=("Be brief.", "Use metres."),
+            key_facts=("The loan is 5,000 euros. [3 user]", "Paint needs 4 litres. [4 user]"),
+            files=("a.py", "b.py", "c.py"),
+            tools=("read_file: 6 uses (a.py; b.py; c.py)", "run: 1 use"),
+        ),
+        (),
+    )
+
+
+def changed(*facts: str) -> Summary:
+    return Summary(key_facts=facts)
+
+
+def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
+    base = changed("The gateway listens on port 5432. [1 user]")
+    one = changed("The gateway now listens on port 5544. [2 user]", "Tom is 41 years old. [2 user]")
+    other = changed("The gateway now listens on port 6000. [2 user]", "Ida is 12 years old. [2 user]")
+    assert merged(one, other, base, shift=1) == Merged(
+        changed(
+            "The gateway now listens on port 5544. [2 user]",
+            "Tom is 41 years old. [2 user]",
+            "The gateway now listens on port 6000. [3 user]",
+            "Ida is 12 years old. [3 user]",
+        ),
+        (
+            Contradiction(
+                "The gateway now listens on port 5544. [2 user]", "The gateway now listens on port 6000. [3 user]"
+            ),
+        ),
+    )
+    assert merged(one, base, base).contradictions == ()
+    assert merged(one, base, base).summary == one
+    assert merged(base, one, base, shift=0).summary == one
+    same = merged(one, changed(*one.key_facts), base, shift=1)
+    assert same.contradictions == ()
+
+
+def test_without_drops_lines_of_the_ledger_only() -> None:
+    summary = Summary(topics=("x",), decisions=("x", "y"), pinned=("x",), key_facts=("x",))
+    assert without(summary, {"x"}) == Summary(topics=("x",), decisions=("y",), pinned=("x",))
+
+
+# ---- whole sessions
+
+
+class Machine:
+    """A folder of its own, with sessions that are begun at other times than elsewhere."""
+
+    def __init__(self, folder: Path, hours: int) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.clock.seconds = hours * 3600.0
+
+    def talk(self) -> Talk:
+        return Talk(self.folder, clock=self.clock, options=CODE)
+
+    def take(self, other: Machine) -> None:
+        """Have the sessions of another machine as well."""
+        for path in other.folder.glob("*.md"):
+            shutil.copy2(path, self.folder)
+
+
+async def say(talk: Talk, *queries: str) -> None:
+    for query in queries:
+        talk.model.steps.append("Noted.")
+        await talk.conversation.ask(query)
+
+
+async def session_of(machine: Machine, parent: str, *queries: str, seal: bool = True) -> str:
+    """A session with these queries that goes on with a parent, or with none; its id."""
+    talk = machine.talk()
+    if parent:
+        await talk.resume(parent)
+    await say(talk, *queries)
+    identity = talk.conversation.live.header.id
+    if seal:
+        talk.conversation.leave("exit")
+    talk.conversation.close()
+    return identity
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Machine, Machine]:
+    for name in ("home", "work"):
+        (tmp_path / name).mkdir()
+    return Machine(tmp_path / "home", 0), Machine(tmp_path / "work", 100)
+
+
+async def branched(home: Machine, work: Machine, *, seal: bool = True) -> tuple[str, str, str]:
+    """A parent, continued on two machines; at home twice. The files are all at home then."""
+    parent = await session_of(home, "", "The budget is 8,400 euros.", "The gateway listens on port 5432.")
+    work.take(home)
+    first = await session_of(home, parent, "Decision: we take oak fronts because they can be sanded.")
+    first = await session_of(home, first, "The gateway listens on port 5544 now.", "Tom has shoe size 43.", seal=seal)
+    second = await session_of(work, parent, "Ida ordered 12 handles for 96 euros.")
+    second = await session_of(work, second, "The gateway listens on port 6000 now.", seal=seal)
+    home.take(work)
+    return parent, first, second
+
+
+def load(talk: Talk, identity: str) -> Loaded:
+    return talk.sessions.load(talk.sessions.directory / f"{identity}.md")
+
+
+async def take(talk: Talk, first: str | Loaded, second: str, drop: int | None = None) -> None:
+    """Merge two sessions and go on with both; of each contradiction the line `drop` goes."""
+    merging = talk.conversation.merging()
+    draft = await merging.merge(load(talk, first) if isinstance(first, str) else first, load(talk, second))
+    gone = [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
+    await talk.conversation.accept(merging.offer(draft, gone))
+
+
+def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
+    """What the chain of the live session holds: the queries of each session, the oldest first."""
+    session = session or talk.conversation.session
+    chain = ChainReader(talk.sessions).read(session)
+    assert chain.broken == ""
+    return [[one.query.text for one in part] for part in placed(chain, session.depth)]
+
+
+def block_of(talk: Talk) -> Summary:
+    given = talk.conversation.session.restoration
+    assert given is not None
+    return block.parse(given.block)
+
+
+WHOLE = [
+    ["The budget is 8,400 euros.", "The gateway listens on port 5432."],
+    ["Decision: we take oak fronts because they can be sanded."],
+    ["The gateway listens on port 5544 now.", "Tom has shoe size 43."],
+    ["Ida ordered 12 handles for 96 euros."],
+    ["The gateway listens on port 6000 now."],
+]
+
+
+def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
+    home, work = two
+
+    async def run() -> None:
+        parent, first, second = await branched(home, work)
+        talk = home.talk()
+        draft = await talk.conversation.merging().merge(load(talk, first), load(talk, second))
+        assert (draft.common, draft.depth) == (parent, 6)
+        assert draft.contradictions == (
+            Contradiction(
+                "The gateway listens on port 5544 now. [3 user]", "The gateway listens on port 6000 now. [5 user]"
+            ),
+        )
+        await take(talk, first, second, drop=0)
+        made = block_of(talk)
+        assert made.decisions == ("Decision: we take oak fronts because they can be sanded. [2 user]",)
+        assert made.key_facts == (
+            "The budget is 8,400 euros. [1 user]",
+            "Tom has shoe size 43. [3 user]",
+            "Ida ordered 12 handles for 96 euros. [4 user]",
+            "The gateway listens on port 6000 now. [5 user]",
+        )
+        live = talk.conversation.session
+        assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
+        assert (live.depth, said_in(talk)) == (6, WHOLE)
+        await talk.conversation.settled()
+        archive = talk.conversation._head.archive
+        assert archive is not None
+        for line, ref in (("handles for 96 euros", "4.1"), ("gateway port 6000", "5.1"), ("shoe size 43", "3.2")):
+            assert archive.search(line)[0].exchange.ref == ref
+        await say(talk, "The fence is 12 metres long.")
+        talk.model.steps.append("")
+        assert await talk.conversation.compact()
+        assert said_in(talk) == [*WHOLE, ["The fence is 12 metres long."]]
+        assert block_of(talk).key_facts == (*made.key_facts, "The fence is 12 metres long. [6 user]")
+        await say(talk, "And 3 gates.")
+        last = talk.conversation.live.header.id
+        talk.conversation.leave("exit")
+        await talk.resume(last)
+        assert said_in(talk)[-1] == ["And 3 gates."]
+        talk.conversation.close()
+        for path in home.folder.glob("*.md"):
+            read = parse(path.read_bytes())
+            assert read.session is not None
+            assert (read.damage, render(read.session)) == ((), path.read_bytes())
+
+    asyncio.run(run())
+
+
+def test_the_other_way_round_the_first_one_keeps_its_places(two: tuple[Machine, Machine]) -> None:
+    async def run() -> None:
+        _, first, second = await branched(*two)
+        talk = two[0].talk()
+        await take(talk, second, first, drop=1)
+        assert said_in(talk) == [WHOLE[0], *WHOLE[3:], *WHOLE[1:3]]
+        assert block_of(talk).key_facts[1:] == (
+            "Ida ordered 12 handles for 96 euros. [2 user]",
+            "The gateway listens on port 6000 now. [3 user]",
+            "Tom has shoe size 43. [5 user]",
+        )
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
+    home, work = two
+
+    async def run() -> str:
+        parent = await session_of(home, "", "The budget is 8,400 euros.")
+        work.take(home)
+        first = await session_of(home, parent, "Tom has shoe size 43.")
+        second = await session_of(work, parent, "Ida ordered 12 handles.")
+        home.take(work)
+        talk = home.talk()
+        for one, tags in ((first, ["home"]), (second, ["work", "home"])):
+            talk.sessions.describe(load(talk, one), tags=tags)
+        await take(talk, first, second)
+        talk.conversation.close()
+        return talk.text.replace(str(home.folder), "/sessions")
+
+    assert asyncio.run(run()) == (
+        """\
+<!-- chat:session v=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223017 -->
+# Sally Conversation
+
+**Session ID:** sally_20261121_223019
+**Date:** 2026-11-21T22:30:19+01:00
+**Agent:** Sally
+**Model:** scripted:test
+**Resumed From:** sally_20261121_223017
+**Previous Session:** /sessions/sally_20261121_223017.md
+**Title:** The budget is 8,400 euros.
+**Tags:** home, work
+<!-- chat:end -->
+
+---
+
+"""
+        "<!-- chat:restoration queries=1 tokens=110 of=2026-11-21T22:30:17+01:00 grandparent=sally_20261121_223015 "
+        "depth=4 merged=sally_20261126_023015 at=2026-11-21T22:30:19+01:00 -->\n"
+        """\
+## Session Restored (22:30:19)
+**Context:** Resumed from sally_20261121_223017 (1 query, 110 tokens), merged with sally_20261126_023015
+**Previous Session:** /sessions/sally_20261121_223017.md
+
+<details><summary>Restored context</summary>
+
+**Background Context:** Before: The budget is 8,400 euros. [1.1]
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Tom has shoe size 43. [2.1]
+- Ida ordered 12 handles. [3.1]
+
+**Decisions Made:**
+*none*
+
+**Pending:**
+*none*
+
+**Key Facts:**
+- The budget is 8,400 euros. [1 user]
+- Tom has shoe size 43. [2 user]
+- Ida ordered 12 handles. [3 user]
+
+</details>
+<!-- chat:end -->
+"""
+    )
+
+
+def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
+    home, work = two
+
+    async def run() -> None:
+        _, first, second = await branched(home, work)
+        third = await session_of(work, second, "The lamp has 40 watts.")
+        home.take(work)
+        talk = home.talk()
+        await take(talk, first, second, drop=1)
+        await say(talk, "The door is 2.1 metres high.")
+        joined = talk.conversation.live.header.id
+        talk.conversation.leave("exit")
+        draft = await talk.conversation.merging().merge(load(talk, joined), load(talk, third))
+        assert draft.common == second
+        await take(talk, joined, third, drop=1)
+        assert said_in(talk) == [*WHOLE, ["The door is 2.1 metres high."], ["The lamp has 40 watts."]]
+        assert block_of(talk).key_facts[-2:] == (
+            "The door is 2.1 metres high. [6 user]",
+            "The lamp has 40 watts. [7 user]",
+        )
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
+    """Each merges the one before with a session of its own."""
+    from chat_loop.sessions.entries import Query, Restoration
+    from chat_loop.sessions.manager import SessionManager
+    from chat_loop.sessions.records import Header
+    from tests.talking import START
+
+    count = 1_200
+
+    def write(identity: str, parent: str, merged: str) -> Session:
+        given = Restoration(
+            at=START, parent_created=START, queries=1, tokens=1, block="", merged=merged, depth=2 * count
+        )
+        asked = Query(number=1, at=START, text=identity)
+        session = Session(
+            header=Header(id=identity, created=START, agent="S", parent=parent),
+            entries=(given, asked) if parent else (asked,),
+        )
+        (tmp_path / f"{identity}.md").write_bytes(render(session))
+        return session
+
+    write("m0", "", "")
+    for number in range(1, count):
+        write(f"s{number}", f"m{number - 1}", "")
+        last = write(f"m{number}", f"m{number - 1}", f"s{number}")
+    chain = ChainReader(SessionManager(tmp_path)).read(last)
+    assert chain.broken == ""
+    found = [loaded.session.header.id for loaded in chain.loaded]
+    assert found[:4] == [f"s{count - 1}", f"m{count - 2}", f"s{count - 2}", f"m{count - 3}"]
+    assert len(set(found)) == len(found) == 2 * count - 2
+    inner = write("i0", "", "")
+    for number in range(1, count):
+        inner = write(f"i{number}", "m0", f"i{number - 1}")
+    assert len(ChainReader(SessionManager(tmp_path)).read(inner).loaded) == count
+
+
+def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:
+    home, work = two
+
+    async def run() -> None:
+        first = await session_of(home, "", "Tom has shoe size 43.")
+        other = await session_of(work, "", "Ida ordered 12 handles.")
+        other = await session_of(work, other, "The lamp has 40 watts.")
+        home.take(work)
+        talk = home.talk()
+        draft = await talk.conversation.merging().merge(load(talk, first), load(talk, other))
+        assert (draft.common, draft.depth) == ("", 4)
+        await take(talk, first, other)
+        assert said_in(talk) == [["Tom has shoe size 43."], ["Ida ordered 12 handles."], ["The lamp has 40 watts."]]
+        assert block_of(talk).key_facts == (
+            *("Tom has shoe size 43. [1 user]", "Ida ordered 12 handles. [2 user]", "The lamp has 40 watts. [3 user]"),
+        )
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+Making = Callable[[Machine, Machine], Awaitable[tuple[str, str]]]
+
+
+async def _itself(home: Machine, work: Machine) -> tuple[str, str]:
+    one = await session_of(home, "", "Tom has shoe size 43.")
+    return one, one
+
+
+async def _parent(home: Machine, work: Machine) -> tuple[str, str]:
+    one = await session_of(home, "", "Tom has shoe size 43.")
+    return one, await session_of(home, one, "Ida ordered 12 handles.")
+
+
+async def _child(home: Machine, work: Machine) -> tuple[str, str]:
+    return (await _parent(home, work))[::-1]
+
+
+async def _empty(home: Machine, work: Machine) -> tuple[str, str]:
+    one = await session_of(home, "", "Tom has shoe size 43.")
+    talk = work.talk()
+    await say(talk, "Oops")
+    await talk.conversation.undo()
+    talk.conversation.close()
+    home.take(work)
+    return one, talk.conversation.live.header.id
+
+
+@pytest.mark.parametrize(
+    ("making", "sentence"),
+    [
+        (_itself, "Both are sally_20261121_223015."),
+        (_parent, "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge."),
+        (_child, "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge."),
+        (_empty, "Nothing was said in sally_20261126_023015: there is nothing to merge."),
+    ],
+)
+def test_what_is_not_merged(two: tuple[Machine, Machine], making: Making, sentence: str) -> None:
+    async def run() -> None:
+        first, second = await making(*two)
+        talk = two[0].talk()
+        with pytest.raises((UsageError, SessionError)) as caught:
+            await take(talk, first, second)
+        assert caught.value.message == sentence
+        assert talk.conversation.live.empty
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_fork_is_merged_with_what_its_parent_said_afterwards(tmp_path: Path, *, swap: bool) -> None:
+    (tmp_path / "home").mkdir()
+    home = Machine(tmp_path / "home", 0)
+
+    async def run() -> None:
+        talk = home.talk()
+        conversation = talk.conversation
+        await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.")
+        parent = talk.path.stem
+        loaded = Loaded(conversation.session, talk.path, open=True)
+        await conversation.accept(await conversation.resuming().forked(loaded, 1), acknowledge=False)
+        await say(talk, "Ida ordered 12 handles.")
+        live = Loaded(conversation.session, talk.path, open=True)
+        draft = await conversation.merging().merge(*((load(talk, parent), live)[:: -1 if swap else 1]))
+        assert draft.first.path.stem == parent
+        await conversation.accept(conversation.merging().offer(draft, ()))
+        assert said_in(talk) == [["Tom has shoe size 43.", "The lamp has 40 watts."], ["Ida ordered 12 handles."]]
+        assert block_of(talk).key_facts == (
+            *("Tom has shoe size 43. [1 user]", "The lamp has 40 watts. [1 user]", "Ida ordered 12 handles. [2 user]"),
+        )
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    home = Machine(tmp_path / "home", 0)
+
+    async def run() -> None:
+        talk = home.talk()
+        await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.", "Unsaid 77.")
+        parent, forks = talk.path.stem, []
+        talk.conversation.leave("exit")
+        for number in (1, 2):
+            await talk.conversation.accept(
+                await talk.conversation.resuming().forked(load(talk, parent), number), acknowledge=False
+            )
+            await say(talk, f"Room {number} is {number}1 m².")
+            forks.append(talk.path.stem)
+            talk.conversation.leave("exit")
+        await take(talk, forks[0], forks[1])
+        assert said_in(talk) == [
+            *(["Tom has shoe size 43.", "The lamp has 40 watts."], ["Room 2 is 21 m²."], ["Room 1 is 11 m²."])
+        ]
+        assert not any("77" in fact for fact in block_of(talk).key_facts)
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Path, *, swap: bool) -> None:
+    (tmp_path / "home").mkdir()
+    home = Machine(tmp_path / "home", 0)
+
+    async def run() -> None:
+        talk = home.talk()
+        conversation = talk.conversation
+        await say(talk, "The gateway listens on port 5432.", "The lamp has 40 watts.")
+        parent = talk.path.stem
+        conversation.pin("Use metres.")
+        conversation.leave("exit")
+        await talk.resume(parent)
+        await say(talk, "The gateway listens on port 5544 now.")
+        conversation.unpin("Use metres.")
+        corrected = talk.path.stem
+        conversation.leave("exit")
+        await conversation.accept(await conversation.resuming().forked(load(talk, parent), 1), acknowledge=False)
+        await say(talk, "Ida ordered 12 handles.")
+        forked = talk.path.stem
+        conversation.leave("exit")
+        one, other = (forked, corrected) if swap else (corrected, forked)
+        draft = await conversation.merging().merge(load(talk, one), load(talk, other))
+        assert draft.contradictions == ()
+        assert draft.summary.key_facts == (
+            *("The lamp has 40 watts. [1 user]", "The gateway listens on port 5544 now. [2 user]"),
+            "Ida ordered 12 handles. [3 user]",
+        )
+        assert draft.summary.pinned == ()
+        conversation.close()
+
+    asyncio.run(run())
+
+
+def test_unsealed_branches_and_the_live_one(two: tuple[Machine, Machine]) -> None:
+    home, work = two
+
+    async def run() -> None:
+        parent, first, second = await branched(home, work, seal=False)
+        talk = home.talk()
+        await talk.resume(first)
+        await say(talk, "The lamp has 40 watts.")
+        before = talk.path
+        await take(talk, Loaded(talk.conversation.session, before, open=True), second, drop=0)
+        assert said_in(talk) == [*WHOLE[:3], ["The lamp has 40 watts."], *WHOLE[3:]]
+        for identity in (parent, first, second, before.stem):
+            seal = load(talk, identity).session.seal
+            assert seal is not None
+            assert seal.source == "extracted"
+        with pytest.raises(UsageError, match="Two sessions were merged here") as caught:
+            await talk.conversation.offer_undone()
+        assert caught.value.hint == f"/resume {before.stem} --full goes back to one of them."
+        await say(talk, "A last word.")
+        await talk.conversation.undo()
+        talk.conversation.close()
+
+    asyncio.run(run())
