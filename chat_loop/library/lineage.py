@@ -63,32 +63,43 @@ def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collectio
 
 
 def _tips(chosen: Sequence[str], links: Mapping[str, Link]) -> set[str]:
-    """Those of `chosen` that no other one comes from. Of sessions that come from each other it is the first."""
-    behind: set[str] = set()
-    for identity in chosen:
-        if identity not in behind:
-            _add_ancestors(identity, links, behind)
-    tips = {identity for identity in chosen if identity not in behind}
-    reached = set(tips)
-    for identity in tips:
-        _add_ancestors(identity, links, reached)
-    for identity in chosen:
-        if identity not in reached:  # in a circle
+    """Those of `chosen` that no other one comes from; of sessions that come from each other one."""
+    tips: set[str] = set()
+    reached: set[str] = set()
+    wanted = set(chosen)
+    for identity in reversed(_parents_first(chosen, links)):
+        if identity in wanted and identity not in reached:
             tips.add(identity)
-            reached.add(identity)
-            _add_ancestors(identity, links, reached)
+            queue = [identity]
+            while queue:
+                one = queue.pop()
+                if one not in reached:
+                    reached.add(one)
+                    queue += _parents(one, links)
     return tips
 
 
-def _add_ancestors(identity: str, links: Mapping[str, Link], known: set[str]) -> None:
-    """Add to `known` what a session comes from (itself, in a circle); nothing is looked for behind those it has."""
-    queue = [identity]
-    while queue:
-        link = links.get(queue.pop())
-        for parent in link.parents if link is not None else ():
-            if parent in links and parent not in known:
-                known.add(parent)
-                queue.append(parent)
+def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str]:
+    """The sessions and all that they come from, each after its parents; in a circle they end where they began."""
+    order: list[str] = []
+    entered: set[str] = set()
+    for start in chosen:
+        stack = [(start, False)]
+        while stack:
+            one, left = stack.pop()
+            if left:
+                order.append(one)
+            elif one not in entered:
+                entered.add(one)
+                stack.append((one, True))
+                stack += [(parent, False) for parent in _parents(one, links)]
+    return order
+
+
+def _parents(identity: str, links: Mapping[str, Link]) -> list[str]:
+    """The parents that are there."""
+    link = links.get(identity)
+    return [one for one in link.parents if one in links and one != identity] if link is not None else []
 
 
 def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
@@ -96,9 +107,8 @@ def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
     found: dict[str, None] = {}
     queue = deque([identity])
     while queue:
-        link = links.get(queue.popleft())
-        for parent in link.parents if link is not None else ():
-            if parent in links and parent != identity and parent not in found:
+        for parent in _parents(queue.popleft(), links):
+            if parent != identity and parent not in found:
                 found[parent] = None
                 queue.append(parent)
     return list(found)
@@ -107,16 +117,11 @@ def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
 def tree(identity: str, links: Mapping[str, Link]) -> tuple[Node, ...]:
     """Everything that is related to a session, from the oldest ancestors on; children in the order of `links`."""
     children: dict[str, list[str]] = {}
-    for link in links.values():
-        for parent in link.parents:
-            if parent in links and parent != link.id:
-                children.setdefault(parent, []).append(link.id)
+    for one in links:
+        for parent in _parents(one, links):
+            children.setdefault(parent, []).append(one)
     family = _family(identity, links, children)
-    roots = [
-        one
-        for one in links
-        if one in family and not any(parent in links and parent != one for parent in links[one].parents)
-    ]
+    roots = [one for one in links if one in family and not _parents(one, links)]
     nodes: list[Node] = []
     drawn: set[str] = set()
     for root in (*roots, identity, *(one for one in links if one in family)):  # those in circles have no root
@@ -130,9 +135,8 @@ def _family(identity: str, links: Mapping[str, Link], children: Mapping[str, Seq
     queue = [identity]
     while queue:
         one = queue.pop()
-        parents = links[one].parents if one in links else ()
-        for other in (*parents, *children.get(one, ())):
-            if other in links and other not in family:
+        for other in (*_parents(one, links), *children.get(one, ())):
+            if other not in family:
                 family.add(other)
                 queue.append(other)
     return family

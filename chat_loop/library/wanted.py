@@ -63,7 +63,7 @@ class Wanted:
 
     @property
     def _tags(self) -> list[str]:
-        return [word.lstrip("#") for word in (self.tag.lower(), *filter(_is_tag, self.each)) if word]
+        return [_storable(word.lstrip("#")) for word in (self.tag.lower(), *filter(_is_tag, self.each)) if word]
 
     def holds(self, row: SessionRow) -> bool:
         """Whether a row is wanted, as far as the row itself can tell: summaries are known to the index only."""
@@ -82,8 +82,14 @@ def _is_tag(word: str) -> bool:
     return word.startswith("#") and word.strip("#") != ""
 
 
+def _storable(text: str) -> str:
+    """A text without lone surrogates, which SQLite does not take."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _likes(text: str) -> list[object]:
     """What LIKE compares with: it knows the cases of ASCII letters only."""
+    text = _storable(text)
     cases = [text] if text.isascii() else dict.fromkeys((text, text.lower(), text.capitalize(), text.upper()))
     escaped = (one.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for one in cases)
     return [f"%{one}%" for one in escaped]
