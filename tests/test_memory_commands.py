@@ -19,7 +19,7 @@ from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.values import Message, Request, Usage, Window
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
-from tests.talking import SUMMARY, Says, Talk, names, said
+from tests.talking import SUMMARY, Says, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
 BLOCK = f"Be kind.\n\n{notes.INTRO}\n- "
@@ -288,8 +288,7 @@ def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path
     plain = Screen(tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1)
     written(tmp_path, "- one two three\n")
     options = replace(QUIET, acknowledge=True)
-    first = names(tmp_path / "s")[0].removesuffix(".md")
-    screen = Screen(tmp_path / "s", [f"resume {first}"], "Ready.", options=options, hours=2, memory=place(tmp_path))
+    screen = Screen(tmp_path / "s", ["resume 2"], "Ready.", options=options, hours=2, memory=place(tmp_path))
     found = [int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0]) for one in (plain, screen)]
     assert found[1] - found[0] == len(notes.INTRO.split()) + 4
     [acknowledgment] = screen.talk.model.requests

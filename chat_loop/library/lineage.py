@@ -18,7 +18,9 @@ class Link(NamedTuple):
 
     @property
     def parents(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(filter(None, (self.parent, self.merged))))
+        if not self.merged or self.merged == self.parent:
+            return (self.parent,) if self.parent else ()
+        return (self.parent, self.merged) if self.parent else (self.merged,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,7 @@ def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collectio
     for identity in chosen:
         if identity not in tips:
             continue
-        link = links.get(identity)
-        behind = ancestors(identity, links) if link is not None and link.parents else []
+        behind = ancestors(identity, links)
         yield Folded(identity, len(behind), sum(links[one].compacted for one in behind))
         for older in behind if identity in unfolded else ():
             if older in there and older not in shown:
@@ -96,16 +97,18 @@ def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str
     return order
 
 
-def _parents(identity: str, links: Mapping[str, Link]) -> list[str]:
+def _parents(identity: str, links: Mapping[str, Link]) -> Sequence[str]:
     """The parents that are there."""
     link = links.get(identity)
-    return [one for one in link.parents if one in links and one != identity] if link is not None else []
+    if link is None or not (link.parent or link.merged):
+        return ()
+    return [one for one in link.parents if one in links and one != identity]
 
 
 def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
     """The sessions that are there and that a session comes from, each once, nearest first."""
-    found: dict[str, None] = {}
-    queue = deque([identity])
+    found = dict.fromkeys(_parents(identity, links))
+    queue = deque(found)
     while queue:
         for parent in _parents(queue.popleft(), links):
             if parent != identity and parent not in found:
