@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +14,14 @@ from typing import Any
 
 import pytest
 
+from chat_loop.options import parser
 from chat_loop.sessions import block
 from chat_loop.sessions.manager import SessionManager
 from tests.pty_chat import PtyChat
 from tests.stocked import ALL, FIRST, LATER, LISTED, OLD, OPEN, RATES, SECOND, at, put, simple, used
 from tests.test_headless import run
+
+README = Path(__file__).parent.parent / "README.md"
 
 
 @pytest.fixture(name="home")
@@ -477,3 +482,41 @@ def test_a_session_that_changed_by_hand_is_listed_as_it_is_now(home: Path) -> No
     assert values(home, "list")[2]["name"] == "What is a functor?"
     assert values(home, "list")[2]["id"] == "renamed"
     assert SessionManager(home / "sessions").load(path.with_name("renamed.md")).session.header.id == "renamed"
+
+
+def actions() -> dict[str, argparse.ArgumentParser]:
+    """The actions of `chat-loop sessions`, by their names."""
+    commands = next(part for part in parser()._actions if isinstance(part, argparse._SubParsersAction))
+    found = next(part for part in commands.choices["sessions"]._actions if isinstance(part, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def test_every_action_stands_in_the_readme() -> None:
+    section = README.read_text("utf-8").partition("### Without a terminal")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `([a-z-]+)[^`]*` \| [A-Z].*\. \|$", section, re.MULTILINE)
+    assert named == list(actions())
+    with_json = re.search(r"^((?:`[a-z]+`[, a-n]*)+) print JSON", section, re.MULTILINE)
+    assert with_json is not None
+    wanted = {name for name, action in actions().items() if "--json" in action._option_string_actions}
+    assert set(re.findall(r"`([a-z]+)`", with_json[1])) == wanted
+
+
+@pytest.mark.parametrize("action", actions())
+def test_the_help_of_an_action_says_what_everything_is(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    made = actions()[action]
+    assert re.fullmatch(r"[A-Z].*\.", made.description or "")
+    for part in made._actions:
+        assert part.help, f"{part.option_strings or part.dest} has no help"
+    text = made.format_help()
+    assert max(map(len, text.split("\n"))) <= 90
+    for example in re.findall(r"^  chat-loop (sessions .*)$", text, re.MULTILINE):
+        words = shlex.split(example.partition(" > ")[0])
+        assert parser().parse_args(words).action == action
+
+
+def test_help_is_printed_and_is_no_failure(tmp_path: Path) -> None:
+    for words in ((), ("clean",)):
+        result = run(tmp_path, "sessions", *words, "--help")
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert result.stdout.startswith(b"usage: chat-loop sessions")
