@@ -155,15 +155,15 @@ class Interactive:
             await self._setting.agent.provider.close()
 
     async def _asked(self, reader: Reader, question: str) -> str:
-        with self._display.lent():
-            return await reader.ask(question)
+        self._display.stop_waiting()
+        return await reader.ask(question)
 
     def _in_editor(self, reader: Reader, work: Callable[[ModuleType], T]) -> T:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("There is no terminal to open an editor in.")
         from chat_loop import editor  # rarely asked for
 
-        with self._display.lent(), reader.lent():
+        with reader.lent():
             return work(editor)
 
     def _tell_memory(self) -> None:

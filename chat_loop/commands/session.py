@@ -50,8 +50,7 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    with chat.display.lent():
-        row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
+    row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
     if row is not None:
         await resume(chat, row.id)
 

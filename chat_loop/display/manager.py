@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
@@ -69,7 +68,6 @@ class DisplayManager:
         self._status_drawn = False
         self._progress = ""
         self._since = time.monotonic()
-        self._lent = 0
         self._made: Console | None = None
 
     @property
@@ -188,21 +186,10 @@ class DisplayManager:
     def tick(self) -> None:
         """Called about once a second while something is waited for; terminals show for how long."""
         seconds = time.monotonic() - self._since
-        if self.is_terminal and not self._lent and not self._in_reply and not self._in_thinking and seconds >= 1:
+        if self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
             self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
             self._status_drawn = True
-
-    @contextlib.contextmanager
-    def lent(self) -> Iterator[None]:
-        """The screen is somebody else's (a question, an editor, the browser): nothing is drawn by itself."""
-        self._close_line()
-        self._lent += 1
-        try:
-            yield
-        finally:
-            self._lent -= 1
-            self._since = time.monotonic()
 
     def stop_waiting(self) -> None:
         """What was waited for was stopped before it showed anything."""
