@@ -68,6 +68,7 @@ class DisplayManager:
         self._status_drawn = False
         self._progress = ""
         self._since = time.monotonic()
+        self._waiting = False
         self._made: Console | None = None
 
     @property
@@ -181,18 +182,24 @@ class DisplayManager:
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
         if self.is_terminal and done < of:
+            self._since = self._since if self._waiting else time.monotonic()
+            self._waiting = True
             self._status, self._progress = "Reading sessions:", f" {done:,} of {of:,} ·"
 
     def tick(self) -> None:
-        """Called about once a second while something is waited for; terminals show for how long."""
+        """Called about once a second while something runs; terminals show for how long it has been waited for.
+
+        Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
+        """
         seconds = time.monotonic() - self._since
-        if self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
+        if self._waiting and self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
             self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
             self._status_drawn = True
 
     def stop_waiting(self) -> None:
-        """What was waited for was stopped before it showed anything."""
+        """Nothing is waited for any more: it was stopped before it showed anything, or the user is asked."""
+        self._waiting = False
         self._erase_status()
         self._status = self._progress = ""
         self._close_line()
@@ -222,7 +229,7 @@ class DisplayManager:
 
     def _set_status(self, text: str, *, drawn: bool = True) -> None:
         self._close_line()
-        self._status, self._progress, self._since = text, "", time.monotonic()
+        self._status, self._progress, self._since, self._waiting = text, "", time.monotonic(), True
         if drawn:
             self._write(text)
             self._status_drawn = self.is_terminal
@@ -265,6 +272,7 @@ class DisplayManager:
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
         self.line(" | ".join(parts), "dim")
         self.line()
+        self._waiting = False
 
     def _summary_ended(self, event: SummaryEnded) -> None:
         status, self._status = self._status, ""
