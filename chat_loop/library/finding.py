@@ -38,6 +38,8 @@ _LOOKED_AT = 60
 _TOGETHER = 40
 _BESIDE = 0.3
 _RAREST = 4
+_NEAR, _AS_NEAR = 0.2, 0.5
+"""What is farther from a question than this, or than this part of the nearest, is about something else."""
 _SENTENCE = 12
 """Words between two that belong together."""
 _COUNTED = 20_000
@@ -133,6 +135,7 @@ def _with_meaning(
     if where:
         among = {key for (key,) in index.ask(f"SELECT e.key FROM exchanges e WHERE 1 {where}", values)}
     near = meanings.nearest(index, text, _LOOKED_AT, among)
+    near = [(key, similarity) for key, similarity in near if similarity >= max(_NEAR, _AS_NEAR * near[0][1])]
     if not near:
         return list(hits)
     by_ref = {hit.exchange.ref: hit for hit in hits}
