@@ -228,9 +228,6 @@ class Head:
             parent_path=str(beginning.path),
             after=parent,
         )
-        if beginning.merged is not None:
-            tags = dict.fromkeys((*parent.tags, *beginning.merged.tags))
-            self.live.header = replace(self.live.header, tags=tuple(tags))
         self._carried, self.edited = beginning.carried, None
         restoration = Restoration(
             at=self.sessions.now(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.resuming import Offer, Resuming
@@ -15,6 +15,7 @@ from chat_loop.context.thread import place
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.entries import Tag, Untag
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Session, Summary
 
@@ -65,6 +66,12 @@ def _until(child: Session) -> float:
     return (place(given.until)[1] if given is not None else 0) or float("inf")
 
 
+def _tagged_as_both(first: Session, second: Session) -> Session:
+    tags = tuple(dict.fromkeys((*first.tags, *second.tags)))
+    entries = tuple(entry for entry in first.entries if not isinstance(entry, Tag | Untag))
+    return replace(first, header=replace(first.header, tags=tags), entries=entries)
+
+
 class Merging:
     """Makes a merge of two stored sessions, and an offer of it. `room` are the tokens of the ledger."""
 
@@ -112,7 +119,7 @@ class Merging:
         head = self._head
         text = block.render(in_room(without(merge.summary, dropped), self._room, head.count))
         beginning = Beginning(
-            parent=merge.first.session,
+            parent=_tagged_as_both(merge.first.session, merge.second.session),
             path=merge.first.path,
             block=text,
             merged=merge.second.session,

@@ -35,19 +35,27 @@ def path_of(chat: Chat, reference: str) -> Path:
     except SessionNotFound as error:
         if error.several or (reference.isascii() and reference.isdigit()):
             raise
-        rows, more = chat.library.rows(PAGE, wanted=Wanted(words=reference), without=own_id(chat))
-        if not rows:
-            if " " not in reference:
-                raise
-            raise SessionNotFound(
-                f"No session fits “{reference[:40]}”.", "sessions lists them; /search looks inside."
-            ) from None
-        if len(rows) == 1:
-            return rows[0].path
-        chat.listed, chat.hits = [row.id for row in rows], []
-        show_sessions(chat.display, rows, more, chat.sessions.now())
-        what = f"{len(rows) + more} sessions fit “{reference[:40]}”."
-        raise SessionNotFound(what, "Say which one by its number.") from None
+        found = _by_words(chat, reference)
+        if found is None:
+            raise
+        return found
+
+
+def _by_words(chat: Chat, reference: str) -> Path | None:
+    """The session whose name or summary has these words; None when one word fits none."""
+    if all(word.isdigit() for word in reference.split()):
+        raise UsageError("Which session? One number or id is wanted.", "sessions lists them.")
+    rows, more = chat.library.rows(PAGE, wanted=Wanted(words=reference), without=own_id(chat))
+    if not rows and " " not in reference:
+        return None
+    if not rows:
+        raise SessionNotFound(f"No session fits “{reference[:40]}”.", "sessions lists them; /search looks inside.")
+    if len(rows) == 1:
+        return rows[0].path
+    chat.listed, chat.hits = [row.id for row in rows], []
+    show_sessions(chat.display, rows, more, chat.sessions.now())
+    what = f"{len(rows) + more} sessions fit “{reference[:40]}”."
+    raise SessionNotFound(what, "Say which one by its number.")
 
 
 def load(chat: Chat, reference: str) -> Loaded:
