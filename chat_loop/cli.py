@@ -103,6 +103,8 @@ def _check(options: argparse.Namespace) -> None:
     if options.question is not None and (options.command or options.resume):
         what = "a command" if options.command else "--continue and --resume"
         raise UsageError(f"-p asks one question in a session of its own: it does not go with {what}.")
+    if options.resume and options.command:
+        raise UsageError("--continue and --resume begin a chat: they do not go with a command.")
     if options.json and hasattr(options, "as_json"):
         options.as_json = True
     elif options.json and options.question is None:

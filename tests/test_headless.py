@@ -30,7 +30,7 @@ def run(
         [*prefix, sys.executable, "-m", "chat_loop", *arguments],
         input=stdin,
         capture_output=True,
-        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (keys or {}),
+        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"} | (keys or {}),
         timeout=60,
         check=False,
     )

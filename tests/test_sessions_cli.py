@@ -106,7 +106,8 @@ def test_the_list_as_json(home: Path) -> None:
         (("--project", "shop"), [(2, SECOND)]),
         (("--since", "2026-11-05"), [(1, OPEN)]),
         (("--before", "2026-11-02T10:00:11+00:00"), [(None, FIRST), (3, OLD)]),
-        (("--before", "1y"), [(3, OLD)]),
+        (("--before", "2021-01-01"), [(3, OLD)]),
+        (("--since", "99y", "--limit", "1"), [(1, OPEN)]),
         (("--agent", "Sally", "--tag", "work", "--since", "2026-11-02", "--unfold"), [(2, SECOND)]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
@@ -114,7 +115,6 @@ def test_the_list_as_json(home: Path) -> None:
 def test_filters_keep_the_numbers_of_the_list(
     home: Path, arguments: tuple[str, ...], expected: list[tuple[int | None, Any]]
 ) -> None:
-    # A year before now is after 2020 and before 2026 for as long as this program is tested.
     assert ids(values(home, "list", *arguments)) == [(number, session.header.id) for number, session in expected]
 
 
@@ -159,7 +159,13 @@ def test_nothing_found_is_an_empty_list_of_json(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("-p", "x", "sessions", "list"), ("--json", "sessions", "reindex"), ("--json", "models", "list")],
+    [
+        ("-p", "x", "sessions", "list"),
+        ("--continue", "sessions", "list"),
+        ("--resume", "1", "models", "list"),
+        ("--json", "sessions", "reindex"),
+        ("--json", "models", "list"),
+    ],
 )
 def test_options_that_do_not_go_together(home: Path, arguments: tuple[str, ...]) -> None:
     result = run(home, *arguments)
@@ -405,6 +411,25 @@ def test_a_file_of_another_kind_does_not_hide_the_others(home: Path) -> None:
     assert set(LISTED) < set(rows)
     for name in ("notes", "empty", "link", "folder"):
         assert failure(home, "show", name).count("\n") == 1
+
+
+def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None:
+    put(home / "sessions", simple("long_20261120_100000", at(11, 20), "Say much.", "word " * 100_000))
+    for action in (("show", "1"), ("export", "1", "-"), ("export", "1", "-", "--as", "html")):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chat_loop", "sessions", *action],
+            env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(2) == b"<!"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait(timeout=60) == 0
 
 
 def test_two_thousand_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from chat_loop.config import Config
 from chat_loop.display.plain import Meter, err
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library
+from chat_loop.library.lineage import folded
 from chat_loop.library.wanted import Wanted
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.row import SessionRow
 
 Models = tuple[Agent, Provider | None]
 """Who answers, and who writes the summaries when that is somebody else."""
@@ -31,15 +31,15 @@ class Shelf:
     models: Callable[[], Models]
     _trouble: str = ""
 
-    def listed(self) -> Sequence[SessionRow]:
-        """The conversations as `sessions list` numbers them: newest first, chains folded."""
-        rows = self.library.rows()[0]
+    def listed(self) -> list[str]:
+        """The ids of the conversations as `sessions list` numbers them: newest first, chains folded."""
+        links = self.library.links()
         self._trouble = self.library.trouble
-        return rows
+        return [one.id for one in folded(links, links)]
 
     def numbers(self) -> dict[str, int]:
         """The number of every session that has one, by its id."""
-        return {row.id: number for number, row in enumerate(self.listed(), 1)}
+        return {identity: number for number, identity in enumerate(self.listed(), 1)}
 
     def path(self, reference: str) -> Path:
         """The file of the session with this number, id, or name; `current` and `last` are the one used last.
@@ -66,7 +66,7 @@ class Shelf:
     def _found(self, reference: str) -> Path:
         numbered = reference.isascii() and reference.isdigit()
         try:
-            return self.sessions.find(reference, [row.id for row in self.listed()] if numbered else [])
+            return self.sessions.find(reference, self.listed() if numbered else [])
         except SessionNotFound as error:
             if numbered or error.several or not reference.strip():
                 raise
