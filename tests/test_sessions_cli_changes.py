@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from chat_loop.sessions import lock
+from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
-from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple
+from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple, used
 from tests.test_headless import ECHO, run
 
 SUMMARY = """\
@@ -424,6 +425,14 @@ def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
     }
 
 
+def test_a_child_of_what_goes_to_the_trash_is_named(home: Path) -> None:
+    told = f"{SECOND.header.id} goes on from {FIRST.header.id}: it has the summary, the words are in the trash.\n"
+    result = run(home, "sessions", "trash", FIRST.header.id)
+    assert (result.returncode, result.stderr.decode()) == (0, told)
+    done(home, "restore", FIRST.header.id)
+    done(home, "trash", FIRST.header.id, SECOND.header.id)
+
+
 def test_trash_as_json_and_one_that_is_open(home: Path) -> None:
     held = lock.take(home / "sessions", OPEN.header.id)
     try:
@@ -508,6 +517,28 @@ def test_clean_originals_leaves_what_only_words_stand_for(tmp_path: Path) -> Non
     assert result.returncode == 0
     assert sorted(line.split()[2] for line in result.stdout.decode().strip().split("\n")) == ["archive", "dead_1"]
     assert {"bare", "of_bare", "forked", fork, "goes_on", "dead_2"} <= set(listed(tmp_path))
+
+
+def test_clean_originals_leaves_the_words_that_a_live_session_carries(home: Path) -> None:
+    """A compaction carries its newest words by reference: they are read from the parent's file."""
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    folder = home / "sessions"
+    used(folder / f"{FIRST.header.id}.md", long_ago)
+    restoration = SECOND.entries[0]
+    assert isinstance(restoration, Restoration)
+    carrying = replace(
+        SECOND,
+        header=replace(SECOND.header, id="carrying"),
+        entries=(replace(restoration, since="1.2", fresh="1.2"), *SECOND.entries[1:]),
+        seal=None,
+    )
+    below = replace(carrying, header=replace(SECOND.header, id="below", parent="carrying"))
+    put(folder, carrying, replace(below, entries=(replace(restoration, depth=3, since="1.2"), *SECOND.entries[1:])))
+    clean = ("clean", "--older-than", "1y", "--originals", "--dry-run", "--json")
+    for left in ("below", "carrying"):
+        assert json.loads(done_out(home, *clean)) == []
+        (folder / f"{left}.md").unlink()
+    assert [row["id"] for row in json.loads(done_out(home, *clean))] == [FIRST.header.id]
 
 
 def done_out(home: Path, *arguments: str) -> str:

@@ -38,6 +38,10 @@ def to_trash(shelf: Shelf, options: argparse.Namespace) -> int:
     moved = _each(rows, move)
     if options.as_json:
         out_json([row_values(None, row) for row in moved])
+    gone = {row.id for row in moved}
+    for link in shelf.library.links().values() if gone else ():
+        for parent in gone.intersection(link.parents):
+            err(f"{link.id} goes on from {parent}: it has the summary, the words are in the trash.")
     return 0 if len(moved) == len(rows) else 1
 
 
