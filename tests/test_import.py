@@ -391,7 +391,7 @@ class Full(Files):
 
 
 def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
-    with pytest.raises(SaveError, match=r"a\.md: no space left on device\."):
+    with pytest.raises(SaveError, match=r"a\.md cannot be written: no space left on device\."):
         store(tmp_path, [named("a")], Full())
     assert files(tmp_path) == {}
 
