@@ -30,6 +30,7 @@ def session(
     undone: int = 0,
     text: str = "What is a monad?",
     depth: int = 2,
+    until: str = "",
     **header: object,
 ) -> Session:
     """A session of so many exchanges of which the last `undone` are undone; it comes from `parent` and `merged`."""
@@ -37,7 +38,7 @@ def session(
     if parent or merged:
         entries.append(
             Restoration(
-                at=START, parent_created=START, queries=1, tokens=9, block="x", depth=depth, merged=merged, until="1.1"
+                at=START, parent_created=START, queries=1, tokens=9, block="x", depth=depth, merged=merged, until=until
             )
         )
     for number in range(1, queries + 1):
@@ -104,6 +105,7 @@ def sessions(draw: st.DrawFn, identity: str) -> Session:
         undone=draw(st.integers(0, queries)) if draw(st.booleans()) else 0,
         text=draw(st.sampled_from(("What is a monad?", f"My {SECRET}", "\ud800 lone", ""))),
         depth=draw(st.integers(2, 5)),
+        until=draw(st.sampled_from(("", "", "1.1"))),
         seal=draw(st.one_of(st.none(), seals)),
         name=draw(names),
         title=draw(names),

@@ -119,7 +119,7 @@ def chain(folder: Path) -> None:
     write(folder, session("a", seal=SEALED), 40)
     write(folder, session("b", parent="a", seal=SEALED), 20)
     write(folder, session("c", parent="b"), 50)
-    write(folder, session("d", parent="b"), 60)
+    write(folder, session("d", parent="b", until="1.1"), 60)
     write(folder, session("f"), 55)
 
 

@@ -35,6 +35,11 @@ def line(*names: str) -> dict[str, Link]:
     return {name: Link(name, parent) for name, parent in reversed(list(zip(names, ("", *names), strict=False)))}
 
 
+def test_who_was_forked_from_stays_in_the_list() -> None:
+    links = {"d": Link("d", "b", forked=True), "b": Link("b", "a"), "a": Link("a", "")}
+    assert [(one.id, one.behind) for one in folded(links, links)] == [("d", 2), ("b", 1)]
+
+
 @given(graphs())
 def test_ancestors_are_each_there_once(links: dict[str, Link]) -> None:
     for identity in links:

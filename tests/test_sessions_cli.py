@@ -123,7 +123,7 @@ def test_filters_keep_the_numbers_of_the_list(
     [
         (("list", "nowhere"), 1, "No session fits.\n"),
         (("list", "--tag", "none"), 1, "No session fits.\n"),
-        (("list", "--since", "yesterday"), 2, "“yesterday” is not a date.\n"),
+        (("list", "--since", "someday"), 2, "“someday” is not a date.\n"),
         (("list", "--since", "2026-13-01"), 2, "“2026-13-01” is not a date.\n"),
         (("list", "--before", ""), 0, ""),
         (("list", "--limit", "0"), 2, "“0” is not a number above 0"),

@@ -195,7 +195,7 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("compact", "1", "--session", "2"), "Which session: 1 or 2?\n"),
         (("delete-summary", "--session", "2", "--summary-id", "x"), "Which session: 2 or x?\n"),
         (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
-        (("fork", "1", "--at", "7"), "There is no query 7 in this session: it has 1 to 1.\n"),
+        (("fork", "1", "--at", "7"), "There is no query 7 in this session: it has 1 only.\n"),
         (("merge", "1"), "the following arguments are required: SESSION"),
         (("merge", "1", "2", "--prefer", "3"), "invalid choice: '3'"),
         (("clean",), "the following arguments are required: --older-than"),

@@ -48,11 +48,15 @@ def lineage(ids: Iterable[str], links: Mapping[str, Link]) -> set[str]:
 
 
 def _children_first(rows: Sequence[SessionRow], links: Mapping[str, Link]) -> list[SessionRow]:
-    """The rows in their order, but for children that stand after their parents. A circle is opened at its first."""
+    """The rows in their order, but for those that come after others that go on from them, be it through sessions that
+    are not among the rows. A circle is opened at its first."""
     place = {row.id: number for number, row in enumerate(rows)}
+    by_id = {row.id: row for row in rows}
+    for between in sorted(lineage(place, links) - place.keys()):
+        place[between] = len(place)
     parents = {
-        row.id: [one for one in (links[row.id].parents if row.id in links else ()) if one in place and one != row.id]
-        for row in rows
+        one: [parent for parent in (links[one].parents if one in links else ()) if parent in place and parent != one]
+        for one in place
     }
     children = dict.fromkeys(place, 0)
     for known in parents.values():
@@ -60,17 +64,18 @@ def _children_first(rows: Sequence[SessionRow], links: Mapping[str, Link]) -> li
             children[parent] += 1
     ready = [place[identity] for identity, count in children.items() if not count]
     heapq.heapify(ready)
-    taken: dict[str, SessionRow] = {}
-    for row in rows:
-        if not ready and row.id not in taken:
-            heapq.heappush(ready, place[row.id])
+    order = [*place]
+    taken: dict[str, None] = {}
+    for identity in order:
+        if not ready and identity not in taken:
+            heapq.heappush(ready, place[identity])
         while ready:
-            next_row = rows[heapq.heappop(ready)]
-            if next_row.id in taken:
+            one = order[heapq.heappop(ready)]
+            if one in taken:
                 continue
-            taken[next_row.id] = next_row
-            for parent in parents[next_row.id]:
+            taken[one] = None
+            for parent in parents[one]:
                 children[parent] -= 1
                 if not children[parent]:
                     heapq.heappush(ready, place[parent])
-    return list(taken.values())
+    return [by_id[one] for one in taken if one in by_id]

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from chat_loop.sessions import listing
-from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Tag, Untag
+from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Tag, Undo, Untag
 from chat_loop.sessions.records import Exchange, Header, Session
 from chat_loop.sessions.row import SessionRow
 
@@ -20,7 +20,9 @@ class Growth:
         self._seen = 0
         self._last: Entry | None = None
         self._standing = 0
-        self._first: dict[type[Entry], Entry] = {}
+        self._restoration: Restoration | None = None
+        self._asked: list[Query] = []
+        self._undone: set[int] = set()
         self._name = header.name
         self._tags = dict.fromkeys(header.tags)
         self._queries = self._tokens = 0
@@ -49,11 +51,13 @@ class Growth:
             match entry:
                 case Query():
                     self._queries += 1
-                    self._first.setdefault(Query, entry)
+                    self._asked.append(entry)
+                case Undo():
+                    self._undone.add(entry.number)
                 case Reply() if entry.usage is not None:
                     self._tokens += entry.usage.total
                 case Restoration():
-                    self._first.setdefault(Restoration, entry)
+                    self._restoration = self._restoration or entry
                 case Name():
                     self._name = entry.text
                 case Tag():
@@ -64,7 +68,9 @@ class Growth:
     def row(self, header: Header, path: Path, updated: datetime) -> SessionRow:
         """The row of a session that is not sealed."""
         header = replace(header, name=self._name, tags=tuple(self._tags))
-        few = Session(header=header, entries=tuple(self._first.values()))
+        first = (one for one in self._asked if one.number not in self._undone and one.text.strip())
+        entries: tuple[Entry | None, ...] = (self._restoration, next(first, None))
+        few = Session(header=header, entries=tuple(entry for entry in entries if entry is not None))
         return replace(listing.row_of(few, path, updated), queries=self._queries, tokens=self._tokens)
 
 

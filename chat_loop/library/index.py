@@ -23,8 +23,10 @@ from chat_loop.sessions.row import SessionRow
 if TYPE_CHECKING:
     from chat_loop.library.digest import Digest, Said, Sealed
 
-_LINK = "id, parent, merged, compacted"
-_SHOWN = "id, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, tags"
+_LINK = "id, parent, merged, compacted, forked"
+_SHOWN = (
+    "id, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, forked, tags"
+)
 _LONGEST_WORD = 200
 _CHUNK = 500
 
@@ -53,8 +55,8 @@ class Index:
         """Every session, by id."""
         with translated(self.path):
             found = self._all(f"SELECT {_LINK}, link, changed, size FROM sessions")
-            known = {row[0]: Known(row[5], row[6], Link._make(row[:4])) for row in found}
-            right = all(crc32(f"{row[0]} {row[1]} {row[2]} {row[3]}".encode()) == row[4] for row in found)
+            known = {row[0]: Known(row[6], row[7], Link._make(row[:5])) for row in found}
+            right = all(crc32(f"{row[0]} {row[1]} {row[2]} {row[3]} {row[4]}".encode()) == row[5] for row in found)
             if not right or len(known) < len(found):
                 raise self._damaged()
             return known
@@ -161,9 +163,10 @@ class Index:
             queries=queries,
             tokens=tokens,
             name=name,
-            tags=tuple(rest[1].split()),
+            tags=tuple(rest[2].split()),
             depth=depth,
             compacted=bool(rest[0]),
+            forked=bool(rest[1]),
             compactions=0,
         )
 
@@ -269,6 +272,7 @@ def _values(digest: Digest) -> dict[str, object]:
         "tokens": row.tokens,
         "name": row.name,
         "compacted": int(row.compacted),
+        "forked": int(row.forked),
         "tags": " ".join(row.tags),
     }
     link = " ".join(str(values[column]) for column in _LINK.split(", "))

@@ -15,6 +15,8 @@ class Link(NamedTuple):
     parent: str
     merged: str = ""
     compacted: bool = False
+    forked: bool = False
+    """It leaves out what its parent said in the end: that is another way to go on."""
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -46,7 +48,8 @@ class Node:
 def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collection[str] = ()) -> Iterator[Folded]:
     """The newest of each chain among the sessions `wanted`: those that no other one of them comes from, in their order.
 
-    Behind one that is in `unfolded` its ancestors follow, nearest first. None stands there twice.
+    A session that was forked from has words that no other one goes on with: it stays. Behind one that is in `unfolded`
+    its ancestors follow, nearest first. None stands there twice.
     """
     chosen = list(dict.fromkeys(wanted))
     tips = _tips(chosen, links)
@@ -76,7 +79,7 @@ def _tips(chosen: Sequence[str], links: Mapping[str, Link]) -> set[str]:
                 one = queue.pop()
                 if one not in reached:
                     reached.add(one)
-                    queue += _parents(one, links)
+                    queue += _passed_on(one, links)
     return tips
 
 
@@ -95,6 +98,14 @@ def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str
                 stack.append((one, True))
                 stack += [(parent, False) for parent in _parents(one, links)]
     return order
+
+
+def _passed_on(identity: str, links: Mapping[str, Link]) -> Sequence[str]:
+    """The parents all of whose words a session goes on with."""
+    link = links.get(identity)
+    if link is None or not link.forked:
+        return _parents(identity, links)
+    return [one for one in _parents(identity, links) if one != link.parent]
 
 
 def _parents(identity: str, links: Mapping[str, Link]) -> Sequence[str]:

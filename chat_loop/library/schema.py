@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x43484C50
 """`application_id` of our files: "CHLP"."""
 
@@ -24,6 +24,7 @@ CREATE TABLE sessions (
     tokens INTEGER,
     name TEXT NOT NULL,
     compacted INTEGER NOT NULL,
+    forked INTEGER NOT NULL,          -- 1: it leaves out what its parent said in the end
     tags TEXT NOT NULL,               -- in their order, between blanks
     link INTEGER NOT NULL,            -- checksum of what is read of every session
     whole INTEGER NOT NULL            -- checksum of what is shown of one

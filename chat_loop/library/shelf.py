@@ -49,7 +49,7 @@ class Shelf:
             if row is None:
                 path = self._directory / f"{identity}.md"
                 row = rows[identity] = shown(listing.row(path, listing.moment(changed)))
-            links[identity] = Link(identity, row.parent, row.merged, row.compacted)
+            links[identity] = Link(identity, row.parent, row.merged, row.compacted, row.forked)
         self.links = links
 
     def holds(self, identity: str, wanted: Wanted, matching: Collection[str]) -> bool:

@@ -142,6 +142,7 @@ def row_of(
         tags=session.header.tags if sealed else session.tags,
         depth=session.depth if restoration else 2 if session.header.parent else 1,
         compacted=reason == "compact",
+        forked=restoration is not None and bool(restoration.until),
     )
 
 

@@ -34,6 +34,8 @@ class SessionRow:
     depth: int = 1
     compacted: bool = False
     """Whether it ended because its context was compacted."""
+    forked: bool = False
+    """Whether it leaves out what its parent said in the end."""
     compactions: int | None = None
     """How often its chain was compacted before it began; None when that was not counted."""
     folded: int = 0
