@@ -94,10 +94,12 @@ You: help
   /compact [FOCUS]            Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
   /context                    Show what fills the model's window, part by part, and when it is compacted.
   /exit                       Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
+  /export [FILE]              Write this conversation as one document: markdown, JSON, or an HTML page.
   /forget N                   Take a fact out of the memory: by its number in /memory, or its text.
   /fork [QUERY]               Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
   /help [COMMAND]             Show the commands, or one of them.
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
+  /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /info                       Show the session, its file, the model, the context and the accounting.
   /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
   /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
