@@ -288,7 +288,9 @@ def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path
     plain = Screen(tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1)
     written(tmp_path, "- one two three\n")
     options = replace(QUIET, acknowledge=True)
-    screen = Screen(tmp_path / "s", ["resume 2"], "Ready.", options=options, hours=2, memory=place(tmp_path))
+    screen = Screen(
+        tmp_path / "s", ["resume sally_20261121_223015"], "Ready.", options=options, hours=2, memory=place(tmp_path)
+    )
     found = [int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0]) for one in (plain, screen)]
     assert found[1] - found[0] == len(notes.INTRO.split()) + 4
     [acknowledgment] = screen.talk.model.requests
