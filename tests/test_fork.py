@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.chain.forking import fork_stored
 from chat_loop.chain.options import Options
+from chat_loop.chain.words import thread_of
 from chat_loop.context.archive import READ
+from chat_loop.context.messages import spoken
 from chat_loop.context.plan import Limits
 from chat_loop.errors import UsageError
 from chat_loop.sessions.chain import ChainReader, placed
@@ -292,6 +295,30 @@ def test_pins_are_those_that_held_at_that_query(tmp_path: Path) -> None:
         talk.conversation.close()
 
     asyncio.run(run())
+
+
+def test_a_fork_without_a_chat_has_the_pins_that_held(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, options=QUIET)
+
+    async def run() -> None:
+        talk.conversation.pin("from the first")
+        await say(talk, 1)
+        await compact(talk)
+        talk.conversation.unpin("from the first")
+        talk.conversation.pin("from the second")
+        await say(talk, 2)
+        await say(talk, 3)
+        talk.conversation.pin("said later")
+        talk.conversation.leave("exit")
+
+    asyncio.run(run())
+    second = talk.sessions.load(tmp_path / names(tmp_path)[1])
+    talk.clock.seconds += 60
+    identity = fork_stored(talk.sessions, second, 1)
+    loaded = talk.sessions.load(tmp_path / f"{identity}.md")
+    thread, missing = thread_of(talk.sessions, loaded.session)
+    assert (thread.pins, missing) == (("from the second",), "")
+    assert said(*words(2)) == tuple(message for exchange in thread.exchanges for message in spoken(exchange))
 
 
 def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chat_loop.chain.words import thread_of
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Restoration
+from chat_loop.sessions.entries import Pin, Restoration, Unpin
 from chat_loop.sessions.manager import Loaded, SessionManager
 
 
@@ -42,6 +42,13 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
                 until=f"{session.depth}.{number}",
             )
         )
+        inherited = thread.inherited.pinned if thread.inherited is not None else ()
+        for text in thread.pins:
+            if text not in inherited:
+                live.add(Pin(at=sessions.now(), text=text))
+        for text in inherited:
+            if text not in thread.pins:
+                live.add(Unpin(at=sessions.now(), text=text))
         live.ensure_saved()
         return live.header.id
     finally:
