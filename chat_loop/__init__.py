@@ -4,7 +4,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
 
     values, events, errors, wording, redact/
                                 what everything speaks; secrets taken out of a text
-    tokens, config              estimates of sizes; settings, read once
+    tokens, config, options     estimates of sizes; settings, read once; the command line
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
     memory/                     facts of the project, in a file of the user's, given to the model
@@ -23,7 +23,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 sessions on the whole screen
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
-    interactive, headless, subcommands, cli
+    interactive, headless, subcommands/, cli
                                 argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
 """
 

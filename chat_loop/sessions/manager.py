@@ -125,10 +125,6 @@ class SessionManager:
         except OSError as error:
             raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
 
-    def count(self) -> int:
-        """How many sessions the folder holds."""
-        return len(listing.newest_first(self.directory))
-
     def find(self, reference: str, shown: Sequence[str]) -> Path:
         """The file of a session given by its number in the listing `shown` (ids), its id, or the id's unique beginning.
 
