@@ -329,9 +329,9 @@ They have no session in common. Merge all the same? (y/n) n
 Not merged.
 You: /merge 2 3
 Contradiction 1 of 1:
-  1  in “Kitchen, Nov 22, 00:30”:
+  1  in “The gateway listens on port 6000 now.”:
      The gateway listens on port 6000 now. [2 user]
-  2  in “Kitchen, Nov 21, 23:30”:
+  2  in “The gateway listens on port 5544 now.”:
      The gateway listens on port 5544 now. [3 user]
 Which one holds? (1, 2, b for both, q to stop) x
 1 or 2 keeps that one, b both; q merges nothing.
@@ -339,9 +339,9 @@ Which one holds? (1, 2, b for both, q to stop) q
 Not merged.
 You: /merge 2 3
 Contradiction 1 of 1:
-  1  in “Kitchen, Nov 22, 00:30”:
+  1  in “The gateway listens on port 6000 now.”:
      The gateway listens on port 6000 now. [2 user]
-  2  in “Kitchen, Nov 21, 23:30”:
+  2  in “The gateway listens on port 5544 now.”:
      The gateway listens on port 5544 now. [3 user]
 Which one holds? (1, 2, b for both, q to stop) 2
 Going on with both, 240 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import load, own_id, path_of
 from chat_loop.commands.registry import registry
-from chat_loop.display.lists import Branch, show_contradiction, show_tree
+from chat_loop.display.lists import SHOWN_NAME, Branch, show_contradiction, show_tree
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.naming import first_words, name_of, shortened
+from chat_loop.sessions.records import Session
 from chat_loop.wording import counted
 
 if TYPE_CHECKING:
@@ -119,11 +120,7 @@ async def merge(chat: Chat, argument: str) -> None:
         chat.display.line("Not merged.", "dim")
         return
     ids = [one.session.header.id for one in (draft.first, draft.second)]
-    names = [name_of(one.session) for one in (draft.first, draft.second)]
-    if not all(names):
-        names = ids
-    elif names[0] == names[1]:
-        names = [f"{names[0]}, {one.session.header.created:%b %d, %H:%M}" for one in (draft.first, draft.second)]
+    names = _told_apart(draft.first.session, draft.second.session)
     dropped = await _decided(chat, draft.contradictions, names)
     if dropped is None:
         chat.display.line("Not merged.", "dim")
@@ -131,6 +128,15 @@ async def merge(chat: Chat, argument: str) -> None:
     offer = merging.offer(draft, dropped)
     chat.display.prose(f"Going on with both, {offer.tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim")
     await chat.conversation.accept(offer)
+
+
+def _told_apart(first: Session, second: Session) -> Sequence[str]:
+    """What two branches are called here: by their names, else by their own first words, else by their ids."""
+    for called in (name_of, first_words):
+        names = [called(first), called(second)]
+        if all(names) and names[0][:SHOWN_NAME] != names[1][:SHOWN_NAME]:
+            return names
+    return [first.header.id, second.header.id]
 
 
 async def _decided(chat: Chat, contradictions: Sequence[Contradiction], names: Sequence[str]) -> set[str] | None:

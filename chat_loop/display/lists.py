@@ -20,6 +20,8 @@ _STATES = {
     "foreign": "not a session",
 }
 NARROW = 70
+SHOWN_NAME = 50
+"""Characters of a session's name where it stands in a sentence."""
 
 
 def show_sessions(
@@ -158,5 +160,5 @@ def show_contradiction(
     """Two lines of which one holds, each under the name of the session that says it."""
     display.line(f"Contradiction {number} of {of}:", "bold")
     for position, (name, line) in enumerate(zip(names, lines, strict=True), 1):
-        display.line(f"  {position}  in “{one_line(name, 50)}”:", "dim")
+        display.line(f"  {position}  in “{one_line(name, SHOWN_NAME)}”:", "dim")
         display.prose(f"     {one_line(line, 600)}", indent=5)
