@@ -14,7 +14,6 @@ from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import SessionError
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
@@ -85,11 +84,7 @@ def search_all(
     """Find in every session of a library, brought up to date before. Raises SessionError when it has no index."""
     if not library.directory.exists():
         return []
-    library.bring_up_to_date(progress)
-    found = library.asked(lambda index: find(index, text, wanted, limit, common, meanings))
-    if found is None and library.trouble:
-        raise SessionError(library.trouble, "sessions WORDS finds sessions by their names without it.")
-    return found or []
+    return library.answered(lambda index: find(index, text, wanted, limit, common, meanings), progress)
 
 
 def find(

@@ -120,6 +120,15 @@ class Library:
 
     def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False) -> int:
         """Read every changed file into the index (`anew`: every file); return how many. Raises SessionError."""
+        return self._brought(lambda index, count: count, progress, anew=anew)
+
+    def answered(self, question: Callable[[Index], T], progress: Callable[[int, int], None] | None = None) -> T:
+        """What the index answers when every changed file is in it. Raises SessionError."""
+        return self._brought(lambda index, count: question(index), progress)
+
+    def _brought(
+        self, question: Callable[[Index, int], T], progress: Callable[[int, int], None] | None, *, anew: bool = False
+    ) -> T:
         from chat_loop.library.file import IndexTrouble, discard
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
@@ -127,17 +136,19 @@ class Library:
 
         there = self._stamps()
         self.trouble = ""
-        for attempt in (1, 2):
+        first = True
+        while True:
             try:
                 if anew:
                     self.close()
                     discard(self.directory)
                 self._index = self._index or Index(self.directory, busy=PATIENCE_SECONDS)
-                return refresh(self._index, self.directory, stale(self._index.known(), there), progress=progress)
+                count = refresh(self._index, self.directory, stale(self._index.known(), there), progress=progress)
+                return question(self._index, count)
             except IndexTrouble as error:
-                if not self._gave_up(error) or attempt == 2:
+                if not self._gave_up(error) or not first:
                     raise SessionError(self.trouble, "Everything but searching works without it.") from error
-        return 0
+                first = False
 
     def asked(self, question: Callable[[Index], T]) -> T | None:
         """What the index answers when it is up to date; None when there is none that can be used: see `trouble`."""
