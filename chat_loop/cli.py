@@ -52,7 +52,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     from chat_loop.options import parser
 
-    options = parser().parse_args(arguments)
+    options = parser(arguments).parse_args(arguments)
     try:
         return _dispatch(options, instant)
     except ChatLoopError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop import __version__
@@ -17,8 +18,8 @@ BROWSE = "browse"
 SESSION = "a number of the list, an id, words of its name, or last"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
+    """The command line; its part about sessions only where `arguments` ask for it: a chat does not wait for that."""
     made = argparse.ArgumentParser(
         prog="chat-loop",
         description="Terminal chat for large language models; every conversation is a markdown file.",
@@ -55,7 +56,8 @@ def parser() -> argparse.ArgumentParser:
         description="Find, show, branch, keep and share saved sessions. Exit codes: 0 done, 1 failed or nothing found, "
         "2 misused.",
     )
-    _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
+    if "sessions" in arguments:
+        _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
     models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
         dest="action", required=True, metavar="ACTION"
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ class Command:
     @property
     def details(self) -> str:
         """What follows that line: options and examples, for who asks for help on this command; mostly empty."""
+        from inspect import cleandoc  # takes longer to load than all commands
+
         return cleandoc(self.run.__doc__ or "").partition("\n")[2].strip("\n")
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import SessionError
-from chat_loop.library.lineage import Folded, Link, folded
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.listing import Stamp
@@ -20,6 +18,7 @@ from chat_loop.wording import compact_number, counted
 if TYPE_CHECKING:
     from chat_loop.library.file import IndexTrouble
     from chat_loop.library.index import Index, Known
+    from chat_loop.library.lineage import Link
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
@@ -96,6 +95,8 @@ class Library:
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
+        import json  # not before it is asked for
+
         wanted = json.dumps(list(ids))
         found = self.asked(
             lambda index: index.ask(
@@ -222,6 +223,7 @@ class Library:
         self, there: Sequence[Stamp], known: Mapping[str, Known], index: Index | None, view: _View
     ) -> tuple[list[SessionRow], int]:
         """The listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
+        from chat_loop.library.lineage import Folded, folded
         from chat_loop.library.shelf import Shelf
 
         limit, wanted = view.limit, view.wanted
