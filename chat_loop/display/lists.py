@@ -127,10 +127,12 @@ def show_tree(display: DisplayManager, branches: Sequence[Branch], here: str, no
             shown = Text(f"{number:>3}  {stem}{dot} ") + Text(f"number {places[row.id]} above", style="dim")
             display.console.print(shown, no_wrap=True, overflow="ellipsis", soft_wrap=False)
             continue
-        name = _called(branch, called)
+        here_now = arrow if row.id == here else ""
+        room = display.console.width - len(f"{number:>3}  {stem}{dot} ") - len(here_now) - len(tagged(row))
+        name = one_line(_called(branch, called), max(room, 10))
         called[row.id] = row.name
         head = Text(f"{number:>3}  {stem}{dot} ") + Text(name, style="bold" if row.id == here else "")
-        head += Text(tagged(row), style="cyan") + Text(arrow if row.id == here else "", style="green")
+        head += Text(tagged(row), style="cyan") + Text(here_now, style="green")
         begun = _begun(branch, places)
         facts = " · ".join(filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row))))
         for line in (head, Text(f"     {below}  ") + Text(facts, style="dim")):
