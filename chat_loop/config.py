@@ -7,53 +7,54 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from chat_loop.errors import ConfigError
+from chat_loop.frozen import dataclass
 
 MAX_BYTES = 256 * 1024
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AgentConfig:
     name: str = "Assistant"
     system_prompt: str = SYSTEM_PROMPT
     summary_instructions: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionsConfig:
     directory: str = ""
     auto_resume: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchConfig:
     meaning: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryConfig:
     on_exit: bool = True
     timeout: float = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RestorationConfig:
     acknowledge: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextConfig:
     max_history_messages: int = 0
     max_history_tokens: int = 0
     attach_from_archive: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AutoCompactConfig:
     enabled: bool = True
     trigger_threshold: float = 0.8
@@ -67,37 +68,37 @@ class AutoCompactConfig:
     compact_on_resume: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MemoryConfig:
     enabled: bool = True
     max_tokens: int = 1500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AnthropicConfig:
     base_url: str = ""
     max_tokens: int = 8192
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OpenAIConfig:
     base_url: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CompatibleConfig:
     base_url: str = ""
     api_key_env: str = "COMPATIBLE_API_KEY"
     tools: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LocalConfig:
     context: int = 8192
     threads: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ProvidersConfig:
     anthropic: AnthropicConfig = AnthropicConfig()
     openai: OpenAIConfig = OpenAIConfig()
@@ -105,14 +106,14 @@ class ProvidersConfig:
     local: LocalConfig = LocalConfig()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     window: int = 0
     input_price: float | None = None
     output_price: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All settings. An empty string or a zero means "choose for me"."""
 
@@ -134,7 +135,7 @@ class Config:
         return {name: model.window for name, model in self.models.items() if model.window > 0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Paths:
     """Where things are. `home` is CHAT_LOOP_HOME, which moves config and data together."""
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from chat_loop.frozen import dataclass
 from chat_loop.values import Compaction, StopReason, ToolCall, Usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextDelta:
     """A piece of the reply's text, as it arrived."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ThinkingDelta:
     """A piece of the model's reasoning; shown, never stored as the reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Retrying:
     """The request failed before any content and is about to be sent again."""
 
@@ -36,14 +36,14 @@ class Retrying:
     """The most attempts there will be."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolCalled:
     """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own from the agent on."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ToolReturned:
     """A call has its result. `text` is what the model is given of it."""
 
@@ -54,7 +54,7 @@ class ToolReturned:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Finished:
     """The last event of one model call. `stop` is end, length, refusal, or tool when the model waits for its calls.
 
@@ -65,7 +65,7 @@ class Finished:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReplyEnded:
     """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the acknowledgment."""
 
@@ -75,7 +75,7 @@ class ReplyEnded:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionBegun:
     """A session got its first entry."""
 
@@ -85,7 +85,7 @@ class SessionBegun:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionFound:
     """The session that will be resumed."""
 
@@ -97,7 +97,7 @@ class SessionFound:
     damage: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Restoring:
     """A child session gets its parent's summary block, after a compaction or a resume."""
 
@@ -105,14 +105,14 @@ class Restoring:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryStarted:
     """A summary is being made, in so many calls."""
 
     parts: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryProgress:
     """How far a summary has come, in characters of the current part."""
 
@@ -121,7 +121,7 @@ class SummaryProgress:
     characters: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryEnded:
     """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's is missing."""
 
@@ -131,7 +131,7 @@ class SummaryEnded:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Compacted:
     """The context was compacted: the session ended, its child goes on. `block` is the summary block's inner text."""
 
@@ -142,14 +142,14 @@ class Compacted:
     block: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recalled:
     """Passages of the archive were attached to the newest query. `refs` are the references they come from."""
 
     refs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionSealed:
     """A session ended. `saved` is False when the disk refused."""
 
@@ -164,7 +164,7 @@ class SessionSealed:
     """Where its summary block came from: model, extracted, or none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Warned:
     """Something that the user should know and that stops nothing."""
 

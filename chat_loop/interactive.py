@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -27,6 +26,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
+from chat_loop.frozen import dataclass
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
@@ -50,7 +50,7 @@ SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What the command line and the config decided. `resume` is a number or an id to begin with, or empty.
 

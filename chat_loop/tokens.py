@@ -8,9 +8,10 @@ and is meant for a background thread; until it is done, or when the data is miss
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from chat_loop.frozen import dataclass
 
 if TYPE_CHECKING:
     import tiktoken
@@ -21,7 +22,7 @@ _SAMPLES = 64
 _SAMPLE_CHARS = 2048
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Recipe:
     """What makes an encoding besides its ranks; facts from tiktoken's `tiktoken_ext/openai_public.py` (MIT)."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from chat_loop.frozen import dataclass
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
 """Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the user; broken off."""
@@ -12,7 +13,7 @@ StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Usage:
     """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to it."""
 
@@ -41,7 +42,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Compaction:
     """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are in tokens.
 
@@ -63,7 +64,7 @@ class Compaction:
     superseded: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSpec:
     """A tool as a model is told of it. `parameters` is the JSON schema of an object."""
 
@@ -72,7 +73,7 @@ class ToolSpec:
     parameters: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolCall:
     """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have been."""
 
@@ -81,7 +82,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolResult:
     """What the call with the same `id` gave back; when it failed, a sentence for the model."""
 
@@ -90,7 +91,7 @@ class ToolResult:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange.
 
@@ -111,7 +112,7 @@ class Message:
         return "\n".join(filter(None, (*results, self.text, *calls)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """One model call, independent of the wire. `messages` alternate, starting and ending with the user."""
 
@@ -127,7 +128,7 @@ class Request:
     """What the model may call. Left empty for a provider that cannot."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """How many tokens a model takes, prompt and reply together."""
 

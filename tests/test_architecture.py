@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
+    ("frozen",),
     ("values", "events", "errors", "wording", "redact"),
     ("tokens", "config", "options"),
     ("sessions", "models", "start"),
@@ -106,7 +107,7 @@ def test_each_library_has_one_door() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"values", "events", "errors", "wording", "display", "start", "lines"} | {
+    allowed = {"frozen", "values", "events", "errors", "wording", "display", "start", "lines"} | {
         "sessions.records",
         "sessions.entries",
         "sessions.row",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
@@ -20,7 +21,7 @@ MOST_STEPS = 12
 """Steps of one reply that may call tools. The calls of the last one are not run; one more, without tools, answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Agent:
     """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one.
 

@@ -11,16 +11,16 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import cast
 
 from chat_loop.errors import ProviderError, TimedOut
 from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Patience:
     """Limits of one call; all in seconds but `attempts`."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from chat_loop.agent.arguments import fault
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import ToolReturned
+from chat_loop.frozen import dataclass
 from chat_loop.providers.calls import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
 
@@ -19,7 +19,7 @@ EMPTY = "(nothing)"
 """Instead of an empty result, which some wires refuse."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tool:
     """A tool of the program. `run` is given the call's arguments, checked against the specification.
 
@@ -30,7 +30,7 @@ class Tool:
     run: Callable[[Mapping[str, object]], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Toolbox:
     """The tools of one request, and their limits: `seconds` for a call, `characters` for its result."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow, State
 
 Mode = Literal["list", "filter", "ask", "keys"]
@@ -61,7 +62,7 @@ class Stock:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Browsing:
     """`shown` are positions in the stock's rows; `selected` and `top`, the first visible one, are places in `shown`.
 

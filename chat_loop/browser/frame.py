@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from chat_loop.browser.browsing import Browsing
@@ -12,6 +11,7 @@ from chat_loop.browser.keys import KEYS, hints
 from chat_loop.browser.pane import pane
 from chat_loop.browser.preview import Preview
 from chat_loop.browser.table import columns, drawn, heading, name_text, nothing
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 
 BESIDE = 100
@@ -24,7 +24,7 @@ SMALL = 9
 """With fewer lines there is no room for a list and a preview: it is one or the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
     """Sizes in columns and lines, those of the list without its title; the pane is 0 by 0 where there is none."""
 
@@ -36,7 +36,7 @@ class Places:
     beside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frame:
     """What is on the screen: `height` lines of `width` columns. `cursor` is the column in the bottom line, if shown."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chat_loop.browser.cells import plain
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.wording import STOPS, counted
 
@@ -19,7 +19,7 @@ CHARACTERS = 500
 _ENDS = {"exit": "", "compact": "compacted", "resume": "resumed", "clear": "cleared"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Section:
     """One section of the summary: its first items; `more` counts the others."""
 
@@ -28,7 +28,7 @@ class Section:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Preview:
     """All texts are safe for the terminal and short. `title` and `notes` are lines of their own.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from chat_loop.browser.browsing import ODD, Browsing
 from chat_loop.browser.cells import Line, cut, filled, padded, plain, width_of
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import compact_number
 
@@ -20,7 +20,7 @@ _SAMPLE = 200
 """So many of the first rows decide how wide the agents' column is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column beside the name; `right`: its texts end at its right."""
 

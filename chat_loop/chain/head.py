@@ -6,7 +6,7 @@ The order of acts is the contract of `sessions/live.py`. Everything that happens
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
 from chat_loop.sessions.entries import Entry, Name, Pin, Reply, Restoration, Tag, Unpin, Untag
 from chat_loop.sessions.live import LiveSession, save_error
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from chat_loop.context.archive import Archive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Beginning:
     """What a child session begins with: its parent, the block and the words that stand for what was said before.
 

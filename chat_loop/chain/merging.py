@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.resuming import Offer, Resuming
@@ -13,6 +13,7 @@ from chat_loop.context.draft import RESTORATION_TOKENS
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.thread import place
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.entries import Tag, Untag
@@ -20,7 +21,7 @@ from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Session, Summary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Merge:
     """Two branches as one child would begin with them. `contradictions` are the user's to decide.
 
@@ -35,7 +36,7 @@ class Merge:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Branch:
     """A session to be merged, and its line: the session, then its ancestors, nearest first."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from chat_loop.chain.cancelling import uncancel
@@ -18,6 +18,7 @@ from chat_loop.context.plan import trigger
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
 from chat_loop.sessions.chain import known_to
 from chat_loop.sessions.entries import OF_QUERY
@@ -27,7 +28,7 @@ from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 UNCHANGED = "What stands in the file stays."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Offer:
     """A way to take a session up: what the child would begin with, and the tokens that its first request would hold.
 

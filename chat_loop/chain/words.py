@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from chat_loop.context.thread import Thread, place
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
 from chat_loop.sessions.chain import known_to
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, Summary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Words:
     """Exchanges in their own words, oldest first. `missing` says in a sentence why there are fewer than there were."""
 

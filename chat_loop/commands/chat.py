@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
+from chat_loop.frozen import dataclass
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.manager import SessionManager
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from chat_loop.memory.notebook import Notebook
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """An exchange of a saved session: its id, and the query's number."""
 
@@ -29,18 +30,18 @@ class Place:
     query: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
     """What was listed last: what is wanted, how many at a time (None: all), whether chains are folded, how many were
     shown."""
 
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: Wanted = dataclasses.field(default_factory=Wanted)
     page: int | None = PAGE
     fold: bool = True
     shown: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclasses.dataclass(slots=True, kw_only=True)
 class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
@@ -63,10 +64,10 @@ class Chat:
     memory: Notebook | None = None
     library: Library
     meanings: Meanings | None = None
-    listed: list[str] = field(default_factory=list)
-    listing: Listing = field(default_factory=Listing)
-    hits: list[Place] = field(default_factory=list)
-    quotes: list[str] = field(default_factory=list)
+    listed: list[str] = dataclasses.field(default_factory=list)
+    listing: Listing = dataclasses.field(default_factory=Listing)
+    hits: list[Place] = dataclasses.field(default_factory=list)
+    quotes: list[str] = dataclasses.field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from chat_loop.errors import UsageError
+from chat_loop.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Given:
     """The words of an argument, and the options in it: those with a value, and those without (`flags`)."""
 

@@ -6,10 +6,12 @@ text after it. Everything else is text; a leading space makes any line text.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from chat_loop.frozen import dataclass
 
 if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
@@ -24,7 +26,7 @@ class Quit(BaseException):
     """The user wants to leave; not an error."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Command:
     """One command. `bare` is the expression that a whole line must match to be it without `/`; empty: never."""
 
@@ -51,7 +53,7 @@ class Command:
         return f"/{self.name} {self.argument}".strip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """A line that is a command."""
 
@@ -59,7 +61,7 @@ class Call:
     argument: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unknown:
     """A line that was meant as a command; `nearest` is the known name closest to it, or empty."""
 
@@ -67,11 +69,11 @@ class Unknown:
     nearest: str
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Registry:
     """All commands by name and alias."""
 
-    commands: list[Command] = field(default_factory=list)
+    commands: list[Command] = dataclasses.field(default_factory=list)
 
     def command(
         self, name: str, *, argument: str = "", bare: str = "", aliases: tuple[str, ...] = ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chat_loop.context.outcome import Outcome
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3
@@ -16,7 +16,7 @@ GROWTH = 1.1
 """After a failure the context grows by this factor before the next attempt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     """What the model wrote of these exchanges."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Query, Recall, Reply, Result
 from chat_loop.sessions.records import Session
 from chat_loop.values import Message, Window
@@ -19,7 +19,7 @@ WARNINGS = (0.95, 0.9, 0.8)
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """Tokens the next request will hold, of how many. `estimated`: nothing has been reported yet."""
 

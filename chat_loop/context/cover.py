@@ -5,8 +5,8 @@ No model has a part in it but for the narrative, whose bullets come last and onl
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from chat_loop.context import rank, used
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
@@ -16,6 +16,7 @@ from chat_loop.facts.reading import Reading, read, shared
 from chat_loop.facts.statement import Statement
 from chat_loop.facts.supersede import elders, supersede
 from chat_loop.facts.words import language, tokens
+from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary
 
@@ -40,7 +41,7 @@ _READ = 1_000
 """Characters of a line or bullet that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kept:
     """The child's block, and what did not get into it."""
 
@@ -51,7 +52,7 @@ class Kept:
     closed: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class _Entry:
     """One line on its way: a parent's, carried as it is, or a new one."""
 
@@ -107,7 +108,7 @@ def ledger(
     archived = tuple(entry.found for entry in live if not entry.kept and not entry.reading.normals <= held)
     narrative = narrative or Summary(background=parent.background)
     decisions, pending = _untold(narrative, chosen, room, count)
-    summary = replace(
+    summary = dataclasses.replace(
         narrative,
         decisions=(*_section(chosen, "decisions"), *decisions),
         pending=(*_section(chosen, "pending"), *pending),

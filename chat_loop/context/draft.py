@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_loop.context.budget import Count, size
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
@@ -21,7 +22,7 @@ RESTORATION_TOKENS = 150
 """What the restoration says around the block."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """A compaction that could be carried out. `span` is what its block newly covers; `archived` are sentences that hold
     exact values and stand only in the archive afterwards; `invented` are lines of the model that were left out."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary
 
 Section = Literal["decisions", "pending", "key_facts"]
@@ -23,7 +24,7 @@ _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _END = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}\]\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """One line of a summary block. `ref` is empty when code did not make it: then a model's narrative did."""
 

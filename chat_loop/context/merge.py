@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chat_loop.context.budget import Count
@@ -17,6 +17,7 @@ from chat_loop.context.cover import ledger, statement_of
 from chat_loop.context.ledger import REFERENCE, Item, items, line
 from chat_loop.context.used import counted_together
 from chat_loop.facts.supersede import supersede
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary
 
 _PLAIN = ("topics", "files", "pinned")
@@ -26,7 +27,7 @@ _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
 _NOTHING_BEFORE = Summary().background
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contradiction:
     """Two lines that say different things of the same, as they would stand in the merged block."""
 
@@ -34,7 +35,7 @@ class Contradiction:
     second: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Merged:
     """A block of two, and what the user has to decide: until then it holds both lines of a contradiction."""
 

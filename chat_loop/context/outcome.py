@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chat_loop.agent.ask import Patience
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary
 from chat_loop.values import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
     """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
 
@@ -22,7 +21,7 @@ class Wanted:
     patience: Patience | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chat_loop.context.budget import Count, room, size
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from chat_loop.wording import window_text
@@ -23,7 +23,7 @@ NARRATIVE = 1_000
 """Tokens that a narrative is expected to take."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """When to compact and how much, as `auto_compact` in the config has it. A limit of 0 is none."""
 
@@ -35,7 +35,7 @@ class Limits:
     max_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a compaction would do. `compact` and `keep` are the context's exchanges, cut in two.
 

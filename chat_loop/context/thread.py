@@ -6,8 +6,7 @@ from an ancestor's file; then the session's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Session, Summary, pinned_after
 
@@ -18,7 +17,7 @@ def place(ref: str) -> tuple[int, int]:
     return (int(depth), int(number)) if number else (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Thread:
     """A session and the exchanges of its ancestors that it was given as they were said, oldest first.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Use
 
@@ -19,7 +19,7 @@ _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:
 _PATHS = ("path", "file_path", "file", "filename")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Tool:
     count: int
     notable: tuple[str, ...]

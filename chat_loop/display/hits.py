@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.wording import counted, counts_text, when_text
 
@@ -16,7 +16,7 @@ LAST = 5
 WORDS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ShownHit:
     """A hit as it is shown: excerpts by who said them, and which of their words were asked for."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import counted, counts_text, when_text
 
@@ -96,7 +96,7 @@ def numbers(row: SessionRow) -> str:
     return counts_text(row.queries, row.tokens or 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Branch:
     """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its compaction's line, its
     first words, and what it was given: up to where its parent has it, and its second parent's id."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Window
 from chat_loop.wording import compaction_text, counted, dollars_text, window_text
@@ -91,7 +91,7 @@ def show_context(
         display.line(f"  {name:<{width}}  {tokens:>9,}  {part:>4.0%}{drawn}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Told:
     """One session of a chain in its history: the numbers of its messages within the chain, and its summary block."""
 

@@ -12,8 +12,8 @@ nothing that was said can move the border between two sessions. One session alon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Session
@@ -23,7 +23,7 @@ KIND = "export"
 _BORDER = b"\n---\n\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parts:
     """A document taken apart: the transcripts in order, and how many it says it holds (None: it does not say)."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from chat_loop.export import document, jsonform
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.parse import parse
@@ -35,7 +36,7 @@ _OTHER = (
 _HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Imported:
     """The sessions of a document in its order, and a sentence for everything that was not taken as it stood."""
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar, get_args
 
 from chat_loop.export.texts import with_texts
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Entry
 from chat_loop.sessions.records import Header, Seal, Session
 
@@ -30,7 +31,7 @@ _CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\uf
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Read:
     """What a JSON document held; a sentence for everything that could not be taken as it stood."""
 

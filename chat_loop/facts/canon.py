@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from chat_loop.facts.units import MONTHS, SCALES, UNITS
+from chat_loop.frozen import dataclass
 
 Kind = Literal[
     "url", "email", "path", "id", "date", "day", "time", "quantity", "number", "version", "address", "phone",
@@ -16,7 +16,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Value:
     """One exact value, whole, and where it stands. `unit`: what a quantity counts, in the short form of `units`."""
 

@@ -5,9 +5,9 @@ Only what users say in their own words makes rules; the same sentence in a reply
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from chat_loop.facts import judge
 from chat_loop.facts.canon import figures, normal
@@ -16,6 +16,7 @@ from chat_loop.facts.judge import Kind, Speaker
 from chat_loop.facts.reading import Reading, read, shared
 from chat_loop.facts.sentences import Sentence, split
 from chat_loop.facts.words import language, tokens
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 
 OWN_WORDS = 4_000
@@ -35,7 +36,7 @@ _LONGEST_REASON = 16
 _HEAVIEST = 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """One sentence worth keeping. `weight`: how much would be lost with it, from 1 to 12."""
 
@@ -47,7 +48,7 @@ class Found:
     weight: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class Candidate:
     """A sentence on its way into the ledger. What it leans on may still be joined to it, and echoes add weight."""
 
@@ -61,14 +62,14 @@ class Candidate:
     echoed: bool = False
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Turn:
     """One speaker's text while it is read."""
 
     ref: str
     speaker: Speaker
     pasted: bool
-    made: list[Candidate] = field(default_factory=list)
+    made: list[Candidate] = dataclasses.field(default_factory=list)
     before: Reading | None = None
     """The sentence before the current one, and what it became."""
     kept_before: Candidate | None = None
@@ -133,7 +134,7 @@ class _Harvester:
             turn.before, turn.kept_before = reading, candidate
         if speaker == "reply":
             for candidate in turn.made[LONG_REPLY:]:
-                candidate.found = replace(candidate.found, weight=max(1, candidate.found.weight - 1))
+                candidate.found = dataclasses.replace(candidate.found, weight=max(1, candidate.found.weight - 1))
         self._question = turn.before if turn.before is not None and judge.asks(turn.before.text) else None
         self.kept += turn.made
 
@@ -191,7 +192,8 @@ class _Harvester:
         for candidate in (item for group in reversed(self._recent) for item in group):
             if _repeats(own, candidate.reading, speaker):
                 if not candidate.echoed and candidate.found.speaker == "user":
-                    candidate.found = replace(candidate.found, weight=min(_HEAVIEST, candidate.found.weight + 1))
+                    heavier = min(_HEAVIEST, candidate.found.weight + 1)
+                    candidate.found = dataclasses.replace(candidate.found, weight=heavier)
                 candidate.echoed = True
                 return True
         return speaker == "reply" and bool(own.normals) and _bare(own) <= self._asked
@@ -205,7 +207,7 @@ def _found(reading: Reading, turn: _Turn, kind: Kind, weight: int) -> Found:
 def _grown(candidate: Candidate, reading: Reading, kind: Kind, weight: int) -> Candidate:
     """A candidate with the next sentence joined to it."""
     old = candidate.found
-    candidate.found = replace(
+    candidate.found = dataclasses.replace(
         old,
         text=reading.text,
         values=tuple(value.text for value in reading.values),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from chat_loop.facts.lexicon import lexicon
 from chat_loop.facts.units import MONTHS
+from chat_loop.frozen import dataclass
 
 LONGEST = 400
 """Characters of a sentence; a longer one is cut between its clauses."""
@@ -20,7 +20,7 @@ LONGEST = 400
 Role = Literal["said", "item", "row", "heading", "quoted", "command"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sentence:
     """One sentence with single blanks between its words. `first`: it opens its line or paragraph."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from chat_loop.facts.judge import Kind, Speaker
 from chat_loop.facts.reading import Reading, shared
 from chat_loop.facts.words import stem
+from chat_loop.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """What is compared. `own`: the sentence without the one it leans on; `may_replace`: False for pasted text."""
 

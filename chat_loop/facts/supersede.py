@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ from chat_loop.facts.canon import figures
 from chat_loop.facts.reading import Reading, dimension, shared
 from chat_loop.facts.statement import Statement, closes
 from chat_loop.facts.words import content, generic, tokens
+from chat_loop.frozen import dataclass
 
 Measured = Mapping[str, frozenset[str]]
 _BUCKET = 40
@@ -37,7 +37,7 @@ _UNCUED = 2.0
 """The same where nothing says that something has changed; then the newer sentence may have nothing else, either."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
     """Positions of statements -> the position of the one that replaced or closed them."""
 

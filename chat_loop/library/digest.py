@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.library.stored import LARGEST, kept, number, shown
 from chat_loop.search.terms import words
 from chat_loop.sessions import block
@@ -16,7 +16,7 @@ from chat_loop.values import Compaction
 _SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Said:
     """One exchange as the index keeps it. `words` are folded, between blanks."""
 
@@ -31,7 +31,7 @@ class Said:
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Told:
     """A summary block: the queries it covers, its size in tokens, who made it and when."""
 
@@ -42,7 +42,7 @@ class Told:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Audit:
     """A compaction, when it was, and how long the model took for it."""
 
@@ -51,7 +51,7 @@ class Audit:
     compaction: Compaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sealed:
     """What the end of a session tells."""
 
@@ -61,7 +61,7 @@ class Sealed:
     """(section of the summary block, item)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Digest:
     """Everything that the index keeps of one file. `size` and `changed` are those of the file that was read."""
 

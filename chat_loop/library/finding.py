@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from chat_loop.frozen import dataclass
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
@@ -47,7 +48,7 @@ _CANDIDATES = 400
 _LONGER = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
     """An exchange that answers a query: where it is, and the sentences that fit (`hit.places`, the best first).
 
@@ -63,7 +64,7 @@ class Found:
         return self.hit.exchange.query.number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Place:
     """An exchange in the index: its key, its session's key, and its position there."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.listing import storable
 from chat_loop.sessions.records import Session
 
@@ -36,7 +36,7 @@ Job = Callable[["Index"], bool]
 """Does a little with an index that is up to date; True when there is more to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Note:
     """A live session as it was when its file had this size and time."""
 

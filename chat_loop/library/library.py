@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import SessionError
+from chat_loop.frozen import dataclass
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.listing import Stamp
@@ -32,7 +33,7 @@ PATIENCE_SECONDS = 5.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _View:
     """What of the sessions is asked for."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from chat_loop.frozen import dataclass
 
 
 class Link(NamedTuple):
@@ -25,7 +26,7 @@ class Link(NamedTuple):
         return (self.parent, self.merged) if self.parent else (self.merged,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folded:
     """A session that stands for its chain in a listing, with how many older ones stand behind it, and how many of them
     were compacted."""
@@ -35,7 +36,7 @@ class Folded:
     compactions: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """A session in a tree: `stem` is what is drawn before it, one pair of characters for each level."""
 

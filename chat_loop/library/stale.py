@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.library.index import Known
 from chat_loop.sessions.listing import Stamp
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stale:
     """What the index does not know as it is: files that are new or changed, newest first, and ids that are gone."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 
 MOST_WORDS = 16
 _FAR = (1 << 63) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of a session.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, Warned
+from chat_loop.frozen import dataclass
 from chat_loop.memory import file
 from chat_loop.sessions.files import Files
 from chat_loop.wording import counted
@@ -28,7 +28,7 @@ _ABOUT_PROJECT = "Facts that hold for this project across conversations"
 _ABOUT_OWN = "Facts that hold across conversations, in every project that has no MEMORY.md of its own"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where memories are looked for, and how many tokens the model is given of one. `data` is the user's own folder."""
 
@@ -50,7 +50,7 @@ class Place:
         return str(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Memory:
     """What one look at the file gave. `block` is what the model is given, `left_out` are the indexes of the facts that
     do not fit into it. `problem` says why a file is not used. Without a file, `path` is the one that would be begun."""

@@ -6,10 +6,11 @@ prose, code between fences, comments) is the user's, and stays as it is byte for
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.escape import visible
 from chat_loop.tokens import estimate
 
@@ -23,7 +24,7 @@ _SAYS_NOTHING = frozenset(" \t\n-*_+")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fact:
     """One fact. `start` and `end` are its lines in the file; `text` is what they say, on one line or more."""
 
@@ -32,7 +33,7 @@ class Fact:
     end: int
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Lines:
     """A text taken apart at its newlines. `ended`: a newline stands at its end; `eol` is what its lines end with."""
 

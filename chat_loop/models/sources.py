@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from chat_loop.errors import ModelError
+from chat_loop.frozen import dataclass
 from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part
 from chat_loop.models.partial import Partial
 from chat_loop.models.web import OpenUrl, Response, SourceFailed, find_file, host_of
@@ -20,7 +20,7 @@ _TAIL = 66_000
 _MOST_MEMBERS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """How far an installation is."""
 
@@ -31,7 +31,7 @@ class Progress:
     """Where they come from, such as `huggingface.co` or `index.example, part 3 of 22`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transfer:
     """What both kinds of source need. Their functions raise SourceFailed, OSError or HTTPException when the source
     fails, and ModelError when the disk does."""

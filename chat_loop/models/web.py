@@ -12,12 +12,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from email.message import Message
 from html.parser import HTMLParser
 from http.client import HTTPException
 from typing import IO, Protocol
 from urllib.parse import SplitResult, unquote, urldefrag, urljoin, urlsplit, urlunsplit
+
+from chat_loop.frozen import dataclass
 
 TIMEOUT = 30.0
 """Seconds to connect, and seconds without a byte."""
@@ -48,7 +49,7 @@ OpenUrl = Callable[[str, Mapping[str, str]], AbstractContextManager[Response]]
 broken connection."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexedFile:
     """Where an index says a file is."""
 

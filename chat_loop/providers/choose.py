@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from chat_loop.config import Config
 from chat_loop.errors import ConfigError, NoProvider, UsageError
+from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.4-mini"}
@@ -27,7 +27,7 @@ WAYS = """Ways to get one:
   chat-loop --model compatible:MODEL --base-url URL"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class World:
     """What the choice depends on besides the config. `servers`: name -> port on 127.0.0.1."""
 

@@ -10,11 +10,11 @@ here unless the user sets one. Without the library no model has one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from chat_loop.frozen import dataclass
 from chat_loop.providers.windows import bare_name, longest_prefix
 from chat_loop.values import Usage
 
@@ -42,7 +42,7 @@ VENDORS: Mapping[str, str] = MappingProxyType(
 _NONE: Mapping[str, Price] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Price:
     """What a model costs, in US dollars per million tokens."""
 

@@ -8,7 +8,6 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -24,6 +23,7 @@ from chat_loop.errors import (
     StreamBroken,
     TimedOut,
 )
+from chat_loop.frozen import dataclass
 
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
@@ -66,7 +66,7 @@ OVERFLOW = (
 AGAIN = "Wait a little, then send the query again."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Service:
     """Whom a provider talks to, in the words of its errors."""
 

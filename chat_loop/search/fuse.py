@@ -8,9 +8,9 @@ chosen on the tuning half of `benchmarks.recall`.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chat_loop.frozen import dataclass
 from chat_loop.search.sentences import spans
 from chat_loop.search.terms import terms, words
 
@@ -27,7 +27,7 @@ _FOREIGN, _FAMILIAR = 0.4, 0.9
 """Pieces per word: `familiar` of a German question and of an English one, about."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found(Generic[Key]):
     """A hit of full text: its score (above 0), how surely it is meant (0 to 1), and how many ids of the query it holds.
 

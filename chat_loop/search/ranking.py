@@ -10,10 +10,10 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
 from math import log
 
+from chat_loop.frozen import dataclass
 from chat_loop.search.sentences import ASKS, TELLS
 from chat_loop.search.terms import Term, fold, ids
 from chat_loop.sessions.records import Exchange
@@ -44,7 +44,7 @@ _CHANGE = re.compile(
 """What folded text says when something is not as it was."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """Characters `start` to `end` in the part-th of an exchange's `texts`."""
 
@@ -53,7 +53,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """An exchange that fits a query. `places` are the sentences that fit, the best first.
 
@@ -68,7 +68,7 @@ class Hit:
     places: tuple[Place, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Posting:
     """A term, the sentences that hold it, and those that hold something related, with how surely it is, 0 to 1.
 
@@ -121,7 +121,7 @@ class Said:
         return texts(self.exchanges[self.owners[row]])[place.part][1][place.start : place.end]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     """A term of the query: how much it tells, and the sentences and the exchanges that hold it."""
 
@@ -136,7 +136,7 @@ class _Asked:
         return max(_SAME_EXCHANGE * self.held.get(owner, 0.0), _NEIGHBOUR * beside)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Found:
     """A candidate and its sentences that hold a term, the best first."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import ceil
+
+from chat_loop.frozen import dataclass
 
 MOST_TERMS = 32
 _ENDS = 4_000
@@ -65,7 +66,7 @@ def ids(text: str) -> list[str]:
     return [token for token in _tokens(text) if _is_exact(token)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Term:
     """One thing that a query asks for: `words` that stand one after the other; `text` is the same as it was written.
 

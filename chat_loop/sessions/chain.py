@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from chat_loop.errors import SessionError
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain:
     """The ancestors of a session, its parent first. `broken` says in a sentence why there are no more; empty: all."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from chat_loop.frozen import dataclass
 from chat_loop.values import StopReason, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Query:
     """What the user said. `number` counts the session's queries from 1."""
 
@@ -17,7 +17,7 @@ class Query:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reply:
     """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment."""
 
@@ -29,7 +29,7 @@ class Reply:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Pin:
     """Text that every later summary block of the chain carries unchanged."""
 
@@ -37,7 +37,7 @@ class Pin:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Unpin:
     """A pin, its parent's or its own, that the session no longer carries."""
 
@@ -45,7 +45,7 @@ class Unpin:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Name:
     """The session was named; an empty text takes the name away."""
 
@@ -53,7 +53,7 @@ class Name:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tag:
     """The session was tagged."""
 
@@ -61,7 +61,7 @@ class Tag:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Untag:
     """A tag was taken off."""
 
@@ -69,7 +69,7 @@ class Untag:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Undo:
     """Query `number` and what was answered count as not said; the words stay in the file."""
 
@@ -77,7 +77,7 @@ class Undo:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """A tool that the model called while answering query `number`. `arguments` is JSON as the model wrote it."""
 
@@ -88,7 +88,7 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """What the call with the same `id` gave back."""
 
@@ -100,7 +100,7 @@ class Result:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Recall:
     """Passages of the archive that the program attached to query `number`; sent with it, not said by the user."""
 
@@ -109,7 +109,7 @@ class Recall:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Restoration:
     """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.listing import moment
 from chat_loop.sessions.naming import name_of
@@ -14,7 +14,7 @@ from chat_loop.sessions.parse import parse
 _HEAD = 16_384
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Glance:
     """`name` is empty when its beginning does not tell it."""
 

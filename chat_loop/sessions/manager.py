@@ -7,11 +7,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.live import LiveSession, Lock, save_error
@@ -27,7 +28,7 @@ _TICK = 1_000
 """Nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """A session as read from disk. `plain`: another program's file. `tears`: how many of
     the faults in `damage` are records that a crash broke off."""

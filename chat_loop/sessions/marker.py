@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
+from chat_loop.frozen import dataclass
 from chat_loop.values import Compaction, StopReason, Usage
 
 PREFIX = b"<!-- chat:"
@@ -20,7 +20,7 @@ SUMMARY_END = "<!-- SESSION_SUMMARY_END -->"
 _SHAPE = re.compile(r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0,16}) -->\s*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marker:
     """A marker line as read. The accessors return None for a value that is missing or not what it should be."""
 

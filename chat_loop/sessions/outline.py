@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing, marker
 from chat_loop.sessions.entries import Query
 from chat_loop.sessions.files import opened
@@ -21,7 +21,7 @@ _MOST = 8 << 20
 _QUERY = b"\n" + marker.PREFIX + b"query "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Outline(Session):
     """A session whose entries are those before its second query and its last ones; `told` are its totals."""
 

@@ -7,9 +7,10 @@ tear off (`<!-- chat:torn -->`) and wrote the record again, the second one count
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
 from typing import get_args
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions import block, bodies, marker
 from chat_loop.sessions.bodies import EPOCH
 from chat_loop.sessions.entries import Entry, Query, Reply
@@ -32,7 +33,7 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parsed:
     """A transcript as read: `session` is None when there is no header to be found; `damage` is a sentence per fault."""
 
@@ -46,13 +47,13 @@ class Parsed:
     """Where the summary block, the audit and the seal begin, in bytes; None when there are none."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Open:
     """A record whose end has not been read yet."""
 
     marker: Marker
     number: int
-    lines: list[bytes] = field(default_factory=list)
+    lines: list[bytes] = dataclasses.field(default_factory=list)
 
 
 def parse(data: bytes) -> Parsed:

@@ -40,10 +40,11 @@ The format escapes nothing, so what a user or a model wrote can look like struct
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import dataclass, field
 from itertools import takewhile
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 
 _YOU = "**You:**"
@@ -61,7 +62,7 @@ _TIME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlainExchange:
     """One query and its reply; None and "" for what the file does not tell."""
 
@@ -76,7 +77,7 @@ class PlainExchange:
     """Tokens of the reply."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlainSession:
     """What could be read of a file. Every field is as written there; "" when it is missing."""
 
@@ -98,13 +99,13 @@ class PlainSession:
     """What is wrong with the file, one sentence each."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Part:
     """The lines that belong to one heading; `number` 0 is the restoration."""
 
     number: int
     time: str
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)
 
 
 def is_plain(head: bytes) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal
 
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import (
     OF_QUERY,
     Call,
@@ -36,7 +37,7 @@ SummarySource = Literal["model", "extracted", "none"]
 """Who made the summary block: a model; code, from the words themselves; nobody yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """The summary block. The first four fields are the model's narrative, the others code keeps word for word."""
 
@@ -50,7 +51,7 @@ class Summary:
     tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Header:
     """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags TAG_PATTERN.
 
@@ -71,7 +72,7 @@ class Header:
     """The working directory in which the session began."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Seal:
     """The end of a session. `usage` and `seconds` are those of the summary call."""
 
@@ -86,7 +87,7 @@ class Seal:
     compaction: Compaction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Use:
     """A tool call and, when one came, its result."""
 
@@ -94,7 +95,7 @@ class Use:
     result: Result | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Exchange:
     """A query and, when one came, its reply: the texts of all its steps joined, its tools apart."""
 
@@ -110,7 +111,7 @@ class Exchange:
         return f"{self.depth}.{self.query.number}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Totals:
     """Accounting of a session: the restoration's tokens are counted apart, and not as a query."""
 
@@ -123,7 +124,7 @@ class Totals:
         return self.session.total + self.restoration.total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Session:
     """One transcript as a value."""
 

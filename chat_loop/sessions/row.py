@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
+
+from chat_loop.frozen import dataclass
 
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
 """Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no transcript."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionRow:
     """`queries` and `tokens` are None when only the whole file could tell. `updated` is when the file last changed."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chat_loop.errors import SaveError
+from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Entry, Restoration
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.parse import parse
@@ -16,7 +17,7 @@ from chat_loop.sessions.records import Session
 from chat_loop.sessions.transcript import render
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stored:
     """What became of one session: the id it had and the one it has here; not `written` when it was here already."""
 
