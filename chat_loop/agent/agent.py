@@ -15,7 +15,7 @@ from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from chat_loop.agent.tools import Tool, Toolbox
+    from chat_loop.agent.tools import Approve, Tool, Toolbox
 
 MOST_STEPS = 12
 """Steps of one reply that may call tools. The calls of the last one are not run; one more, without tools, answers."""
@@ -25,7 +25,8 @@ MOST_STEPS = 12
 class Agent:
     """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one.
 
-    `memory` is what the user has noted for the project, as the model is given it.
+    `memory` is what the user has noted for the project, as the model is given it. `approve` asks the user about calls
+    that change something; with None none of them runs.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Agent:
     tools: tuple[Tool, ...] = ()
     patience: Patience = field(default_factory=Patience)
     memory: str = ""
+    approve: Approve | None = None
 
     @property
     def system(self) -> str:
@@ -112,7 +114,7 @@ class Agent:
                         yield event
 
     def _toolbox(self, *, offer: bool) -> Toolbox:
-        from chat_loop.agent.tools import LONGEST_RESULT, Toolbox
+        from chat_loop.agent.tools import LONGEST_RESULT, Toolbox, never
 
         offered = self.tools if offer and self.calls_tools else ()
         return Toolbox(
@@ -120,4 +122,5 @@ class Agent:
             seconds=self.patience.tool,
             characters=min(LONGEST_RESULT, self.provider.window.tokens),  # a quarter of a small window
             clock=self.patience.clock,
+            approve=self.approve or never,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import field
 
 from chat_loop.agent.arguments import fault
 from chat_loop.errors import ChatLoopError
@@ -15,6 +16,7 @@ from chat_loop.values import ToolCall, ToolSpec
 LONGEST_RESULT = 50_000
 """Characters of a result that the model is given."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
+REFUSED = "Not run: the user did not allow it."
 EMPTY = "(nothing)"
 """Instead of an empty result, which some wires refuse."""
 
@@ -24,10 +26,23 @@ class Tool:
     """A tool of the program. `run` is given the call's arguments, checked against the specification.
 
     It returns text for the model, or raises ChatLoopError with a sentence for it. It may be cancelled.
+
+    `asks` is for one that changes something: it returns the whole of what a call would do, as the user is shown it
+    before the call runs. It raises as `run` does for a call that cannot work. None: it runs unasked.
     """
 
     spec: ToolSpec
     run: Callable[[Mapping[str, object]], Awaitable[str]]
+    asks: Callable[[Mapping[str, object]], str] | None = None
+
+
+Approve = Callable[[str, str], Awaitable[bool]]
+"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time."""
+
+
+async def never(name: str, text: str) -> bool:
+    """Approve nothing: there is nobody who could be asked."""
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +53,8 @@ class Toolbox:
     seconds: float
     characters: int
     clock: Callable[[], float]
+    approve: Approve = never
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def use(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls together; yield each result when it comes. Closing it cancels those that still run."""
@@ -54,8 +71,14 @@ class Toolbox:
         started = self.clock()
         failed = True
         try:
+            tool, given = self._found(call)
+            if tool.asks is not None:
+                async with self.asking:
+                    if not await self.approve(call.name, tool.asks(given)):
+                        raise ChatLoopError(REFUSED)
+                started = self.clock()
             async with asyncio.timeout(self.seconds):
-                text = await self._run(call)
+                text = await tool.run(given)
             failed = False
         except ChatLoopError as error:
             text = f"{error.message} {error.hint}".strip()
@@ -67,7 +90,7 @@ class Toolbox:
         text = _shortened(text, self.characters) or EMPTY
         return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, seconds=seconds)
 
-    async def _run(self, call: ToolCall) -> str:
+    def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         tool = self.tools.get(call.name)
         if tool is None:
             raise ChatLoopError(f"There is no tool {call.name}.", f"The tools are: {', '.join(self.tools)}.")
@@ -77,7 +100,7 @@ class Toolbox:
         wrong = fault(given, tool.spec.parameters)
         if wrong:
             raise ChatLoopError(wrong, "Call the tool again.")
-        return await tool.run(given)
+        return tool, given
 
 
 async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
