@@ -143,6 +143,8 @@ class Loopback:
         self._started.set()
         await self._stop.wait()
         server.close()
+        for _ in range(5):  # what was accepted just now becomes a connection within these rounds of the loop
+            await asyncio.sleep(0)
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

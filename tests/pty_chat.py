@@ -42,6 +42,11 @@ class _Screen(pyte.Screen):
         self._answer(data)
 
 
+def _hear_hang_ups() -> None:
+    """A test run that outlives its terminal (nohup) would else hand on that SIGHUP is ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class PtyChat:
     """A running program, its keyboard and its screen; use it as a context manager, leaving kills its process group.
 
@@ -71,7 +76,13 @@ class PtyChat:
             # Python 3.12 warns of fork in a process with threads; the child executes another program at once.
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
             self._child: pexpect.spawn[bytes] = pexpect.spawn(
-                argv[0], list(argv[1:]), env=environment, cwd=cwd, dimensions=(rows, cols), timeout=None
+                argv[0],
+                list(argv[1:]),
+                env=environment,
+                cwd=cwd,
+                dimensions=(rows, cols),
+                timeout=None,
+                preexec_fn=_hear_hang_ups,
             )
         self._child.delaybeforesend = None
 
