@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
     from chat_loop.config import Config, Paths
     from chat_loop.providers import Provider
+    from chat_loop.providers.offered import Models
     from chat_loop.sessions.manager import SessionManager
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -176,6 +177,18 @@ def _first(options: argparse.Namespace, config: Config, sessions: SessionManager
     return f"/resume {reference}" if reference else ""
 
 
+def _models_to_switch_to(config: Config, paths: Paths) -> Models:
+    from chat_loop.providers import choose
+    from chat_loop.providers.offered import Models
+
+    world = choose.real_world(paths.models)
+    return Models(
+        providers=choose.PROVIDERS,
+        provide=lambda reference: choose.create(reference, config, world),
+        offered=lambda: choose.offered(config, world),
+    )
+
+
 def _interact(
     options: argparse.Namespace,
     config: Config,
@@ -206,6 +219,7 @@ def _interact(
         resume_command=shlex.join(command),
         first=first,
         offer=not (first or options.new_session),
+        models=_models_to_switch_to(config, paths),
         memory=place_of(config, paths, agent.provider.window.tokens),
     )
     return asyncio.run(Interactive(setting, instant).run())

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.asking import Asking, recall
 from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
+from chat_loop.chain.describing import describe
+from chat_loop.chain.ending import Ending
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import thread_of
@@ -22,12 +23,13 @@ from chat_loop.context.draft import Draft
 from chat_loop.context.plan import trigger
 from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
-from chat_loop.errors import ProviderError, SaveError, SessionError, UsageError
-from chat_loop.events import Event, SessionFound, SummaryEnded, Warned
+from chat_loop.errors import ContextTooLong, ProviderError, SessionError, UsageError
+from chat_loop.events import Event, SessionFound, Warned
+from chat_loop.providers import Provider
 from chat_loop.sessions.entries import Pin, Query, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Exchange, Seal, SealReason, Session
+from chat_loop.sessions.records import Exchange, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
 ARCHIVE_SECONDS = 30.0
-MAKE_LATER = "It will be made when you resume the session."
 
 
 class Conversation:
@@ -59,6 +60,7 @@ class Conversation:
         self._head = Head(agent, sessions, count, show, memory, options.meanings)
         self._compacting = Compacting(self._head, options)
         self._asking = Asking(self._head, options)
+        self._ending = Ending(self._head, self._compacting, options)
 
     @property
     def agent(self) -> Agent:
@@ -122,18 +124,24 @@ class Conversation:
     async def ask(self, text: str) -> Reply:
         """Save the query, ask, save the reply as it arrives. Raises ProviderError after saving what came.
 
-        When the context is too full it is compacted first, without a model call. Raises ContextFull, with the query
-        saved, when the request cannot fit. When cancelled, the partial reply is saved as interrupted and CancelledError
-        goes on.
+        When the context is too full it is compacted first, without a model call; when a server says that it is, it is
+        compacted and asked once more. Raises ContextFull, with the query saved, when the request cannot fit. When
+        cancelled, the partial reply is saved as interrupted and CancelledError goes on.
         """
-        await self._compacting.make_room(text)
-        await self._compacting.give_way()
-        number = self.live.next_number
-        self._head.add(Query(number=number, at=self.sessions.now(), text=text))
-        recall(self._head, self.options, number, text)
-        reply = await self._head.answer(number, self._asking.messages())
-        self._compacting.watch()
-        return reply
+        try:
+            return await self._asked(text)
+        except ContextTooLong as error:
+            if not (self.options.limits.enabled and self._asking.may_ask_again() and self._compacting.shrink()):
+                raise
+            self._show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
+            return await self._asked(text)
+
+    async def switch(self, provider: Provider) -> None:
+        """Have another model answer from the next query on. The window is its own from now on."""
+        await self._compacting.stop()  # it may be made with the model that goes
+        before = self.agent.provider
+        self._head.switch(provider)
+        await before.close()
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
@@ -145,11 +153,11 @@ class Conversation:
 
     def rename(self, text: str) -> None:
         """Call the conversation so; an empty text leaves it to the program again."""
-        self._head.describe(name=text)
+        describe(self._head, name=text)
 
     def tag(self, tags: Sequence[str]) -> None:
         """Have exactly these tags."""
-        self._head.describe(tags=tags)
+        describe(self._head, tags=tags)
 
     async def undo(self) -> Exchange:
         """Take the last exchange of the session out of the conversation; return it. Its words stay in the file.
@@ -252,38 +260,11 @@ class Conversation:
 
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
         """
-        seal = self._without_model(reason)
-        if reason != "exit" and not self.live.empty:
-            try:
-                self._head.sealed(seal)
-            except SaveError as error:
-                raise SaveError(error.message, f"This session is not left. {error.hint}") from error
-        else:
-            self._head.seal_anyway(seal)
-        self._head.renew()
-        self._compacting.restored_from(None)
+        self._ending.leave(reason)
 
     async def end(self) -> None:
         """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""
-        if self.live.empty:
-            await self._compacting.stop()
-            return
-        seal = self._without_model("exit")
-        thread = self.thread
-        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
-        if self.options.summary_on_exit and answered and self.options.use_ai_summary:
-            try:
-                outcome, _ = await self._compacting.narrate(thread, thread.fresh, otherwise=MAKE_LATER)
-            except asyncio.CancelledError:
-                uncancel()
-                self._show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))
-            else:
-                if outcome.narrative is not None:
-                    made = self._compacting.summary_of_all(thread, outcome)
-                    seal = replace(seal, source="model", summary=made)
-                seal = replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=self.sessions.now())
-        await self._compacting.stop()
-        self._head.seal_anyway(seal)
+        await self._ending.end()
 
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
@@ -297,16 +278,15 @@ class Conversation:
         if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
 
-    def _without_model(self, reason: SealReason) -> Seal:
-        """A seal that costs nothing: a child in which nothing was said passes its parent's block on."""
-        seal = Seal(at=self.sessions.now(), reason=reason)
-        thread = self.thread
-        if thread.fresh and self.options.use_ai_summary:
-            return seal
-        if not thread.fresh and thread.inherited is None and not thread.pins:
-            return seal
-        made = self._compacting.summary_of_all(thread, None)
-        return replace(seal, source="extracted", summary=made)
+    async def _asked(self, text: str) -> Reply:
+        await self._compacting.make_room(text)
+        await self._compacting.give_way()
+        number = self.live.next_number
+        self._head.add(Query(number=number, at=self.sessions.now(), text=text))
+        recall(self._head, self.options, number, text)
+        reply = await self._head.answer(number, self._asking.messages())
+        self._compacting.watch()
+        return reply
 
     async def _acknowledge(self) -> None:
         """Let the agent confirm what it was given."""

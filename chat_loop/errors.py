@@ -106,7 +106,9 @@ class Overloaded(ProviderError):
 
 
 class ContextTooLong(ProviderError):
-    """The request does not fit the model's window."""
+    """The request does not fit the model's window. `window` is what the server says that it takes, in tokens."""
+
+    window: int | None = None
 
 
 class ConnectionFailed(ProviderError):

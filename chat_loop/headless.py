@@ -44,7 +44,7 @@ def ask(
 async def _ask(
     agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, output: _Output
 ) -> int:
-    options = options_of(config, agent.provider, None)
+    options = options_of(config, None)
     notebook = Notebook(place, output.show) if place is not None else None
     if notebook is not None and notebook.trouble:
         output.show(Warned(notebook.trouble))

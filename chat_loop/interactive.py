@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
-from unicodedata import east_asian_width
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
@@ -27,6 +26,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
+from chat_loop.greeting import offer
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
@@ -35,6 +35,7 @@ from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
+from chat_loop.providers.offered import Models
 from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
@@ -67,6 +68,7 @@ class Setting:
     first: str
     offer: bool
     memory: Place | None
+    models: Models
 
 
 class Interactive:
@@ -86,7 +88,7 @@ class Interactive:
             resume_command=setting.resume_command,
             show_blocks=setting.config.auto_compact.show_summary_markers,
         )
-        self._count = lambda text: self._counter.count(text, agent.provider.model)
+        self._count = lambda text: self._counter.count(text, self._agent.provider.model)
         self._embedding = Embedding(setting.sessions.directory)
         self._keeper = Keeper(
             setting.sessions.directory,
@@ -99,7 +101,7 @@ class Interactive:
             setting.sessions,
             count=self._count,
             show=self._show,
-            options=options_of(setting.config, agent.provider, setting.summariser, self._meanings),
+            options=options_of(setting.config, setting.summariser, self._meanings),
             memory=self._notebook.block if self._notebook is not None else str,
         )
 
@@ -130,6 +132,7 @@ class Interactive:
             count=self._count,
             clear_screen=self._display.clear_screen,
             facts=self._setting.facts,
+            models=self._setting.models,
             library=self._library,
             meanings=self._meanings,
             memory=self._notebook,
@@ -152,7 +155,12 @@ class Interactive:
             self._library.close()
             self._keeper.close()
             self._embedding.close()
-            await self._setting.agent.provider.close()
+            await self._agent.provider.close()
+
+    @property
+    def _agent(self) -> Agent:
+        """Who answers now."""
+        return self._conversation.agent
 
     async def _asked(self, reader: Reader, question: str) -> str:
         self._display.stop_waiting()
@@ -216,7 +224,7 @@ class Interactive:
         budget = self._conversation.budget
         mark = "~" if budget.estimated else ""
         window = window_text(budget.window.tokens, budget.window.guessed)
-        parts = [one_line(self._setting.agent.model, 60), f"context {mark}{budget.share:.0%} of {window}"]
+        parts = [one_line(self._agent.model, 60), f"context {mark}{budget.share:.0%} of {window}"]
         totals = self._conversation.session.totals
         if totals.combined:
             parts.append(f"{compact_number(totals.combined)} tokens")
@@ -239,7 +247,7 @@ class Interactive:
         if self._loading:
             return
         self._loading = True
-        provider, model = self._setting.agent.provider, self._setting.agent.provider.model
+        provider = self._agent.provider
 
         def load() -> None:
             try:
@@ -252,23 +260,11 @@ class Interactive:
                 _collect_again()
             self._keeper.start()
             self._used.wait()
-            self._counter.load(model)
+            self._counter.load(self._agent.provider.model)
 
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
-
-
-def offer(name: str, when: str, columns: int) -> str:
-    """The offer to go on with a session, as long as fits into one line of so many columns."""
-    rest = f" ({when}) · resume last goes on with it"
-    if len(rest) + 30 > columns:
-        rest = " · resume last"
-    room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
-    shown = one_line(name, 50)
-    while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
-        shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
-    return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
 
 def _columns() -> int:

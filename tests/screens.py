@@ -12,12 +12,15 @@ from pathlib import Path
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.display.manager import DisplayManager
+from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.providers import Provider
+from chat_loop.providers.offered import Models, Offer
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
-from tests.talking import Clock, Step, Talk, words
+from tests.talking import Clock, Model, Step, Talk, words
 
 Line = str | type[KeyboardInterrupt]
 
@@ -62,6 +65,22 @@ class Terminal(io.StringIO):
         return True
 
 
+def models(others: Sequence[Model]) -> Models:
+    """`others` by their names, all of them the provider's that is called scripted."""
+
+    def provide(reference: str) -> Provider:
+        found = [other for other in others if reference == f"{other.name}:{other.model}"]
+        if not found:
+            raise UsageError(f"There is no model {reference}.", "Take another.")
+        return found[0]
+
+    return Models(
+        providers=("scripted",),
+        provide=provide,
+        offered=lambda: [Offer(f"{other.name}:{other.model}", "made up") for other in others],
+    )
+
+
 class Screen:
     """One run of the loop over `lines`; `text` is what the user saw, `code` the exit code.
 
@@ -84,6 +103,7 @@ class Screen:
         options: Options | None = None,
         show_blocks: bool = False,
         memory: Place | None = None,
+        others: Sequence[Model] = (),
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -111,6 +131,7 @@ class Screen:
             open_file=lambda path: None,
             count=words,
             clear_screen=self._clear,
+            models=models(others),
             library=Library(directory, clock.now),
             memory=notebook,
         )

@@ -16,6 +16,7 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Switch,
     Tag,
     Undo,
     Unpin,
@@ -131,6 +132,7 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Name, at=times, text=texts),
     st.builds(Tag, at=times, text=texts),
     st.builds(Untag, at=times, text=texts),
+    st.builds(Switch, at=times, text=texts),
     st.builds(Undo, number=st.integers(1, 10**6), at=times),
     st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),
     st.builds(

@@ -72,11 +72,14 @@ class Model:
     """Follows its script, a step per call, and remembers every request. A call that is not in the script fails."""
 
     name = "scripted"
-    model = "test"
     calls_tools = False
 
-    def __init__(self, *steps: Step, clock: Clock | None = None, window: Window | None = None) -> None:
+    def __init__(
+        self, *steps: Step, clock: Clock | None = None, window: Window | None = None, model: str = "test"
+    ) -> None:
+        self.model = model
         self.steps = list(steps)
+        self.warmed = self.closed = 0
         self.clock = clock or Clock()
         self.window = window or Window(100_000)
         self.first_event_seconds = 120.0
@@ -89,9 +92,11 @@ class Model:
 
     def warm(self) -> None:
         """There is nothing to load."""
+        self.warmed += 1
 
     async def close(self) -> None:
         """There is nothing to give back."""
+        self.closed += 1
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         self.requests.append(request)

@@ -25,6 +25,7 @@ LAYERS = (
     ("display", "lines", "prompt", "editor", "browser"),
     ("commands",),
     ("loop",),
+    ("greeting",),
     ("headless", "interactive", "subcommands"),
     ("cli", "__main__"),
 )

@@ -103,6 +103,7 @@ You: help
   /info                       Show the session, its file, the model, the context and the accounting.
   /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
   /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
+  /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.
   /pin TEXT                   Keep a text word for word through every compaction and resume.
   /pins                       List the pins; the numbers are those that unpin takes.
   /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.

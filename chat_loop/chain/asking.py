@@ -45,6 +45,11 @@ class Asking:
         self._options = options
         self._shortened_told = 0
 
+    def may_ask_again(self) -> bool:
+        """Whether the newest query can be asked anew: none of its tools ran, whose work would be done twice."""
+        last = self._head.session.exchanges[-1]
+        return not last.uses and not (last.reply and last.reply.text)
+
     def messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
         head, limits = self._head, self._options.limits

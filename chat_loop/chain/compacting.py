@@ -7,22 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 
 from chat_loop.chain.head import Beginning, Head
+from chat_loop.chain.late import add_late
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import edited_block
 from chat_loop.context import plan as planning
-from chat_loop.context.background import Background, Prepared
+from chat_loop.context.background import Background
 from chat_loop.context.budget import size
 from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
-from chat_loop.errors import SaveError, SessionError, UsageError
+from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, Event, SummaryEnded, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions import block
+from chat_loop.sessions.entries import Undo
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.records import Exchange, Seal, Summary
 
+TOO_LONG = "The server said that the conversation is too long"
+LOCAL_SUMMARY_SECONDS = 600.0
+"""What an embedded model is given at least."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 
 
@@ -60,6 +65,24 @@ class Compacting:
         found = self._plan(thread, used)
         if found.compact:
             self.take(self._at_once(thread, found, used))
+
+    def shrink(self) -> bool:
+        """Take the newest query back and compact what stands before it, without a model: a server refused it as too
+        long. False, with everything as it was, when there is nothing to compact."""
+        head = self._head
+        last, used = head.session.exchanges[-1], head.budget.used
+        if all(exchange.ref == last.ref for exchange in head.thread.fresh):
+            return False
+        head.add(Undo(number=last.query.number, at=head.sessions.now()))
+        thread = head.thread
+        found = planning.asked(
+            thread.exchanges,
+            window=head.window,
+            limits=self._options.limits,
+            count=head.count,
+            carried=len(thread.carried),
+        )
+        return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used))
 
     async def give_way(self) -> None:
         """Stop a summary that would keep the reply waiting: an embedded model does one thing at a time."""
@@ -235,7 +258,7 @@ class Compacting:
             return False
         path = head.live.path
         if draft.source == "extracted" and self._background.running:
-            self._background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
+            self._background.later(lambda prepared: add_late(head, self.ledger_room, path, thread, draft, prepared))
         text, keep = block.render(draft.summary), draft.plan.keep
         head.show(Compacted(compaction=draft.compaction, reason=draft.plan.reason, source=draft.source, block=text))
         fresh = keep[0].ref if keep else ""
@@ -243,29 +266,6 @@ class Compacting:
         head.begin_child(Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told)
         self._block_from = path
         return True
-
-    def _add_late(self, path: Path, thread: Thread, draft: Draft, prepared: Prepared) -> None:
-        """Write a narrative that came after its session was sealed into it; the next compaction reads it there."""
-        head, sessions = self._head, self._head.sessions
-        outcome = prepared.outcome
-        kept = covering(
-            thread,
-            outcome.narrative,
-            prepared.exchanges,
-            draft.span,
-            draft.plan.keep,
-            room=self.ledger_room,
-            count=head.count,
-        )
-        try:
-            loaded = sessions.load(path)
-            seal = loaded.session.seal
-            if seal is None or seal.summary != draft.summary:
-                return  # somebody has edited it meanwhile: that counts
-            late = replace(seal, source="model", summary=kept.summary, usage=outcome.usage, seconds=outcome.seconds)
-            sessions.seal_later(loaded, late)
-        except SessionError:
-            return  # what stands there is complete without it
 
     def _as_edited(self, thread: Thread) -> Thread:
         """The thread with its parent's block as it stands in the file now."""
@@ -282,6 +282,8 @@ class Compacting:
 
         head = self._head
         wanted = replace(self._options.wanted, patience=head.agent.patience)
+        if any(provider.name == "local" for provider in self.routes):
+            wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
         return await summarise(
             self.routes,
             span,

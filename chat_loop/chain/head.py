@@ -20,7 +20,8 @@ from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
-from chat_loop.sessions.entries import Entry, Name, Pin, Reply, Restoration, Tag, Unpin, Untag
+from chat_loop.providers import Provider
+from chat_loop.sessions.entries import Entry, Pin, Reply, Restoration, Switch, Unpin
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -125,26 +126,6 @@ class Head:
                 self.sessions.point_to(header.id)
         self.tell_problem()
 
-    def describe(self, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
-        """Name or tag the live session; None leaves it as it is."""
-        live, at = self.live, self.sessions.now()
-        if live.empty:  # its header is not written yet
-            header = live.header
-            live.header = replace(
-                header, name=header.name if name is None else name, tags=header.tags if tags is None else tuple(tags)
-            )
-            return
-        standing = self.session.tags
-        if name is not None and name != self.session.name:
-            self.add(Name(at=at, text=name))
-        wanted = standing if tags is None else tags
-        for tag in wanted:
-            if tag not in standing:
-                self.add(Tag(at=at, text=tag))
-        for tag in standing:
-            if tag not in wanted:
-                self.add(Untag(at=at, text=tag))
-
     def tell_problem(self) -> None:
         """Say once that saving fails, and once that it works again."""
         problem = self.live.problem
@@ -184,6 +165,15 @@ class Head:
         """Give the agent the memory as it stands now, from the next request on."""
         memory = self._memory()
         self._plain, self.agent = replace(self._plain, memory=memory), replace(self.agent, memory=memory)
+
+    def switch(self, provider: Provider) -> None:
+        """Have another model answer from here on."""
+        self._plain, self.agent = replace(self._plain, provider=provider), replace(self.agent, provider=provider)
+        self._block_of.cache_clear()
+        if self.live.empty:  # its header is not written yet
+            self.live.header = replace(self.live.header, model=self.agent.model)
+        else:
+            self.add(Switch(at=self.sessions.now(), text=self.agent.model))
 
     def sealed(self, seal: Seal, told: str = "") -> None:
         """Seal the session; `told` is the reason that is told, when that is another than the seal's.

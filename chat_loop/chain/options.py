@@ -13,8 +13,6 @@ from chat_loop.library.meanings import Meanings
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
 
-LOCAL_SUMMARY_SECONDS = 600.0
-
 
 def _unknown(model: str, usage: Usage) -> float | None:
     return None
@@ -41,12 +39,9 @@ class Options:
     cost: Callable[[str, Usage], float | None] = _unknown
 
 
-def options_of(
-    config: Config, provider: Provider, summariser: Provider | None, meanings: Meanings | None = None
-) -> Options:
-    """The conversation's part of the config; an embedded model gets the time it needs for a summary."""
+def options_of(config: Config, summariser: Provider | None, meanings: Meanings | None = None) -> Options:
+    """The conversation's part of the config."""
     auto, context = config.auto_compact, config.context
-    slow = "local" in (provider.name, summariser.name if summariser else "")
     return Options(
         acknowledge=config.restoration.acknowledge,
         summary_on_exit=config.summary.on_exit,
@@ -63,7 +58,7 @@ def options_of(
         ),
         wanted=Wanted(
             max_tokens=auto.summary_max_tokens,
-            limit=max(config.summary.timeout, LOCAL_SUMMARY_SECONDS if slow else 0.0),
+            limit=config.summary.timeout,
             instructions=config.agent.summary_instructions,
         ),
         summariser=summariser,

@@ -12,6 +12,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.frozen import dataclass
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
+from chat_loop.providers.offered import Models
 from chat_loop.sessions.manager import SessionManager
 
 PAGE = 20
@@ -47,9 +48,9 @@ class Chat:
 
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
     where `open_file(path)` opens a file.
-    `count(text)` estimates tokens. `listed` are the ids of the last listing shown, in its order; `hits` the exchanges,
-    when that was a search. `quotes` go with the next message. `memory` and `meanings` are
-    None when they are switched off.
+    `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
+    shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
+    `meanings` are None when they are switched off.
     """
 
     conversation: Conversation
@@ -60,6 +61,7 @@ class Chat:
     open_file: Callable[[Path], None]
     count: Callable[[str], int]
     clear_screen: Callable[[], None]
+    models: Models
     facts: tuple[tuple[str, str], ...] = ()
     memory: Notebook | None = None
     library: Library

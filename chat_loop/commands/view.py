@@ -87,8 +87,12 @@ async def stats(chat: Chat, argument: str) -> None:
     summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
     if summaries:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
-    spent = conversation.options.cost(conversation.agent.model, totals.session + totals.restoration)
-    pairs.append(("Cost of the session", dollars_text(spent)))
+    used = conversation.session.usage_of_models or {conversation.agent.model: Usage()}
+    costs = [conversation.options.cost(model, usage) for model, usage in used.items()]
+    known = [cost for cost in costs if cost is not None]
+    if len(used) > 1:
+        pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
+    pairs.append(("Cost of the session", dollars_text(sum(known) if len(known) == len(costs) else None)))
     chat.display.lines(pairs)
     if chain.broken:
         chat.display.warn(chain.broken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Query, Recall, Reply, Result
+from chat_loop.sessions.entries import Query, Recall, Reply, Result, Switch
 from chat_loop.sessions.records import Session
 from chat_loop.values import Message, Window
 
@@ -55,7 +55,8 @@ def size(text: str, count: Count) -> int:
 def budget(
     session: Session, messages: Callable[[], Sequence[Message]], system_prompt: str, window: Window, count: Count
 ) -> Budget:
-    """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that.
+    """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that, and
+    after another model has taken over.
 
     `messages` are what would be sent; they are only asked for when everything has to be estimated.
     """
@@ -63,6 +64,8 @@ def budget(
     for entry in reversed(session.standing):
         if isinstance(entry, Reply) and entry.usage is not None and not entry.usage.estimated:
             return Budget(entry.usage.input + entry.usage.output - entry.usage.reasoning + after, window, False)
+        if isinstance(entry, Switch):
+            break  # what was reported before are another model's tokens
         if isinstance(entry, Reply | Query | Recall | Result):
             after += size(entry.text, count)
     whole = count(system_prompt) + sum(size(message.whole, count) for message in messages())

@@ -21,6 +21,7 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Switch,
     Tag,
     Undo,
     Unpin,
@@ -186,7 +187,7 @@ def _given(result: Result) -> str:
 def _between(entry: Entry, session: Session) -> str:
     """Whatever is neither said nor a tool's; a kind of entry that is not known here is shown field by field."""
     match entry:
-        case Pin() | Unpin() | Name() | Tag() | Untag():
+        case Pin() | Unpin() | Name() | Tag() | Untag() | Switch():
             label = NOTES[type(entry)][1].strip("*:")
             return f'<div class="note"><p class="label">{label}</p>{_said(prose(entry.text, breaks=True))}</div>\n'
         case Result():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from chat_loop.config import Config, Paths
@@ -36,6 +37,8 @@ class Place:
     home: Path
     data: Path
     most: int
+    allowed: int = 0
+    """What the config allows, whatever the window is; 0: no more than `most`."""
 
     @property
     def own(self) -> Path:
@@ -73,7 +76,8 @@ def place_of(config: Config, paths: Paths, window: int) -> Place | None:
     except OSError:  # it was removed
         directory = paths.data
     most = min(config.memory.max_tokens, window // WINDOW_SHARE)
-    return Place(directory=directory, home=Path(os.path.expanduser("~")), data=paths.data, most=most)  # noqa: PTH111 - Path.home raises
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
+    return Place(directory=directory, home=home, data=paths.data, most=most, allowed=config.memory.max_tokens)
 
 
 class Notebook:
@@ -101,6 +105,12 @@ class Notebook:
             return Memory(path=path, exists=True, own=own, problem=error.message)
         block, left_out = notes.block(facts, self.place.most)
         return Memory(path=path, exists=True, own=own, facts=facts, block=block, left_out=left_out)
+
+    def fit(self, window: int) -> bool:
+        """Take a fifth of another window at most; whether the model is given something else now."""
+        allowed = self.place.allowed or self.place.most
+        self.place = replace(self.place, most=min(allowed, window // WINDOW_SHARE))
+        return self.reread()
 
     def reread(self) -> bool:
         """Look again; whether the model is given something else now."""

@@ -14,6 +14,7 @@ from chat_loop.config import Config
 from chat_loop.errors import ConfigError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
+from chat_loop.providers.offered import Offer
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.4-mini"}
 LOCAL_SERVERS = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
@@ -137,6 +138,18 @@ def _local(model: str, config: Config, world: World) -> Provider:
         window=Window(config.windows.get(model, settings.context)),
         threads=settings.threads or None,
     )
+
+
+def offered(config: Config, world: World) -> list[Offer]:
+    """The models that could answer now, without asking any service but those of this machine."""
+    from chat_loop.models import store
+
+    found = [Offer(config.model, "of the config")] if config.model else []
+    for provider, variable in (("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")):
+        if world.environment.get(variable):
+            found.append(Offer(f"{provider}:{DEFAULT_MODELS[provider]}", f"{variable} is set"))
+    found += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
+    return found
 
 
 def served_model(port: int) -> str:

@@ -24,6 +24,7 @@ from chat_loop.errors import (
     TimedOut,
 )
 from chat_loop.frozen import dataclass
+from chat_loop.providers.told import told_window
 
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
@@ -100,7 +101,9 @@ class Service:
                 return RateLimited(f"{self.host} limits requests or tokens{what}", hint, retry_after=wait)
             case _ if overflow or status == 413:
                 hint = "Type compact to shorten the conversation."
-                return ContextTooLong(f"The conversation is too long for the model{what}", hint)
+                error = ContextTooLong(f"The conversation is too long for the model{what}", hint)
+                error.window = told_window(what)
+                return error
             case 404:
                 return ModelNotFound(f"{self.host} does not know the model or the path{what}", self.model_hint)
             case 402:

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from chat_loop.errors import NoProvider
+from chat_loop.errors import ContextTooLong, NoProvider
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls
 from chat_loop.providers.refusals import Service, short
@@ -112,6 +112,16 @@ class WireProvider(ABC, Generic[ClientT]):
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
+        try:
+            async with aclosing(self._events(request)) as events:
+                async for event in events:
+                    yield event
+        except ContextTooLong as error:
+            if error.window is not None and error.window < self.window.tokens:
+                self.window = Window(error.window)  # the server knows better than the table
+            raise
+
+    async def _events(self, request: Request) -> AsyncGenerator[Event]:
         line = self._line
         client, service = await asyncio.to_thread(self._ready) if line is None else line
         import httpx2

@@ -70,6 +70,14 @@ class Untag:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Switch:
+    """Another model, `text` as `provider:model`, answers from here on."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Undo:
     """Query `number` and what was answered count as not said; the words stay in the file."""
 
@@ -134,8 +142,8 @@ class Restoration:
     merged: str = ""
 
 
-Note = Pin | Unpin | Name | Tag | Untag
-Entry = Query | Reply | Pin | Unpin | Name | Tag | Untag | Undo | Call | Result | Recall | Restoration
+Note = Pin | Unpin | Name | Tag | Untag | Switch
+Entry = Query | Reply | Pin | Unpin | Name | Tag | Untag | Switch | Undo | Call | Result | Recall | Restoration
 
 OF_QUERY = (Query, Reply, Call, Result, Recall, Undo)
 """The kinds that belong to a query, by their `number`."""

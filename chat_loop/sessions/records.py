@@ -19,6 +19,7 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Switch,
     Tag,
     Undo,
     Unpin,
@@ -205,6 +206,18 @@ class Session:
             elif isinstance(entry, Untag):
                 tags.pop(entry.text, None)
         return tuple(tags)
+
+    @property
+    def usage_of_models(self) -> dict[str, Usage]:
+        """What each model has taken and given, by its reference; the summary apart."""
+        found: dict[str, Usage] = {}
+        model = self.header.model
+        for entry in self.entries:
+            if isinstance(entry, Switch):
+                model = entry.text
+            elif isinstance(entry, Reply) and entry.usage is not None:
+                found[model] = found.get(model, Usage()) + entry.usage
+        return found
 
     @property
     def depth(self) -> int:

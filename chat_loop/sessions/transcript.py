@@ -25,6 +25,7 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Switch,
     Tag,
     Undo,
     Unpin,
@@ -47,6 +48,7 @@ NOTES: dict[type[Note], tuple[str, str]] = {
     Name: ("name", "**Named:**"),
     Tag: ("tag", "**Tagged:**"),
     Untag: ("untag", "**Untagged:**"),
+    Switch: ("model", "**Model:**"),
 }
 """The records that hold a time and a text: their kinds and labels."""
 UNDONE = "*Undone: what was said with query {0}.*"
@@ -213,7 +215,7 @@ def entry_text(entry: Entry, header: Header) -> str:
             return query(entry)
         case Reply():
             return reply(entry, header.agent)
-        case Pin() | Unpin() | Name() | Tag() | Untag():
+        case Pin() | Unpin() | Name() | Tag() | Untag() | Switch():
             return note(entry)
         case Undo():
             return undo(entry)

@@ -109,11 +109,11 @@ def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversati
     config = shelf.config
     try:
         agent, summariser = shelf.models()
-        options = options_of(config, agent.provider, summariser)
+        options = options_of(config, summariser)
     except NoProvider:
         if not optional:
             raise
         agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=ScriptedProvider())
-        options = replace(options_of(config, agent.provider, None), use_ai_summary=False)
+        options = replace(options_of(config, None), use_ai_summary=False)
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     return Conversation(agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options)

@@ -1,0 +1,69 @@
+"""The command model: who answers, and who else could."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.display.text import one_line
+from chat_loop.errors import UsageError
+from chat_loop.wording import window_text
+
+
+@registry.command("model", argument="[NAME]")
+async def model(chat: Chat, argument: str) -> None:
+    """Show who answers and who else could, or switch to another model in mid-conversation.
+
+    NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the provider that answers now.
+    The context is measured anew: what does not fit the new window is compacted before your next message.
+    """
+    conversation = chat.conversation
+    if not argument:
+        await _list(chat)
+        return
+    if len(argument.split()) > 1:
+        raise UsageError("model takes one name.", "For example: /model anthropic:claude-sonnet-5-5.")
+    reference = meant(argument, conversation.agent.provider.name, chat.models.providers)
+    if reference == conversation.agent.model:
+        chat.display.line(f"{one_line(reference, 100)} answers already.", "dim")
+        return
+    provider = chat.models.provide(reference)
+    try:
+        await asyncio.to_thread(provider.warm)
+    except BaseException:
+        await provider.close()
+        raise
+    await conversation.switch(provider)
+    if chat.memory is not None and chat.memory.fit(provider.window.tokens):
+        conversation.remember()
+    budget, limits = conversation.budget, conversation.options.limits
+    window = window_text(budget.window.tokens, budget.window.guessed)
+    said = f"{one_line(conversation.agent.model, 100)} answers from now on; context ~{budget.share:.0%} of {window}"
+    if limits.enabled and budget.used >= conversation.trigger:
+        said += ": it is compacted before your next message"
+    chat.display.prose(f"{said}.", "dim")
+
+
+def meant(name: str, provider: str, providers: Collection[str]) -> str:
+    """The model reference that a user means by `name`, while a model of `provider` answers.
+
+    A provider's name alone stays as it is: its default model is meant.
+    """
+    before, colon, _ = name.partition(":")
+    if name in providers or (colon and before in providers):
+        return name
+    return f"{provider}:{name}"
+
+
+async def _list(chat: Chat) -> None:
+    now = chat.conversation.agent.model
+    offers = await asyncio.to_thread(chat.models.offered)
+    chat.display.line(f"{one_line(now, 100)} answers.")
+    others = [(offer.reference, offer.note) for offer in offers if offer.reference != now]
+    if others:
+        chat.display.line("These could as well (/model NAME):", "dim")
+    width = max((len(reference) for reference, _ in others), default=0)
+    for reference, note in others:
+        chat.display.line(f"  {one_line(reference, 100):<{min(width, 60)}}  {note}".rstrip())

@@ -1,0 +1,28 @@
+"""The models that could answer now, as far as that can be seen without asking a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from chat_loop.frozen import dataclass
+from chat_loop.providers import Provider
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A model that could answer: PROVIDER:MODEL, and a few words on why."""
+
+    reference: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """Where another model comes from while a conversation goes on. `providers` are the names that a reference may have.
+
+    `provide(reference)` builds a provider, and raises as `choose.create` does. `offered()` may take seconds.
+    """
+
+    providers: tuple[str, ...]
+    provide: Callable[[str], Provider]
+    offered: Callable[[], Sequence[Offer]]

@@ -1,0 +1,149 @@
+"""Another model in mid-conversation: `/model`, the record in the transcript, the new window, and what it costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chat_loop.chain.options import Options
+from chat_loop.commands.model import meant
+from chat_loop.errors import AuthenticationFailed
+from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.sessions.entries import Switch
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.values import Usage, Window
+from tests.screens import Screen
+from tests.talking import Model, Says, said
+
+
+def price(model: str, usage: Usage) -> float | None:
+    return {"scripted:test": 0.5, "scripted:small": 0.25}.get(model)
+
+
+OPTIONS = Options(attach_from_archive=False, acknowledge=False, use_ai_summary=False, cost=price)
+
+
+def sessions(directory: Path) -> list[str]:
+    return sorted(path.stem for path in directory.glob("*.md"))
+
+
+def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
+    other = Model("From the other.", model="small", window=Window(8192))
+    screen = Screen(
+        tmp_path,
+        ["Hi", "/model small", "And now?", "/model", "/stats"],
+        "Hello.",
+        others=[other],
+        options=OPTIONS,
+    )
+    assert other.requests[0].messages == said("Hi", "Hello.", "And now?")
+    assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
+    assert "scripted:small answers from now on; context ~0% of 8K.\n" in screen.text
+    assert "You: /model\nscripted:small answers.\n" in screen.text
+    assert "Tokens of scripted:test:  110 (in: 100, out: 10)" in screen.text
+    assert "Tokens of scripted:small: 110 (in: 100, out: 10)" in screen.text
+    assert "Cost of the session:      $0.7500" in screen.text
+    [name] = sessions(tmp_path)
+    text = (tmp_path / f"{name}.md").read_text()
+    assert "**Model:** scripted:test\n" in text
+    assert "<!-- chat:model at=2026-11-21T22:30:17+01:00 -->\n**Model:** scripted:small\n<!-- chat:end -->\n" in text
+    session = SessionManager(tmp_path).load(tmp_path / f"{name}.md").session
+    assert [entry.text for entry in session.entries if isinstance(entry, Switch)] == ["scripted:small"]
+
+
+def test_before_the_first_message_the_header_says_it(tmp_path: Path) -> None:
+    other = Model("Here.", model="small")
+    screen = Screen(tmp_path, ["/model scripted:small", "Hi"], others=[other], options=OPTIONS)
+    assert other.requests[0].messages == said("Hi")
+    assert screen.code == 0
+    [name] = sessions(tmp_path)
+    text = (tmp_path / f"{name}.md").read_text()
+    assert "**Model:** scripted:small\n" in text
+    assert "chat:model" not in text
+
+
+def test_what_does_not_fit_the_new_window_is_compacted_before_it_is_asked(tmp_path: Path) -> None:
+    other = Model("Yes.", model="small", window=Window(1000))
+    long = " ".join(["The port of the gateway is 8443.", *["word"] * 300])
+    screen = Screen(
+        tmp_path, [long, long, long, "/model small", "Which port?"], "One.", "Two.", "Three.", others=[other],
+        options=OPTIONS,
+    )  # fmt: skip
+    assert "scripted:small answers from now on; context ~95% of 1K: it is compacted before your" in screen.text
+    assert len(sessions(tmp_path)) == 2
+    [request] = other.requests
+    whole = " ".join(message.text for message in request.messages)
+    assert "8443" in whole
+    assert len(whole.split()) < 800
+    assert request.messages[-1].text.endswith("Which port?")
+    newest = SessionManager(tmp_path).load(tmp_path / f"{sessions(tmp_path)[-1]}.md").session
+    assert newest.header.model == "scripted:small"
+
+
+def test_a_model_that_cannot_work_changes_nothing(tmp_path: Path) -> None:
+    class Keyless(Model):
+        def warm(self) -> None:
+            raise AuthenticationFailed("There is no key.", "Set one.")
+
+    other = Keyless(model="small")
+    screen = Screen(
+        tmp_path,
+        ["/model small", "/model nowhere", "/model two words", "/model test", "Hi"],
+        "Hello.",
+        others=[other],
+        options=OPTIONS,
+    )
+    assert "✗ There is no key.\n  Set one.\n" in screen.text
+    assert "✗ There is no model scripted:nowhere.\n  Take another.\n" in screen.text
+    assert "✗ model takes one name." in screen.text
+    assert "scripted:test answers already." in screen.text
+    assert "Sally: Hello." in screen.text
+    assert (other.closed, screen.talk.model.closed) == (1, 0)
+
+
+def test_the_list_of_others(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/model"], others=[Model(model="small"), Model(model="test"), Model(model="a\x1b[2J")])
+    assert (
+        "You: /model\nscripted:test answers.\nThese could as well (/model NAME):\n"
+        "  scripted:small  made up\n  scripted:a␛[2J  made up\n"
+    ) in screen.text
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("openai:gpt-5", "openai:gpt-5"),
+        ("openai", "openai"),
+        ("llama3.2:1b", "ollama:llama3.2:1b"),
+        ("vendor/model", "ollama:vendor/model"),
+    ],
+)
+def test_what_a_name_means(name: str, reference: str) -> None:
+    assert meant(name, "ollama", ("openai", "ollama")) == reference
+
+
+def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "MEMORY.md").write_text("".join(f"- Fact {number} is kept.\n" for number in range(100)))
+    place = Place(directory=tmp_path, home=tmp_path, data=tmp_path / "data", most=1500, allowed=1500)
+    small = Model("Two.", model="small", window=Window(500))
+    folder = tmp_path / "sessions"
+    Screen(folder, ["/model small", "Hi"], memory=place, others=[small], options=OPTIONS)
+    assert 5 < small.requests[0].system.count("Fact ") < 30
+
+    notebook = Notebook(place, lambda event: None)
+    before = notebook.seen.block
+    assert notebook.fit(500)
+    assert notebook.fit(100_000)
+    assert notebook.seen.block == before
+    assert not notebook.fit(200_000)
+
+
+def test_tokens_that_another_model_reported_do_not_count(tmp_path: Path) -> None:
+    other = Model(model="small", window=Window(1000))
+    screen = Screen(
+        tmp_path, ["Hi", "/model small"], Says(("Hello.",), usage=Usage(input=900, output=90)), others=[other],
+        options=OPTIONS,
+    )  # fmt: skip
+    assert "scripted:small answers from now on; context ~1% of 1K.\n" in screen.text
