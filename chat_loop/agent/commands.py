@@ -7,7 +7,10 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
+import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 
 from chat_loop.errors import ChatLoopError
@@ -80,11 +83,12 @@ async def run(command: str, root: Path, environment: Mapping[str, str], seconds:
     os.set_blocking(reading, False)
     try:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", command),
+            # Not through asyncio: cancelled at this moment, it would end the shell and forget its children.
+            process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
+                ("/bin/sh", "-c", command),
                 cwd=root,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
                 start_new_session=True,
@@ -94,15 +98,16 @@ async def run(command: str, root: Path, environment: Mapping[str, str], seconds:
             raise ChatLoopError(f"The command cannot be run: {reason}.") from error
         finally:
             os.close(writing)
+        code = _exit_code(process)
         loop.add_reader(reading, lambda: output.take(reading) == b"" and loop.remove_reader(reading))
         try:
             async with asyncio.timeout(seconds):
-                return await process.wait()
+                return await asyncio.wrap_future(code)
         except TimeoutError:
             return None
         finally:
             loop.remove_reader(reading)
-            await _end(process)
+            await _end(process.pid, code)
             for _ in range(MOST_BYTES // _PIECE):  # somebody who left the group may still print
                 if not output.take(reading):
                     break
@@ -110,17 +115,25 @@ async def run(command: str, root: Path, environment: Mapping[str, str], seconds:
         os.close(reading)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+def _exit_code(process: subprocess.Popen[bytes]) -> Future[int]:
+    """The exit code, when there is one. Waiting for it may be cancelled and begun again."""
+    future: Future[int] = Future()
+    future.set_running_or_notify_cancel()
+    threading.Thread(target=lambda: future.set_result(process.wait()), daemon=True, name="command").start()
+    return future
+
+
+async def _end(group: int, code: Future[int]) -> None:
     """End the process group: politely while the command runs, then for good."""
     try:
-        if process.returncode is None:
-            _signal(process.pid, signal.SIGTERM)
+        if not code.done():
+            _signal(group, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TERM_SECONDS):
-                    await process.wait()
+                    await asyncio.wrap_future(code)
     finally:
-        _signal(process.pid, signal.SIGKILL)
-    await process.wait()
+        _signal(group, signal.SIGKILL)
+    await asyncio.wrap_future(code)
 
 
 def _signal(group: int, number: int) -> None:

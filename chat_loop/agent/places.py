@@ -37,10 +37,14 @@ class Grounds:
             path = (self.root / Path(given).expanduser()).resolve()
         except (RuntimeError, OSError) as error:  # a home that is not known; links in a circle
             raise ChatLoopError(f"The path {given} leads nowhere.") from error
-        if any(path == kept or kept in path.parents for kept in self._protected):
+        if self.protects(path):
             raise ChatLoopError(f"{given} belongs to chat-loop itself: tools do not touch it.")
         outside = path != self.root and self.root not in path.parents
         return Place(path, str(path) if outside else path.relative_to(self.root).as_posix(), outside)
+
+    def protects(self, path: Path) -> bool:
+        """Whether a path, with all links followed, is chat-loop's own."""
+        return any(path == kept or kept in path.parents for kept in self._protected)
 
     def about(self, place: Place, text: str = "", *, inside: str = "") -> str:
         """What the user is asked about a call: `text` for a place outside, which is remembered, else `inside`."""

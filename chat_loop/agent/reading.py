@@ -32,7 +32,7 @@ def text_at(place: Place) -> str:
                 raise ChatLoopError(f"{place.shown} is too large to be read: {size_text(status.st_size)}.")
             data = file.read(LARGEST + 1)
     except OSError as error:
-        if place.path.is_dir():
+        if is_folder(place.path):
             raise ChatLoopError(f"{place.shown} is a folder.") from error
         raise sentence(place.shown, error) from error
     try:
@@ -42,6 +42,14 @@ def text_at(place: Place) -> str:
     if "\0" in text:
         raise ChatLoopError(f"{place.shown} is a binary file.")
     return text
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; False as well for a path that the system refuses to look at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 class Reading:
@@ -124,7 +132,7 @@ class Reading:
 
     def _folder(self, path: str) -> Place:
         place = self._grounds.entered(path)
-        if not place.path.is_dir():
+        if not is_folder(place.path):
             raise ChatLoopError(f"{place.shown} is no folder.")
         return place
 
@@ -143,6 +151,8 @@ class Reading:
                 if visited > MOST_VISITED:
                     yield None, ""
                     return
+                if self._grounds.protects(Path(entry.path)):
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED:
                         waiting.append(Path(entry.path))

@@ -49,6 +49,8 @@ def signature_of(function: Callable[..., object]) -> Signature:
         raise ConfigError(f"{name or type(function).__name__} is no Python function: it cannot be a tool.")
     if not _NAME.fullmatch(name):
         raise ConfigError(f"A tool cannot be called {name}.", "Give it a name of up to 64 letters, digits and _.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ConfigError(f"The function {name} yields: a tool returns its result.")
     description, described = documented(inspect.getdoc(function) or "")
     if not description:
         raise ConfigError(f"The function {name} has no docstring.", "It tells the model what the tool is for.")
@@ -133,7 +135,11 @@ def _whole(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
     if isinstance(reference := schema.get("$ref"), str):
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return {**_whole(others[reference], others, depth + 1), **rest}
-    return {key: _whole(value, others, depth) for key, value in schema.items()}
+    whole = {key: _whole(value, others, depth) for key, value in schema.items()}
+    choices = schema.get("enum")
+    if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
+        whole.setdefault("type", "string")  # some servers want it said
+    return whole
 
 
 def _hooked(kind: type) -> dict[str, Any]:

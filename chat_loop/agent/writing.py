@@ -126,7 +126,7 @@ def _put(place: Place, data: bytes) -> None:
         mode = None
         if os.path.lexists(path):
             mode = stat.S_IMODE(path.stat().st_mode)
-            if not os.access(path, os.W_OK):
+            if not (mode & 0o222 and os.access(path, os.W_OK)):
                 raise ChatLoopError(f"{place.shown} is write-protected.")
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
