@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from chat_loop.agent.agent import Agent
+    from chat_loop.agent.tools import Tool
     from chat_loop.config import Config, Paths
     from chat_loop.providers import Provider
     from chat_loop.providers.offered import Models
@@ -92,7 +93,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         question = headless.whole_question(options.question)
         agent = _agent(options, config, paths, None)
         place = place_of(config, paths, agent.provider.window.tokens)
-        return headless.ask(agent, sessions, question, config, place, as_json=options.json)
+        return headless.ask(agent, sessions, question, config, place, as_json=options.json, allow=options.allow)
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
 
@@ -110,6 +111,8 @@ def _check(options: argparse.Namespace) -> None:
         options.as_json = True
     elif options.json and options.question is None:
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
+    if options.allow and options.question is None:
+        raise UsageError("--yes goes with -p: in a chat you are asked.")
     if getattr(options, "action", "") == "browse" and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
 
@@ -148,6 +151,7 @@ def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
 
 def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:
     from chat_loop.agent.agent import Agent
+    from chat_loop.agent.ask import Patience
     from chat_loop.providers.choose import choose, real_world
 
     reference = options.model
@@ -160,7 +164,28 @@ def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: s
             instant = None
         reference = f"local:{models.ensure_installed(paths.models)}"
     provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
-    return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
+    return Agent(
+        name=config.agent.name,
+        system_prompt=config.agent.system_prompt,
+        provider=provider,
+        tools=_tools(options, config, paths),
+        patience=Patience(tool=config.tools.timeout),
+        steps=config.tools.max_steps,
+    )
+
+
+def _tools(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[Tool, ...]:
+    """The built-in tools that the command line names, else the config. Raises ConfigError for one that is none."""
+    names = tuple(filter(None, map(str.strip, options.tools.split(",")))) or config.agent.tools
+    if not names:
+        return ()
+    from pathlib import Path
+
+    from chat_loop.agent.builtin import builtin_tools
+
+    own = [paths.config.parent, paths.data, paths.sessions(config, options.sessions_dir)]
+    own += [Path(options.config).expanduser()] if options.config else []
+    return builtin_tools(names, Path(_working_directory() or "/"), protected=own, seconds=config.tools.timeout)
 
 
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
@@ -205,7 +230,7 @@ def _interact(
     from chat_loop.memory.notebook import place_of
 
     first = _first(options, config, sessions)
-    known = ["--config", "--sessions-dir", "--model", "--base-url"]
+    known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
     command += [part for name, value in given if value for part in (name, value)]

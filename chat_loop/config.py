@@ -23,6 +23,13 @@ class AgentConfig:
     name: str = "Assistant"
     system_prompt: str = SYSTEM_PROMPT
     summary_instructions: str = ""
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolsConfig:
+    timeout: float = 60.0
+    max_steps: int = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +126,7 @@ class Config:
 
     model: str = ""
     agent: AgentConfig = AgentConfig()
+    tools: ToolsConfig = ToolsConfig()
     sessions: SessionsConfig = SessionsConfig()
     search: SearchConfig = SearchConfig()
     summary: SummaryConfig = SummaryConfig()
@@ -223,12 +231,16 @@ def _checked(config: Config, name: str) -> Config:
         "auto_compact.preserve_recent": auto.preserve_recent,
         "auto_compact.summary_max_tokens": auto.summary_max_tokens - 100,
         "memory.max_tokens": config.memory.max_tokens - 100,
+        "tools.max_steps": config.tools.max_steps - 1,
         "context.max_history_messages": context.max_history_messages,
         "context.max_history_tokens": context.max_history_tokens,
     }
+    if not config.tools.timeout > 0:
+        raise ConfigError(f"{name}: tools.timeout must be above 0 seconds.")
     for key, number in counts.items():
         if number < 0:
             least = "at least 100" if key.endswith("max_tokens") else "not negative"
+            least = "at least 1" if key == "tools.max_steps" else least
             raise ConfigError(f"{name}: {key} must be {least}.")
     return config
 

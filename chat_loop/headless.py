@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import signal
 import sys
+from dataclasses import replace
 from typing import Protocol
 
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.approval import anything, nobody
 from chat_loop.chain.options import options_of
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
@@ -35,10 +37,22 @@ def whole_question(question: str) -> str:
 
 
 def ask(
-    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, *, as_json: bool
+    agent: Agent,
+    sessions: SessionManager,
+    question: str,
+    config: Config,
+    place: Place | None,
+    *,
+    as_json: bool,
+    allow: bool = False,
 ) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
-    return asyncio.run(_ask(agent, sessions, question, config, place, JsonOutput() if as_json else TextOutput()))
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved.
+
+    `allow`: tools run that the user would be asked about.
+    """
+    output: _Output = JsonOutput() if as_json else TextOutput()
+    approve = anything if allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
+    return asyncio.run(_ask(replace(agent, approve=approve), sessions, question, config, place, output))
 
 
 async def _ask(

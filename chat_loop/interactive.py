@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
+from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config
@@ -96,8 +97,9 @@ class Interactive:
             [self._embedding.start_if_needed] if self._meanings is not None else (),
         )
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
+        self._permission = Permission(self._display)
         self._conversation = Conversation(
-            agent,
+            self._permission.needed_by(agent),
             setting.sessions,
             count=self._count,
             show=self._show,
@@ -121,7 +123,7 @@ class Interactive:
             if number is not None:
                 with contextlib.suppress(NotImplementedError):
                     loop.add_signal_handler(number, leave, number)
-        reader = self._reader()
+        reader = self._permission.reader = self._reader()
         chat = Chat(
             conversation=self._conversation,
             sessions=self._setting.sessions,

@@ -27,6 +27,9 @@ class Reader(Protocol):
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
 
+    async def decide(self, question: str) -> str:
+        """The same, but what was typed before the question does not count. Raises KeyboardInterrupt on Ctrl-C."""
+
     def lent(self) -> contextlib.AbstractContextManager[None]:
         """The terminal as another program expects to find it, for as long as the context lasts."""
 
@@ -59,6 +62,9 @@ class LineReader:
 
     async def ask(self, question: str) -> str:
         return (await self._line(question)).decode("utf-8", "replace").strip().lower()
+
+    async def decide(self, question: str) -> str:
+        return await self.ask(question)  # lines of a file were not typed too early
 
     @property
     def has_editor(self) -> bool:

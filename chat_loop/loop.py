@@ -17,6 +17,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     pins,
     search,
     session,
+    tools,
     transfer,
     view,
 )

@@ -45,10 +45,14 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     going_on.add_argument("--new-session", action="store_true", help="begin anew, whatever sessions.auto_resume says")
     made.set_defaults(resume="")
+    made.add_argument(
+        "--tools", default="", metavar="NAME,...", help="what the model may use, such as read_file,run_command"
+    )
     made.add_argument("--config", default="", metavar="FILE", help="read this config file")
     made.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
     made.add_argument("-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave")
     made.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
+    made.add_argument("--yes", dest="allow", action="store_true", help="with -p: run tools without asking")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     sessions = commands.add_parser(
         "sessions",

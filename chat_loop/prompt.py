@@ -12,6 +12,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
@@ -90,6 +91,17 @@ class PromptReader:
         except (EOFError, KeyboardInterrupt):
             return ""
         return clean(answer).strip().lower()
+
+    async def decide(self, question: str) -> str:
+        """Ask for one word; keys typed before the question are thrown away. Raises KeyboardInterrupt on Ctrl-C."""
+        session = PromptSession[str]()
+        clear_typeahead(session.input)
+        if self._terminal is not None:
+            self._terminal.forget()
+        try:
+            return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
+        except EOFError:
+            return ""
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from chat_loop import __version__
 
 PROMPT = "You: "
 _ERASE = "\r\x1b[K"
-_VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent"})
+_VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"})
 _PLAIN = frozenset({"--local", "--new-session"})
 
 
@@ -48,6 +48,13 @@ class Terminal:
         state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
         state[6][termios.VMIN] = 1
         self._set(state)
+
+    def forget(self) -> None:
+        """Throw away the keys that were typed and not read yet."""
+        try:
+            self._termios.tcflush(self._descriptor, self._termios.TCIFLUSH)
+        except self._termios.error:
+            return  # the terminal is gone
 
     def restore(self) -> None:
         """Give the terminal back as it was found, for good; free when it was done before."""

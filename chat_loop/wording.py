@@ -13,6 +13,9 @@ STOPS: dict[StopReason, str] = {
     "error": "broken off by an error",
 }
 
+ALLOWED = "[allowed by the user]"
+"""The first line of what a tool call gave that the user was asked about."""
+
 
 def compact_number(number: int) -> str:
     """156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`, as in "5 queries, 2.3K tokens"."""

@@ -47,6 +47,9 @@ class Script:
         self._out.write(f"{question}{answer}\n")
         return answer
 
+    async def decide(self, question: str) -> str:
+        return await self.ask(question)
+
     def lent(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 

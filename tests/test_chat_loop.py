@@ -116,6 +116,7 @@ You: help
   /stats                      Show tokens and cost of the session and its chain, and what each compaction kept.
   /summarize [FOCUS]          Compact, and show what became of it: messages, tokens, topics, decisions, files, commands.
   /tag [TAG …]                Tag this conversation; /sessions --tag finds it. With no tag, show those it has.
+  /tools                      List the tools that the model may call, and which of them ask you first.
   /tree [N|ID]                Show where a conversation comes from and where it branches, with tokens and compactions per session.
   /uncompact                  Take the last compaction back: go on with the words of the session before it instead of its summary.
   /undo                       Take the last query and its reply out of the conversation; the words stay in the file.

@@ -260,7 +260,8 @@ def test_a_long_result_is_cut(window: int, most: int) -> None:
         return "x" * 60_000
 
     [(_, text, failed)] = returned(run(agent_of(scripted(calling('{"query": ""}'), "", window=window), tool(much))))
-    assert text == f"{'x' * most}\n[cut: the first {most:,} of 60,000 characters]"
+    reading = f'read_result with id "c1" and offset {most} reads on'
+    assert text == f"{'x' * most}\n[cut: up to character {most:,} of 60,000; {reading}]"
     assert not failed
 
 
@@ -731,7 +732,8 @@ def test_how_calls_are_shown() -> None:
     assert out.getvalue() == (
         "Sally: I look.␍\n"
         '🔧 search: {"query": "␛[2Jboats"}\n'
-        "🔧 find: \n"
+        "🔧 find\n"
+        "  search: Found. (1.0 s)\n"
         "  find failed: There is no tool find.\n"
         "Sally: It was found.\n"
         "Time: 3.0s | Tokens: 3 (in: 1, out: 2)\n\n"

@@ -26,7 +26,8 @@ class Agent:
     """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one.
 
     `memory` is what the user has noted for the project, as the model is given it. `approve` asks the user about calls
-    that change something; with None none of them runs.
+    that change something; with None none of them runs. `steps` are the most that may call tools. `kept` holds the
+    results that were cut, so that the model can read on.
     """
 
     name: str
@@ -37,6 +38,8 @@ class Agent:
     patience: Patience = field(default_factory=Patience)
     memory: str = ""
     approve: Approve | None = None
+    steps: int = MOST_STEPS
+    kept: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def system(self) -> str:
@@ -70,7 +73,7 @@ class Agent:
 
         box = self._toolbox(offer=offer_tools)
         for step in count(1):
-            tools = tuple(tool.spec for tool in box.tools.values()) if step <= MOST_STEPS else ()
+            tools = tuple(tool.spec for tool in box.offered.values()) if step <= self.steps else ()
             request = Request(system=self.system, messages=messages, max_tokens=max_tokens, tools=tools)
             text: list[str] = []
             calls: list[ToolCall] = []
@@ -85,7 +88,7 @@ class Agent:
                 return
             first_call += len(calls)
             results: dict[str, ToolResult] = {}
-            async with aclosing(box.use(calls) if step < MOST_STEPS else refuse(calls)) as returned:
+            async with aclosing(box.use(calls) if step < self.steps else refuse(calls)) as returned:
                 async for result in returned:
                     results[result.id] = ToolResult(result.id, result.text, result.failed)
                     yield result
@@ -123,4 +126,5 @@ class Agent:
             characters=min(LONGEST_RESULT, self.provider.window.tokens),  # a quarter of a small window
             clock=self.patience.clock,
             approve=self.approve or never,
+            kept=self.kept,
         )

@@ -7,11 +7,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import field
 
 from chat_loop.agent.arguments import fault
+from chat_loop.agent.results import READ_RESULT, READS, cut, read_on
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import ToolReturned
 from chat_loop.frozen import dataclass
 from chat_loop.providers.calls import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
+from chat_loop.wording import ALLOWED
 
 LONGEST_RESULT = 50_000
 """Characters of a result that the model is given."""
@@ -28,16 +30,26 @@ class Tool:
     It returns text for the model, or raises ChatLoopError with a sentence for it. It may be cancelled.
 
     `asks` is for one that changes something: it returns the whole of what a call would do, as the user is shown it
-    before the call runs. It raises as `run` does for a call that cannot work. None: it runs unasked.
+    before the call runs, or nothing for a call that need not be asked about. It is called in a thread, and raises as
+    `run` does for a call that cannot work. None: it runs unasked.
+
+    `asks_about` says which calls those are, when they are not all. `seconds` is the longest that a call may take, where
+    that is not the agent's to say. `stops`: what a call does ends when it is cancelled.
     """
 
     spec: ToolSpec
     run: Callable[[Mapping[str, object]], Awaitable[str]]
     asks: Callable[[Mapping[str, object]], str] | None = None
+    asks_about: str = ""
+    seconds: float | None = None
+    stops: bool = True
 
 
 Approve = Callable[[str, str], Awaitable[bool]]
-"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time."""
+"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time.
+
+It may raise ChatLoopError with a sentence that tells the model why the call is not run.
+"""
 
 
 async def never(name: str, text: str) -> bool:
@@ -47,21 +59,33 @@ async def never(name: str, text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
-    """The tools of one request, and their limits: `seconds` for a call, `characters` for its result."""
+    """The tools of one request, and their limits: `seconds` for a call, `characters` for its result.
+
+    `kept` holds the whole texts of results that were cut, by the ids of their calls, from one request to the next.
+    """
 
     tools: Mapping[str, Tool]
     seconds: float
     characters: int
     clock: Callable[[], float]
     approve: Approve = never
+    kept: dict[str, str] = field(default_factory=dict)
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def offered(self) -> Mapping[str, Tool]:
+        """The tools as the model is told of them now: with one that reads on, as soon as a result was cut."""
+        return {**self.tools, READ_RESULT: Tool(READS, self._read_on)} if self.tools and self.kept else self.tools
 
     async def use(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls together; yield each result when it comes. Closing it cancels those that still run."""
         tasks = [asyncio.ensure_future(self._use(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
-                yield await task
+                returned = await task
+                async with self.asking:
+                    pass  # nothing is shown while a question stands on the screen
+                yield returned
         finally:
             for unfinished in tasks:
                 unfinished.cancel()
@@ -69,31 +93,49 @@ class Toolbox:
 
     async def _use(self, call: ToolCall) -> ToolReturned:
         started = self.clock()
-        failed = True
+        failed, asked = True, False
         try:
             tool, given = self._found(call)
-            if tool.asks is not None:
-                async with self.asking:
-                    if not await self.approve(call.name, tool.asks(given)):
-                        raise ChatLoopError(REFUSED)
+            asked = await self._asked(tool, call.name, given)
+            if asked:
                 started = self.clock()
-            async with asyncio.timeout(self.seconds):
-                text = await tool.run(given)
+            text = await self._limited(tool, call.name, given)
             failed = False
         except ChatLoopError as error:
             text = f"{error.message} {error.hint}".strip()
-        except TimeoutError:
-            text = f"{call.name} took longer than {self.seconds:.0f} seconds and was stopped."
         except OSError as error:
             text = f"{call.name} failed: {error.strerror or error}."
         seconds = round(self.clock() - started, 2)
-        text = _shortened(text, self.characters) or EMPTY
+        text = cut(call, text or EMPTY, self.characters, self.kept)
+        text = f"{ALLOWED}\n{text}" if asked else text
         return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, seconds=seconds)
 
+    async def _asked(self, tool: Tool, name: str, given: Mapping[str, object]) -> bool:
+        """Whether the user was asked about a call, and allowed it. Raises ChatLoopError for one that is not allowed."""
+        if tool.asks is None:
+            return False
+        async with self.asking:
+            text = await asyncio.to_thread(tool.asks, given)
+            if text and not await self.approve(name, text):
+                raise ChatLoopError(REFUSED)
+        return bool(text)
+
+    async def _limited(self, tool: Tool, name: str, given: Mapping[str, object]) -> str:
+        seconds = self.seconds if tool.seconds is None else tool.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await tool.run(given)
+        except TimeoutError as error:
+            ended = "was stopped" if tool.stops else "is not waited for; it may go on in the background"
+            raise ChatLoopError(f"{name} took longer than {seconds:.0f} seconds and {ended}.") from error
+
+    async def _read_on(self, given: Mapping[str, object]) -> str:
+        return read_on(given, self.characters, self.kept)
+
     def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
-        tool = self.tools.get(call.name)
+        tool = self.offered.get(call.name)
         if tool is None:
-            raise ChatLoopError(f"There is no tool {call.name}.", f"The tools are: {', '.join(self.tools)}.")
+            raise ChatLoopError(f"There is no tool {call.name}.", f"The tools are: {', '.join(self.offered)}.")
         given = arguments_of(call.arguments)
         if given is None:
             raise ChatLoopError("The arguments are not a JSON object.", "Call the tool again with valid JSON.")
@@ -107,9 +149,3 @@ async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
     """Run none of the calls; tell the model that it has to answer."""
     for call in calls:
         yield ToolReturned(id=call.id, name=call.name, text=NO_MORE, failed=True, seconds=0.0)
-
-
-def _shortened(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    return f"{text[:most]}\n[cut: the first {most:,} of {len(text):,} characters]"

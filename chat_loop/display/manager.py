@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display import told
+from chat_loop.display import calls, told
 from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
@@ -95,9 +95,9 @@ class DisplayManager:
                 told.retrying(self, event)
             case ToolCalled(call):
                 self._end_text()
-                self.line(f"{call.name}: {one_line(call.arguments)}", "dim", symbol="🔧")
-            case ToolReturned() if event.failed:
-                self.line(f"  {event.name} failed: {one_line(event.text)}", "yellow")
+                calls.called(self, call)
+            case ToolReturned():
+                calls.returned(self, event)
             case ReplyEnded():
                 self._reply_ended(event)
             case SessionFound():

@@ -1,0 +1,46 @@
+"""The user is asked in the chat whether a tool may do what it would do."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import replace
+
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.approval import Approvals
+from chat_loop.display import calls
+from chat_loop.display.manager import DisplayManager
+from chat_loop.lines import Reader
+
+
+class Permission:
+    """Asks on the terminal, for one run of the program. `reader` is set before the first question."""
+
+    def __init__(self, display: DisplayManager) -> None:
+        self.reader: Reader | None = None
+        self._display = display
+        self._approvals = Approvals(self._show, self._ask)
+
+    def needed_by(self, agent: Agent) -> Agent:
+        """The agent, asking here before a call changes something."""
+        return replace(agent, approve=self._approve)
+
+    async def _approve(self, name: str, text: str) -> bool:
+        try:
+            return await self._approvals.approve(name, text)
+        finally:
+            self._display.begin_waiting()
+
+    def _show(self, name: str, text: str) -> None:
+        self._display.stop_waiting()
+        calls.proposed(self._display, text)
+
+    async def _ask(self, question: str) -> str:
+        """Keys that were typed before the question are no answer; Ctrl-C stops the reply, as it does at any time."""
+        assert self.reader is not None
+        try:
+            return await self.reader.decide(question)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)  # to who stops the reply
+            await asyncio.Event().wait()
+            raise
