@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from chat_loop.agent.agent import Agent
+    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.config import Config, Paths
     from chat_loop.providers import Provider
     from chat_loop.sessions.manager import SessionManager
@@ -77,6 +78,10 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import models
 
         return models.models(options.action, getattr(options, "name", ""), paths.models)
+    if options.command == "mcp":
+        from chat_loop.subcommands import mcp
+
+        return mcp.list_servers(_servers(config), as_json=options.as_json)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
@@ -91,7 +96,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         question = headless.whole_question(options.question)
         agent = _agent(options, config, paths, None)
         place = place_of(config, paths, agent.provider.window.tokens)
-        return headless.ask(agent, sessions, question, config, place, as_json=options.json)
+        return headless.ask(agent, sessions, question, config, place, as_json=options.json, servers=_servers(config))
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
 
@@ -162,6 +167,15 @@ def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: s
     return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
 
 
+def _servers(config: Config) -> Servers | None:
+    """The MCP servers of the config, if any; they are connected later."""
+    if not any(server.enabled for server in config.mcp.values()):
+        return None
+    from chat_loop.agent.mcp_servers import Servers
+
+    return Servers(config.mcp)
+
+
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
     """The command that the chat begins with, if any."""
     from chat_loop.options import BROWSE, LAST
@@ -207,5 +221,6 @@ def _interact(
         first=first,
         offer=not (first or options.new_session),
         memory=place_of(config, paths, agent.provider.window.tokens),
+        servers=_servers(config),
     )
     return asyncio.run(Interactive(setting, instant).run())

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
-from unicodedata import east_asian_width
+from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
@@ -23,6 +22,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.offer import offer
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
@@ -43,6 +43,9 @@ from chat_loop.wording import compact_number, when_text, window_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
+
+if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
 
 T = TypeVar("T")
 
@@ -67,6 +70,7 @@ class Setting:
     first: str
     offer: bool
     memory: Place | None
+    servers: Servers | None = None
 
 
 class Interactive:
@@ -101,6 +105,7 @@ class Interactive:
             show=self._show,
             options=options_of(setting.config, agent.provider, setting.summariser, self._meanings),
             memory=self._notebook.block if self._notebook is not None else str,
+            servers=setting.servers,
         )
 
     async def run(self) -> int:
@@ -133,6 +138,7 @@ class Interactive:
             library=self._library,
             meanings=self._meanings,
             memory=self._notebook,
+            servers=self._setting.servers,
         )
         self._tell_memory()
         self._tell_last()
@@ -152,6 +158,8 @@ class Interactive:
             self._library.close()
             self._keeper.close()
             self._embedding.close()
+            if self._setting.servers is not None:
+                await self._setting.servers.close()
             await self._setting.agent.provider.close()
 
     async def _asked(self, reader: Reader, question: str) -> str:
@@ -250,6 +258,8 @@ class Interactive:
                 _load_compaction()
             finally:
                 _collect_again()
+            if self._setting.servers is not None:
+                self._setting.servers.start()
             self._keeper.start()
             self._used.wait()
             self._counter.load(model)
@@ -257,18 +267,6 @@ class Interactive:
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
-
-
-def offer(name: str, when: str, columns: int) -> str:
-    """The offer to go on with a session, as long as fits into one line of so many columns."""
-    rest = f" ({when}) · resume last goes on with it"
-    if len(rest) + 30 > columns:
-        rest = " · resume last"
-    room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
-    shown = one_line(name, 50)
-    while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
-        shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
-    return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
 
 def _columns() -> int:

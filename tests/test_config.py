@@ -49,7 +49,7 @@ def test_a_window_is_set_by_model_name() -> None:
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
         ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, auto_compact, context, "
-        "memory, model, models, providers, restoration, search, sessions, summary.")),
+        "mcp, memory, model, models, providers, restoration, search, sessions, summary.")),
         (
             "summary: {timeout: soon}",
             "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",

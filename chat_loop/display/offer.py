@@ -1,0 +1,19 @@
+"""The line that offers to go on with the last session."""
+
+from __future__ import annotations
+
+from unicodedata import east_asian_width
+
+from chat_loop.display.text import one_line
+
+
+def offer(name: str, when: str, columns: int) -> str:
+    """The offer to go on with a session, as long as fits into one line of so many columns."""
+    rest = f" ({when}) · resume last goes on with it"
+    if len(rest) + 30 > columns:
+        rest = " · resume last"
+    room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
+    shown = one_line(name, 50)
+    while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
+        shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
+    return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
