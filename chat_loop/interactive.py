@@ -258,7 +258,7 @@ class Interactive:
                 _load_compaction()
             finally:
                 _collect_again()
-            if self._setting.servers is not None:
+            if self._setting.servers is not None and provider.calls_tools:
                 self._setting.servers.start()
             self._keeper.start()
             self._used.wait()

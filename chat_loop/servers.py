@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from chat_loop.config import McpServer
 from chat_loop.errors import ConfigError
@@ -38,3 +40,22 @@ def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict
         return environment[name]
 
     return {key: _REFERENCE.sub(of, value) for key, value in values.items()}
+
+
+def chosen(
+    servers: Mapping[str, McpServer], names: Collection[str], folder: Path, own: Collection[str]
+) -> dict[str, McpServer]:
+    """The servers that an agent names. Those it describes itself, `own`, find `cwd` from its `folder`.
+
+    Raises ConfigError for a name that no server has.
+    """
+    for name in names:
+        if name not in servers:
+            known = ", ".join(servers) or "none"
+            raise ConfigError(f"There is no MCP server {name[:LONGEST_NAME]}.", f"The config has: {known}.")
+    return {
+        name: replace(servers[name], cwd=str(folder / Path(servers[name].cwd).expanduser()))
+        if name in own and servers[name].cwd
+        else servers[name]
+        for name in names
+    }

@@ -107,7 +107,9 @@ class Offered:
 
 
 @asynccontextmanager
-async def connected(environment: Mapping[str, str] | None = None, **servers: McpServer) -> AsyncIterator[Offered]:
+async def connected(
+    servers: Mapping[str, McpServer], environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Offered]:
     """Servers by their names, with the tools of those that can be connected; closed at the end."""
     made = Servers(servers, environment if environment is not None else {})
     offered = Offered(made)

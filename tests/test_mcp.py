@@ -40,7 +40,7 @@ LAST = "It is not started again."
 
 def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer) -> None:
     async def run() -> None:
-        async with connected(**servers) as offered:
+        async with connected(servers) as offered:
             await act(offered)
 
     asyncio.run(run())
@@ -147,7 +147,7 @@ def test_the_environment_is_the_servers_own(monkeypatch: pytest.MonkeyPatch, tmp
 
     async def run() -> None:
         server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
-        async with connected(dict(os.environ), test=server) as offered:
+        async with connected({"test": server}, dict(os.environ)) as offered:
             names = set((await offered.call("test_environment")).split("\n"))
             assert names <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "TOKEN", "EMPTY"}
             assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
@@ -284,7 +284,7 @@ def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> No
             "test": sdk(),
             "deaf": McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "deaf")), timeout=2.0),
         }
-        async with connected(**servers) as offered:
+        async with connected(servers) as offered:
             return int(await offered.call("test_child"))
 
     child = asyncio.run(run())

@@ -63,7 +63,7 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
     port = free_port()
 
     async def run() -> None:
-        async with connected(web=at(port)) as offered:
+        async with connected({"web": at(port)}) as offered:
             assert "web_echo" in offered.tools
             assert await offered.call("web_echo", text="hello") == "hello"
             assert await offered.call("web_add", a=1, b=2) == '3\n{"result": 3}'
@@ -92,7 +92,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     async def run() -> None:
         with ExitStack() as stack:
             stack.enter_context(running(port, tmp_path))
-            async with connected(web=at(port, timeout=10.0)) as offered:
+            async with connected({"web": at(port, timeout=10.0)}) as offered:
                 assert await offered.call("web_echo", text="hello") == "hello"
                 stack.close()
                 gone = await offered.call("web_echo", text="hello")

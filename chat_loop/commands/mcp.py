@@ -20,6 +20,7 @@ async def mcp(chat: Chat, argument: str) -> None:
     servers = chat.servers
     if servers is None:
         raise UsageError("There are no MCP servers.", "mcp: in the config describes them; config.example.yaml has one.")
+    servers.start()
     match argument.split():
         case []:
             _show_all(chat, servers)
