@@ -4,7 +4,8 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
 
     values, events, errors, wording, redact/
                                 what everything speaks; secrets taken out of a text
-    tokens, config, options     estimates of sizes; settings, read once; the command line
+    tokens, config, servers, options
+                                estimates of sizes; settings, read once; those of MCP servers; the command line
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
     memory/                     facts of the project, in a file of the user's, given to the model
@@ -12,7 +13,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     export/                     sessions as one document for others, and what others send as sessions
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
-    agent/                      a provider with a name, a system prompt, tools, and one visible retry loop
+    agent/                      a provider with a name, a system prompt, tools, MCP servers, and one visible retry loop
     facts/                      what is exact in a text, found by code
     context/                    what the model sees: budget, plan, ledger, summary, archive, restoration
     turn                        one reply, from the agent into the file

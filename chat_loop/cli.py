@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from chat_loop.agent.agent import Agent
+    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.agent.tools import Tool
     from chat_loop.config import Config, Paths
     from chat_loop.providers import Provider
@@ -79,6 +80,10 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import models
 
         return models.models(options.action, getattr(options, "name", ""), paths.models)
+    if options.command == "mcp":
+        from chat_loop.subcommands import mcp
+
+        return mcp.list_servers(_servers(config), as_json=options.as_json)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
@@ -93,7 +98,16 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         question = headless.whole_question(options.question)
         agent = _agent(options, config, paths, None)
         place = place_of(config, paths, agent.provider.window.tokens)
-        return headless.ask(agent, sessions, question, config, place, as_json=options.json, allow=options.allow)
+        return headless.ask(
+            agent,
+            sessions,
+            question,
+            config,
+            place,
+            as_json=options.json,
+            allow=options.allow,
+            servers=_servers(config),
+        )
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
 
@@ -188,6 +202,15 @@ def _tools(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[T
     return builtin_tools(names, Path(_working_directory() or "/"), protected=own, seconds=config.tools.timeout)
 
 
+def _servers(config: Config) -> Servers | None:
+    """The MCP servers of the config, if any; they are connected later."""
+    if not any(server.enabled for server in config.mcp.values()):
+        return None
+    from chat_loop.agent.mcp_servers import Servers
+
+    return Servers(config.mcp)
+
+
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
     """The command that the chat begins with, if any."""
     from chat_loop.options import BROWSE, LAST
@@ -246,5 +269,6 @@ def _interact(
         offer=not (first or options.new_session),
         models=_models_to_switch_to(config, paths),
         memory=place_of(config, paths, agent.provider.window.tokens),
+        servers=_servers(config),
     )
     return asyncio.run(Interactive(setting, instant).run())

@@ -121,6 +121,23 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class McpServer:
+    """An MCP server: a command that is started, or the URL of one that runs. `timeout` is in seconds."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 20.0
+    tools: tuple[str, ...] = ()
+    ask: bool = True
+    unasked: tuple[str, ...] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All settings. An empty string or a zero means "choose for me"."""
 
@@ -136,6 +153,7 @@ class Config:
     memory: MemoryConfig = MemoryConfig()
     providers: ProvidersConfig = ProvidersConfig()
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
+    mcp: Mapping[str, McpServer] = field(default_factory=dict)
 
     @property
     def windows(self) -> dict[str, int]:
@@ -242,6 +260,12 @@ def _checked(config: Config, name: str) -> Config:
             least = "at least 100" if key.endswith("max_tokens") else "not negative"
             least = "at least 1" if key == "tools.max_steps" else least
             raise ConfigError(f"{name}: {key} must be {least}.")
+    for server, described in config.mcp.items():
+        from chat_loop.servers import fault_of  # most configs have none
+
+        fault = fault_of(server, described)
+        if fault:
+            raise ConfigError(f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs.")
     return config
 
 
@@ -258,8 +282,8 @@ def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
             near = get_close_matches(str(key), known, 1)
             hint = f"Did you mean {where}{near[0]}?" if near else f"Known keys: {', '.join(sorted(known))}."
             raise ConfigError(f"{name}: unknown key {where}{key}.", hint)
-        if key == "models" and isinstance(inner, dict):
-            for model, setting in inner.items():
-                _check_keys(setting, ModelConfig, name, f"models.{model}.")
+        if key in ("models", "mcp") and isinstance(inner, dict):
+            for each, setting in inner.items():
+                _check_keys(setting, ModelConfig if key == "models" else McpServer, name, f"{key}.{each}.")
         else:
             _check_keys(inner, hints[key], name, f"{where}{key}.")

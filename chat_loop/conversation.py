@@ -33,6 +33,7 @@ from chat_loop.sessions.records import Exchange, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.chain.merging import Merging
     from chat_loop.chain.resuming import Offer, Resuming
 
@@ -53,8 +54,10 @@ class Conversation:
         show: Callable[[Event], None],
         options: Options,
         memory: Callable[[], str] = str,
+        servers: Servers | None = None,
     ) -> None:
         self.sessions = sessions
+        self._servers = servers
         self.options = options
         self._show = show
         self._head = Head(agent, sessions, count, show, memory, options.meanings)
@@ -284,6 +287,10 @@ class Conversation:
         number = self.live.next_number
         self._head.add(Query(number=number, at=self.sessions.now(), text=text))
         recall(self._head, self.options, number, text)
+        if self._servers is not None:
+            from chat_loop.chain.serving import offer_servers  # not without servers
+
+            await offer_servers(self._head, self._servers)
         reply = await self._head.answer(number, self._asking.messages())
         self._compacting.watch()
         return reply

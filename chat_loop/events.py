@@ -143,6 +143,13 @@ class Compacted:
 
 
 @dataclass(frozen=True)
+class Connecting:
+    """A request waits for these MCP servers; for none any more when there are none."""
+
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Recalled:
     """Passages of the archive were attached to the newest query. `refs` are the references they come from."""
 
@@ -187,6 +194,7 @@ Event = (
     | SummaryProgress
     | SummaryEnded
     | Compacted
+    | Connecting
     | Recalled
     | SessionSealed
     | Warned

@@ -7,7 +7,7 @@ import contextlib
 import signal
 import sys
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
@@ -22,6 +22,10 @@ from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
 
+if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
+
+TERMINATED = "terminated"
 LARGEST_INPUT = 64 << 20
 
 
@@ -45,6 +49,7 @@ def ask(
     *,
     as_json: bool,
     allow: bool = False,
+    servers: Servers | None = None,
 ) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved.
 
@@ -52,11 +57,17 @@ def ask(
     """
     output: _Output = JsonOutput() if as_json else TextOutput()
     approve = anything if allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
-    return asyncio.run(_ask(replace(agent, approve=approve), sessions, question, config, place, output))
+    return asyncio.run(_ask(replace(agent, approve=approve), sessions, question, config, place, output, servers))
 
 
 async def _ask(
-    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, output: _Output
+    agent: Agent,
+    sessions: SessionManager,
+    question: str,
+    config: Config,
+    place: Place | None,
+    output: _Output,
+    servers: Servers | None,
 ) -> int:
     options = options_of(config, None)
     notebook = Notebook(place, output.show) if place is not None else None
@@ -69,20 +80,25 @@ async def _ask(
         show=output.show,
         options=options,
         memory=notebook.block if notebook is not None else str,
+        servers=servers,
     )
     task = asyncio.ensure_future(conversation.ask(question))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+        if servers is not None:  # they are processes, which must not outlive this one
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel, TERMINATED)
     try:
         await task
-    except asyncio.CancelledError:
-        return 130
+    except asyncio.CancelledError as error:
+        return 143 if TERMINATED in error.args else 130
     except ChatLoopError as error:
         output.failed(error)
         raise
     finally:
         output.end()
         conversation.leave("exit")
+        if servers is not None:
+            await servers.close()
         await agent.provider.close()
     return 0 if output.saved else 1
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
@@ -23,11 +23,11 @@ from chat_loop.commands.registry import registry
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.offer import offer
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
-from chat_loop.greeting import offer
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
@@ -45,6 +45,9 @@ from chat_loop.wording import compact_number, when_text, window_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
+
+if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
 
 T = TypeVar("T")
 
@@ -70,6 +73,7 @@ class Setting:
     offer: bool
     memory: Place | None
     models: Models
+    servers: Servers | None = None
 
 
 class Interactive:
@@ -105,6 +109,7 @@ class Interactive:
             show=self._show,
             options=options_of(setting.config, setting.summariser, self._meanings),
             memory=self._notebook.block if self._notebook is not None else str,
+            servers=setting.servers,
         )
 
     async def run(self) -> int:
@@ -138,6 +143,7 @@ class Interactive:
             library=self._library,
             meanings=self._meanings,
             memory=self._notebook,
+            servers=self._setting.servers,
         )
         self._tell_memory()
         self._tell_last()
@@ -157,6 +163,8 @@ class Interactive:
             self._library.close()
             self._keeper.close()
             self._embedding.close()
+            if self._setting.servers is not None:
+                await self._setting.servers.close()
             await self._agent.provider.close()
 
     @property
@@ -260,6 +268,8 @@ class Interactive:
                 _load_compaction()
             finally:
                 _collect_again()
+            if self._setting.servers is not None and provider.calls_tools:
+                self._setting.servers.start()
             self._keeper.start()
             self._used.wait()
             self._counter.load(self._agent.provider.model)

@@ -12,6 +12,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     branches,
     context,
     describe,
+    mcp,
     memory,
     model,
     pins,

@@ -62,6 +62,14 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     if "sessions" in arguments:
         _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
+    mcp = commands.add_parser(
+        "mcp",
+        help="connect to the MCP servers of the config, and list them with their tools",
+        description="Connect to the MCP servers of the config, and list them with their tools. Exit codes: 0 all are "
+        "connected, 1 one failed, 2 misused.",
+    )
+    mcp.add_argument("action", nargs="?", default="list", choices=("list",), metavar="list", help="the same")
+    _json(mcp)
     models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
         dest="action", required=True, metavar="ACTION"
     )

@@ -101,6 +101,7 @@ You: help
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /info                       Show the session, its file, the model, the context and the accounting.
+  /mcp [NAME | restart NAME]  Show the MCP servers and what became of them, or the tools of one; restart connects one anew.
   /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
   /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
   /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config, ModelConfig, Paths, find_paths, load, parse
+from chat_loop.config import Config, McpServer, ModelConfig, Paths, find_paths, load, parse
 from chat_loop.errors import ConfigError
+from chat_loop.servers import completed
 
+SERVERS = "config.example.yaml shows what a server needs."
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
 
 
@@ -32,6 +34,36 @@ def test_no_file_is_the_defaults_and_an_empty_one_too(tmp_path: Path) -> None:
     assert parse(b"# nothing\n", "x") == Config()
 
 
+def test_mcp_servers_are_described_by_name() -> None:
+    text = b"""\
+mcp:
+  notes: {command: npx, args: [-y, x], env: {TOKEN: "${T}"}, cwd: ~/n, timeout: 5, tools: [a], unasked: [a]}
+  wiki: {url: "https://wiki.example/mcp", headers: {Authorization: "Bearer ${W}"}, ask: false, enabled: false}
+"""
+    assert parse(text, "x").mcp == {
+        "notes": McpServer(
+            command="npx", args=("-y", "x"), env={"TOKEN": "${T}"}, cwd="~/n", timeout=5.0, tools=("a",), unasked=("a",)
+        ),
+        "wiki": McpServer(
+            url="https://wiki.example/mcp", headers={"Authorization": "Bearer ${W}"}, ask=False, enabled=False
+        ),
+    }
+
+
+def test_the_example_of_a_server_is_one() -> None:
+    """What stands in the comments of the example, without their signs."""
+    lines = EXAMPLE.read_text().partition("\nmcp: {}")[2].split("\n")[1:]
+    text = "mcp:\n" + "\n".join(line.strip().removeprefix("#") for line in lines)
+    assert sorted(parse(text.encode(), "example").mcp) == ["notes", "wiki"]
+
+
+def test_values_of_a_server_are_completed_from_the_environment() -> None:
+    values = {"A": "${ONE}-${TWO}", "B": "$ONE {TWO} $${ONE", "C": ""}
+    assert completed(values, {"ONE": "1", "TWO": "${ONE}"}) == {"A": "1-${ONE}", "B": "$ONE {TWO} $${ONE", "C": ""}
+    with pytest.raises(ConfigError, match=r"The environment variable TWO is not set\."):
+        completed(values, {"ONE": "1", "TWO": ""})
+
+
 def test_a_window_is_set_by_model_name() -> None:
     config = parse(b"models:\n  my-model: {window: 8000}\n  other: {}\n", "x")
     assert config.models == {"my-model": ModelConfig(window=8000), "other": ModelConfig()}
@@ -49,11 +81,29 @@ def test_a_window_is_set_by_model_name() -> None:
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
         ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, auto_compact, context, "
-        "memory, model, models, providers, restoration, search, sessions, summary, tools.")),
+        "mcp, memory, model, models, providers, restoration, search, sessions, summary, tools.")),
         (
             "summary: {timeout: soon}",
             "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",
         ),
+        (
+            "mcp: {notes: {comand: npx}}",
+            "c.yaml: unknown key mcp.notes.comand. Did you mean mcp.notes.command?",
+        ),
+        (
+            "mcp: {notes: {command: npx, env: {PORT: 1}}}",
+            "c.yaml: mcp[...].env[...]: expected `str`, got `int`. config.example.yaml shows every key.",
+        ),
+        ("mcp: {notes: {}}", f"c.yaml: mcp.notes: it needs a command or a url, and only one of them. {SERVERS}"),
+        (
+            "mcp: {notes: {command: npx, url: 'http://x/mcp'}}",
+            f"c.yaml: mcp.notes: it needs a command or a url, and only one of them. {SERVERS}",
+        ),
+        ("mcp: {a b: {command: x}}", f"c.yaml: mcp.a b: a name is 1 to 32 letters, digits, - and _. {SERVERS}"),
+        ("mcp: {n: {url: 'ftp://x'}}", f"c.yaml: mcp.n: a url begins with http:// or https://. {SERVERS}"),
+        ("mcp: {n: {url: 'http://x', args: [a]}}", f"c.yaml: mcp.n: args, env and cwd go with a command. {SERVERS}"),
+        ("mcp: {n: {command: x, headers: {A: b}}}", f"c.yaml: mcp.n: headers go with a url. {SERVERS}"),
+        ("mcp: {n: {command: x, timeout: 0.5}}", f"c.yaml: mcp.n: the timeout is from 1 to 600 seconds. {SERVERS}"),
         ("- a", "c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows every key."),
         ("agent: {name: 3}", "c.yaml: agent.name: expected `str`, got `int`. config.example.yaml shows every key."),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.greeting import offer
+from chat_loop.display.offer import offer
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.pty_chat import PtyChat

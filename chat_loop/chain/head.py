@@ -29,6 +29,7 @@ from chat_loop.turn import answer
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
+    from chat_loop.agent.tools import Tool
     from chat_loop.context.archive import Archive
 
 
@@ -65,6 +66,7 @@ class Head:
     ) -> None:
         self._memory = memory
         self._meanings = meanings
+        self.own_tools = agent.tools
         self._plain = self.agent = replace(agent, memory=memory())
         """With the archive's tools while there is an archive."""
         self.archive: Archive | None = None
@@ -160,6 +162,12 @@ class Head:
         if reply.usage is not None and not reply.usage.estimated:
             self._reported_with = self.agent.memory
         return reply
+
+    def offer(self, tools: Sequence[Tool]) -> None:
+        """Give the agent `tools` beside its own, in the place of those given before, from the next request on."""
+        archive = self.agent.tools[len(self._plain.tools) :]
+        self._plain = replace(self._plain, tools=(*self.own_tools, *tools))
+        self.agent = replace(self.agent, tools=(*self._plain.tools, *archive))
 
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""

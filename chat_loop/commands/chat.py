@@ -19,6 +19,7 @@ PAGE = 20
 """Sessions that are listed at a time."""
 
 if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.library.meanings import Meanings
     from chat_loop.memory.notebook import Notebook
 
@@ -50,7 +51,7 @@ class Chat:
     where `open_file(path)` opens a file.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
-    `meanings` are None when they are switched off.
+    `meanings` are None when they are switched off, and `servers` when the config has none.
     """
 
     conversation: Conversation
@@ -66,6 +67,7 @@ class Chat:
     memory: Notebook | None = None
     library: Library
     meanings: Meanings | None = None
+    servers: Servers | None = None
     listed: list[str] = dataclasses.field(default_factory=list)
     listing: Listing = dataclasses.field(default_factory=Listing)
     hits: list[Place] = dataclasses.field(default_factory=list)

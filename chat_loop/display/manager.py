@@ -13,6 +13,7 @@ from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Compacted,
+    Connecting,
     Event,
     Finished,
     Recalled,
@@ -106,6 +107,8 @@ class DisplayManager:
                 pass
             case Compacted():
                 told.compacted(self, event)
+            case Connecting():
+                told.connecting(self, event)
             case Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case Restoring():
@@ -178,6 +181,10 @@ class DisplayManager:
         """A reply was asked for and has not begun."""
         self._in_reply = self._in_thinking = False
         self._set_status("", drawn=False)
+
+    def status(self, text: str) -> None:
+        """What is waited for, once that takes long enough to be shown."""
+        self._status = text
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""

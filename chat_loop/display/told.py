@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
-from chat_loop.events import Compacted, Retrying, SessionFound, SessionSealed
+from chat_loop.events import Compacted, Connecting, Retrying, SessionFound, SessionSealed
 from chat_loop.values import Usage
 from chat_loop.wording import compaction_text, counts_text, tokens_text
 
@@ -61,6 +61,13 @@ def sealed(display: DisplayManager, event: SessionSealed) -> None:
         display.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
         display.line(f"  Combined Total: {total:,}")
     display.line(f"  Resume with: {display.resume_command} --resume {event.id}")
+
+
+def connecting(display: DisplayManager, event: Connecting) -> None:
+    """What a terminal shows while it lasts."""
+    display.begin_waiting()
+    if event.servers:
+        display.status(f"Connecting to {one_line(', '.join(event.servers), 100)} …")
 
 
 def retrying(display: DisplayManager, event: Retrying) -> None:

@@ -1,4 +1,4 @@
-"""What is said in one line before the first prompt (pure)."""
+"""The line that offers to go on with the last session."""
 
 from __future__ import annotations
 

@@ -1,0 +1,84 @@
+"""An MCP server as the program knows it: its connection, its tools, and how often it is connected again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal
+
+from chat_loop.agent.mcp import Connection, Gone
+from chat_loop.agent.mcp_tools import Listed
+from chat_loop.config import McpServer
+from chat_loop.errors import ChatLoopError
+
+
+class Link:
+    """A server and its connection. One that is gone is connected again by the next call, once until a call succeeds."""
+
+    def __init__(self, name: str, server: McpServer, environment: Mapping[str, str]) -> None:
+        self._make = partial(Connection, name, server, environment)
+        self._lock = asyncio.Lock()
+        self._tries = 1
+        self.connection = self._make()
+        self.tools: tuple[Listed, ...] = ()
+        """Those of the last connection there was."""
+
+    @property
+    def state(self) -> Literal["connecting", "connected", "failed"]:
+        if self.connection.connected:
+            return "connected"
+        return "failed" if self.connection.settled.is_set() else "connecting"
+
+    async def ready(self) -> None:
+        """Wait until it is connected, or is not going to be; have the tools as they are now."""
+        await self.connection.settled.wait()
+        await self.connection.refresh()
+        self._keep()
+
+    def offered(self) -> tuple[Listed, ...]:
+        """The tools that can be called: of a server that is there, or that a call would connect again."""
+        return self.tools if self.connection.connected or self._tries else ()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool; its result as text. Raises ChatLoopError with a sentence for the model. Can be cancelled."""
+        async with self._lock:
+            await self.connection.settled.wait()
+            if not self.connection.connected:
+                if not self._tries:
+                    raise self._failure()
+                self._tries -= 1
+                await self._renew()
+            connection = self.connection
+        try:
+            text = await connection.call(tool, arguments)
+        except Gone:
+            raise self._failure() from None
+        self._tries = 1
+        return text
+
+    async def restart(self) -> None:
+        """Connect anew, whatever the state; wait for what becomes of it."""
+        async with self._lock:
+            self._tries = 1
+            await self._renew()
+
+    async def stop(self) -> None:
+        """End the connection, and the process with it."""
+        self.connection.close()
+        await self.connection.over.wait()
+
+    async def _renew(self) -> None:
+        await self.stop()
+        self.connection = self._make()
+        self.connection.begin()
+        await self.connection.settled.wait()
+        self._keep()
+
+    def _keep(self) -> None:
+        if self.connection.connected:
+            self.tools = self.connection.tools
+
+    def _failure(self) -> ChatLoopError:
+        again = "It is started again at the next call." if self._tries else "It is not started again."
+        return ChatLoopError(self.connection.problem, self.connection.hint or again)

@@ -1,0 +1,32 @@
+"""The tools of MCP servers, given to the agent of a chain."""
+
+from __future__ import annotations
+
+from chat_loop.agent.mcp_servers import Servers
+from chat_loop.chain.head import Head
+from chat_loop.context.archive import TOOLS
+from chat_loop.events import Connecting, Warned
+
+MOST_CHARACTERS = 100_000
+"""What a model is told of all tools of servers; on a small window half a character for each of its tokens."""
+
+
+async def offer_servers(head: Head, servers: Servers) -> None:
+    """Give the agent the servers' tools as they are now; wait for servers that still connect, and say so.
+
+    What has failed is told, once.
+    """
+    if not head.agent.provider.calls_tools:
+        return
+    waited: list[str] = []
+
+    def waiting(names: tuple[str, ...]) -> None:
+        waited.extend(names)
+        head.show(Connecting(names))
+
+    taken = {*(tool.spec.name for tool in head.own_tools), *TOOLS}
+    head.offer(await servers.tools(taken, min(MOST_CHARACTERS, head.window // 2), waiting))
+    if waited:
+        head.show(Connecting(()))
+    for message, hint in servers.notices():
+        head.show(Warned(message, hint))

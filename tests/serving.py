@@ -1,0 +1,121 @@
+"""MCP servers in a test: descriptions of real ones, and what they write down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.tools import Tool
+from chat_loop.config import McpServer
+from chat_loop.errors import ChatLoopError
+
+HERE = Path(__file__).parent
+SERVER = str(HERE / "mcp_server.py")
+RAW = str(HERE / "mcp_raw_server.py")
+PATIENCE_SECONDS = 20.0
+"""Reached only when something is broken."""
+
+
+def sdk(*args: str, **more: Any) -> McpServer:
+    """The server that is made with the SDK."""
+    return McpServer(command=sys.executable, args=(SERVER, *args), **more)
+
+
+def text(said: str) -> dict[str, Any]:
+    """A result that is a text."""
+    return {"content": [{"type": "text", "text": said}]}
+
+
+def listing(*names: str) -> list[dict[str, Any]]:
+    """A page of tools that take anything."""
+    return [{"name": name, "description": f"It is {name}.", "inputSchema": {"type": "object"}} for name in names]
+
+
+def raw(folder: Path, script: Mapping[str, Any], **more: Any) -> McpServer:
+    """The server that follows a script; it writes down what comes in `folder`/record."""
+    path = folder / "script.json"
+    path.write_text(json.dumps({"results": {}, **script}))
+    environment = {"RECORD": str(folder / "record"), **more.pop("env", {})}
+    return McpServer(command=sys.executable, args=(RAW, str(path)), env=environment, **more)
+
+
+def recorded(folder: Path) -> list[str]:
+    path = folder / "record"
+    return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
+def processes(folder: Path) -> list[int]:
+    """The ids of the servers that were started."""
+    return [int(line) for line in recorded(folder) if line.isdigit()]
+
+
+def runs(process: int) -> bool:
+    """Whether a process is there, and more than its entry in the table."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends, in time."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while runs(process) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not runs(process)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():  # noqa: ASYNC110 - it happens in another process
+            await asyncio.sleep(0.01)
+
+
+async def until_recorded(folder: Path, line: str) -> None:
+    await until(lambda: line in recorded(folder))
+
+
+class Offered:
+    """The tools of servers, by the names that a model calls them by."""
+
+    def __init__(self, servers: Servers) -> None:
+        self.servers = servers
+        self.tools: dict[str, Tool] = {}
+        self.waited: list[tuple[str, ...]] = []
+
+    async def again(self, taken: tuple[str, ...] = (), room: int = 100_000) -> list[str]:
+        """Ask for them as a request does; their names."""
+        self.tools = {tool.spec.name: tool for tool in await self.servers.tools(taken, room, self.waited.append)}
+        return list(self.tools)
+
+    async def call(self, name: str, /, **arguments: object) -> str:
+        """The result of a call, or the sentence that it failed with."""
+        try:
+            return await self.tools[name].run(arguments)
+        except ChatLoopError as error:
+            return f"FAILED {error.message} {error.hint}".strip()
+
+
+@asynccontextmanager
+async def connected(
+    servers: Mapping[str, McpServer], environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Offered]:
+    """Servers by their names, with the tools of those that can be connected; closed at the end."""
+    made = Servers(servers, environment if environment is not None else {})
+    offered = Offered(made)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS * 2):
+            await offered.again()
+            yield offered
+    finally:
+        await made.close()

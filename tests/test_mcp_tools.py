@@ -1,0 +1,205 @@
+"""What MCP servers list and return, as a model gets it: laws, and what hostile servers try."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.agent.mcp import _valid
+from chat_loop.agent.mcp_tools import (
+    LONGEST_DESCRIPTION,
+    LONGEST_SCHEMA,
+    MOST_LISTED,
+    MOST_TOOLS,
+    Listed,
+    asked,
+    cleaned,
+    listed,
+    named,
+    parameters,
+    result_text,
+)
+
+OPEN = {"type": "object", "properties": {}}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=20,
+)
+KEYWORDS = st.sampled_from(
+    ["type", "properties", "required", "enum", "items", "$ref", "$defs", "allOf", "pattern", "a"]
+)
+SCHEMAS = st.recursive(
+    JSON | st.sampled_from(["object", "string", "nonsense"]),
+    lambda inner: st.dictionaries(KEYWORDS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+def tool(name: str, description: str = "", schema: object = None) -> Listed:
+    return Listed(name=name, description=description, parameters=parameters(schema, _valid))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "a_b", "x" * 32]), st.lists(st.text(min_size=1, max_size=80)))))
+def test_every_name_is_one_that_every_wire_takes_and_no_other_has(servers: list[tuple[str, list[str]]]) -> None:
+    taken = {"a_tool", "archive_search"}
+    chosen, left = named(((server, [tool(name) for name in names]) for server, names in servers), taken, 100_000)
+    wire = [each.name for each in chosen]
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in wire)
+    assert len({*wire, *taken}) == len(wire) + len(taken)
+    assert len(wire) + left == sum(len(names) for _, names in servers)
+    assert [(each.server, each.tool.name) for each in chosen] == [
+        (server, name) for server, names in servers for name in names
+    ][: len(chosen)]
+
+
+def test_names_of_two_servers_that_come_to_the_same() -> None:
+    servers = [("a", [tool("b_c"), tool("b.c"), tool("tool")]), ("a_b", [tool("c"), tool("x" * 100), tool("x" * 99)])]
+    chosen, _ = named(servers, {"a_tool"}, 100_000)
+    long = "a_b_" + "x" * 60
+    assert [each.name for each in chosen] == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
+
+
+def test_no_more_tools_than_a_model_can_be_told_of() -> None:
+    many = [tool(f"t{number}", "x" * 100) for number in range(200)]
+    chosen, left = named([("s", many)], (), 10**9)
+    assert (len(chosen), left) == (MOST_TOOLS, 72)
+    chosen, left = named([("s", many), ("z", [tool("small")])], (), 1_000)
+    told = [len(each.name) + len(each.tool.description) + len(json.dumps(each.tool.parameters)) for each in chosen]
+    assert 800 < sum(told) <= 1_000
+    assert len(chosen) + left == 201
+
+
+@given(SCHEMAS)
+def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: object) -> None:
+    made = parameters(schema, _valid)
+    assert made["type"] == "object"
+    assert _valid(made)
+    assert len(json.dumps(made, allow_nan=False)) <= LONGEST_SCHEMA
+    assert set(made.get("required", ())) <= set(made["properties"])
+    assert parameters(made, _valid) == {**made, "required": made.get("required", [])}, "a second time changes nothing"
+
+
+def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
+    schema = {
+        "$defs": {"point": {"type": "array", "items": {"type": "number"}}},
+        "type": "object",
+        "properties": {"at": {"$ref": "#/$defs/point"}, "how": {"enum": ["a", "b"], "description": "Grüße\n2"}},
+        "required": ["at"],
+        "additionalProperties": False,
+    }
+    assert parameters(schema, _valid) == schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "made"),
+    [
+        (None, OPEN),
+        ([], OPEN),
+        ({"type": "string"}, {**OPEN, "required": []}),
+        ({"type": "object", "properties": {"a": {"type": 5}}}, OPEN),
+        ({"properties": {"a b": {}, "c": {}}, "required": ["a b", "c", 5]}, {
+            "type": "object", "properties": {"c": {}}, "required": ["c"],
+        }),
+        ({"properties": {"a": 5}, "anyOf": [{"required": ["a"]}]}, {
+            "type": "object", "properties": {"a": {}}, "required": [],
+        }),
+        (
+            {"properties": {"a": {"type": "string", "description": "x" * 9_000}, "b": {}}, "$comment": "y" * 9_000},
+            {"$comment": "y" * 1_023 + "…", "type": "object", "required": [], "properties": {
+                "a": {"type": "string", "description": "x" * 1_023 + "…"}, "b": {},
+            }},
+        ),
+        (
+            {"properties": {"a": {"type": "string", "enum": ["z" * 100] * 100}, "b": {"const": 1}}, "required": ["a"]},
+            {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]},
+        ),
+        (
+            {"properties": {"a": {"description": "\x1b[2Jhi\u202e \U000e0041there\x00"}}},
+            {"type": "object", "properties": {"a": {"description": "[2Jhi there"}}, "required": []},
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_made_of_odd_schemas(schema: object, made: dict[str, Any]) -> None:
+    assert parameters(schema, _valid) == made
+
+
+def test_a_schema_that_is_nested_without_end_or_has_a_thousand_arguments() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"properties": {"a": deep}}
+    made = parameters(deep, _valid)
+    assert len(json.dumps(made)) < 1_000
+    wide = parameters({"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, _valid)
+    assert list(wide["properties"]) == [f"a{number}" for number in range(64)]
+
+
+def test_a_list_of_tools_is_cleaned() -> None:
+    tools: list[dict[str, Any]] = [
+        {"name": "a", "description": "\x1b]0;x\x07Say\u200b it.\nTwice.", "inputSchema": {"type": "object"}},
+        {"name": "a", "description": "Another one.", "inputSchema": {"type": "object"}},
+        {"name": "", "inputSchema": {}},
+        {"name": "x" * 257, "inputSchema": {}},
+        {"name": "\ud800", "inputSchema": {}},
+        {"name": 5},
+        {"name": "b c/ü", "title": "Titled", "annotations": {"readOnlyHint": True}},
+        {"name": "long", "description": "y" * 5_000},
+    ]
+    found = listed(tools, _valid)
+    assert [(each.name, each.description, each.read_only) for each in found] == [
+        ("a", "]0;xSay it.\nTwice.", False),
+        ("b c/ü", "Titled", True),
+        ("long", "y" * (LONGEST_DESCRIPTION - 1) + "…", False),
+    ]
+    assert len(listed(({"name": f"t{number}"} for number in range(5_000)), _valid)) == MOST_LISTED
+
+
+@given(st.text(max_size=300), st.integers(1, 200))
+def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
+    made = cleaned(text, most)
+    assert len(made) <= most
+    assert all(sign in "\n\t" or sign.isprintable() for sign in made)
+    made.encode()
+
+
+def test_what_the_user_is_shown_before_a_call() -> None:
+    shown = asked("notes", "write", {"path": "a\nb", "more": [1, "ü"]})
+    assert shown == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n  ]\n}'
+    assert asked("notes", "list", {}) == "list of the MCP server notes\nno arguments"
+
+
+@pytest.mark.parametrize(
+    ("content", "structured", "text"),
+    [
+        ([], None, ""),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b\n"}], None, "a\nb\n"),
+        ([], {"a": [1, "ü"]}, '{"a": [1, "ü"]}'),
+        ([{"type": "text", "text": '{ "a": 1 }'}], {"a": 1}, '{ "a": 1 }'),
+        ([{"type": "text", "text": "One."}], {"a": 1}, 'One.\n{"a": 1}'),
+        (
+            [{"type": "image", "data": "A" * 4_000, "mimeType": "image/png"}],
+            None,
+            "[image, image/png, 3,000 bytes: not shown]",
+        ),
+        ([{"type": "audio", "data": "", "mimeType": "a\x1b\nb"}], None, "[audio, a\nb, 0 bytes: not shown]"),
+        ([{"type": "resource_link", "uri": "file:///a", "title": "T"}], None, "[resource file:///a: T]"),
+        ([{"type": "resource", "resource": {"uri": "x:y", "text": "It is."}}], None, "[resource x:y]\nIt is."),
+        (
+            [{"type": "resource", "resource": {"uri": "x:y", "blob": "AAAA", "mimeType": "application/pdf"}}],
+            None,
+            "[resource x:y, application/pdf, 3 bytes: not shown]",
+        ),
+        ([{"type": "new\x1bkind"}], None, "[newkind: not shown]"),
+        ("nonsense", None, ""),
+        (["nonsense", 5], None, ""),
+        ([{"type": "resource", "resource": 5}], None, "[resource: not shown]"),
+    ],
+)  # fmt: skip
+def test_results_become_text(content: object, structured: object, text: str) -> None:
+    result = {"content": content} if structured is None else {"content": content, "structuredContent": structured}
+    assert result_text(result) == text
