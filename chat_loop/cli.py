@@ -91,7 +91,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         question = headless.whole_question(options.question)
         agent = _agent(options, config, paths, None)
         place = place_of(config, paths, agent.provider.window.tokens)
-        return headless.ask(agent, sessions, question, config, place, as_json=options.json)
+        return headless.ask(agent, sessions, question, config, place, typed=options.question, as_json=options.json)
     agent = _agent(options, config, paths, instant)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
 

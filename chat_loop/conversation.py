@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.asking import Asking, recall
+from chat_loop.chain.attaching import files_of, keep
 from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head
@@ -31,6 +32,7 @@ from chat_loop.sessions.records import Exchange, Seal, SealReason, Session
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
+    from chat_loop.attach.reading import Given
     from chat_loop.chain.merging import Merging
     from chat_loop.chain.resuming import Offer, Resuming
 
@@ -119,17 +121,22 @@ class Conversation:
     def pins(self) -> tuple[str, ...]:
         return self.thread.pins
 
-    async def ask(self, text: str) -> Reply:
-        """Save the query, ask, save the reply as it arrives. Raises ProviderError after saving what came.
+    async def files(self, typed: str) -> tuple[Given, ...]:
+        """The files that what was typed names with `@`, read now. Raises UsageError for one that cannot be sent."""
+        return await files_of(self._head, typed)
+
+    async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
+        """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError after saving what came.
 
         When the context is too full it is compacted first, without a model call. Raises ContextFull, with the query
         saved, when the request cannot fit. When cancelled, the partial reply is saved as interrupted and CancelledError
         goes on.
         """
-        await self._compacting.make_room(text)
+        await self._compacting.make_room("\n".join((text, *(file.text for file in files))))
         await self._compacting.give_way()
         number = self.live.next_number
         self._head.add(Query(number=number, at=self.sessions.now(), text=text))
+        keep(self._head, number, files)
         recall(self._head, self.options, number, text)
         reply = await self._head.answer(number, self._asking.messages())
         self._compacting.watch()

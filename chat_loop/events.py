@@ -149,6 +149,13 @@ class Recalled:
     refs: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Attached:
+    """Files go with the newest query. `files` tells each in a few words, as `photo.png, 640×480`."""
+
+    files: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SessionSealed:
     """A session ended. `saved` is False when the disk refused."""
@@ -188,6 +195,7 @@ Event = (
     | SummaryEnded
     | Compacted
     | Recalled
+    | Attached
     | SessionSealed
     | Warned
 )

@@ -9,6 +9,7 @@ import sys
 from typing import Protocol
 
 from chat_loop.agent.agent import Agent
+from chat_loop.attach.reading import without_secrets
 from chat_loop.chain.options import options_of
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
@@ -35,14 +36,31 @@ def whole_question(question: str) -> str:
 
 
 def ask(
-    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, *, as_json: bool
+    agent: Agent,
+    sessions: SessionManager,
+    question: str,
+    config: Config,
+    place: Place | None,
+    *,
+    typed: str = "",
+    as_json: bool,
 ) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
-    return asyncio.run(_ask(agent, sessions, question, config, place, JsonOutput() if as_json else TextOutput()))
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved.
+
+    `typed` is the part of the question that may name files: never what came from standard input.
+    """
+    output = JsonOutput() if as_json else TextOutput()
+    return asyncio.run(_ask(agent, sessions, question, typed, config, place, output))
 
 
 async def _ask(
-    agent: Agent, sessions: SessionManager, question: str, config: Config, place: Place | None, output: _Output
+    agent: Agent,
+    sessions: SessionManager,
+    question: str,
+    typed: str,
+    config: Config,
+    place: Place | None,
+    output: _Output,
 ) -> int:
     options = options_of(config, agent.provider, None)
     notebook = Notebook(place, output.show) if place is not None else None
@@ -56,7 +74,7 @@ async def _ask(
         options=options,
         memory=notebook.block if notebook is not None else str,
     )
-    task = asyncio.ensure_future(conversation.ask(question))
+    task = asyncio.ensure_future(_answered(conversation, question, typed, output))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
     try:
@@ -71,6 +89,15 @@ async def _ask(
         conversation.leave("exit")
         await agent.provider.close()
     return 0 if output.saved else 1
+
+
+async def _answered(conversation: Conversation, question: str, typed: str, output: _Output) -> None:
+    """Ask with the files that are named. What looks like a secret in them is left out: nobody is there to be asked."""
+    files = await conversation.files(clean(typed)) if "@" in typed else ()
+    for file in files:
+        if file.secret:
+            output.show(Warned(f"What looks like a key or a password in {file.name} is not sent."))
+    await conversation.ask(question, tuple(map(without_secrets, files)))
 
 
 class _Output(Protocol):

@@ -17,6 +17,7 @@ from typing import TypeVar
 from unicodedata import east_asian_width
 
 from chat_loop.agent.agent import Agent
+from chat_loop.attach.completing import completions
 from chat_loop.chain.options import options_of
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
@@ -210,6 +211,7 @@ class Interactive:
             status=self._status,
             instant=self._instant,
             ready=self._load_behind,
+            paths=completions,
         )
 
     def _status(self) -> str:

@@ -73,7 +73,7 @@ class Model:
 
     name = "scripted"
     model = "test"
-    calls_tools = False
+    calls_tools = takes_images = False
 
     def __init__(self, *steps: Step, clock: Clock | None = None, window: Window | None = None) -> None:
         self.steps = list(steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chat_loop.chain.attaching import Showing
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
 from chat_loop.context.budget import room
@@ -44,6 +45,7 @@ class Asking:
         self._head = head
         self._options = options
         self._shortened_told = 0
+        self._showing = Showing(head)
 
     def messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
@@ -62,7 +64,7 @@ class Asking:
             )
         self._shortened_told = shortened
         check(head.budget.used, messages, head.agent.system, head.window, head.count)
-        return messages
+        return self._showing.shown(messages)
 
     def _truncated(self, thread: Thread) -> Thread:
         """The newest of a thread, within the limits that hold when nothing is compacted."""

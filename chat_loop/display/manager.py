@@ -12,6 +12,7 @@ from chat_loop.display import told
 from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
+    Attached,
     Compacted,
     Event,
     Finished,
@@ -108,6 +109,8 @@ class DisplayManager:
                 told.compacted(self, event)
             case Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
+            case Attached():
+                self.line(" · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎")
             case Restoring():
                 text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
                 self.line(text, symbol="🔄")

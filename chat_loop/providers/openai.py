@@ -30,7 +30,7 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
-from chat_loop.values import Message, Request, StopReason, ToolCall, Usage, Window
+from chat_loop.values import Image, Message, Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
     from openai import AsyncOpenAI, Omit
     from openai.types.chat import (
+        ChatCompletionContentPartImageParam,
         ChatCompletionFunctionToolParam,
         ChatCompletionMessageFunctionToolCallParam,
         ChatCompletionMessageParam,
@@ -81,6 +82,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         api_key: str | None = None,
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
+        takes_images: bool = False,
     ) -> None:
         super().__init__()
         self.name = name
@@ -89,6 +91,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.first_event_seconds = first_event_seconds
         self._base_url = base_url
         self._api_key = api_key
+        self.takes_images = takes_images
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
         self.calls_tools = not model.startswith(TAKES_NO_TOOLS) if self._own else calls_tools
@@ -167,6 +170,9 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if tools and _refuses_tools(error.status_code, refusal):
                 self.calls_tools = False
                 refusal.retryable, refusal.retry_after = True, 0.0
+            elif _has_images(request) and _refuses_images(error.status_code, refusal):
+                self.takes_images = False
+                refusal.hint = "The server shows this model no images: the next message goes without them."
             raise refusal from error
         except openai.OpenAIError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
@@ -201,19 +207,37 @@ def _refuses_tools(status: int, refusal: ProviderError) -> bool:
     return status in REFUSALS and "tool" in refusal.message.lower() and not isinstance(refusal, ContextTooLong)
 
 
+def _has_images(request: Request) -> bool:
+    return any(message.images for message in request.messages)
+
+
+def _refuses_images(status: int, refusal: ProviderError) -> bool:
+    told = refusal.message.lower()
+    speaks = any(word in told for word in ("image", "vision", "multimodal", "mmproj"))
+    return status in REFUSALS and speaks and not isinstance(refusal, ContextTooLong)
+
+
 def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
     """A message in the form of the wire, where each result is a message of its own."""
     for result in message.results:
         yield {"role": "tool", "tool_call_id": result.id.rjust(ID_LENGTH, "0"), "content": sendable(result.text)}
     text = sendable(message.text)
     if message.role == "user":
-        if text or not message.results:
+        images = [image_of(image) for image in message.images if image.data]
+        if images:
+            yield {"role": "user", "content": [*images, {"type": "text", "text": text}]}
+        elif text or not message.results:
             yield {"role": "user", "content": text}
     elif message.calls:
         calls = [call_of(call) for call in message.calls]
         yield {"role": "assistant", "content": text or None, "tool_calls": calls}
     else:
         yield {"role": "assistant", "content": text}
+
+
+def image_of(image: Image) -> ChatCompletionContentPartImageParam:
+    """An image in the form of the wire: a data URL (https://platform.openai.com/docs/guides/images-vision)."""
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
 
 
 def call_of(call: ToolCall) -> ChatCompletionMessageFunctionToolCallParam:

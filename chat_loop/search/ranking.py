@@ -82,13 +82,14 @@ class Posting:
 
 
 def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    """Who said what in an exchange: the user, the model, then its tools."""
+    """Who said what in an exchange: the user, the model, then its tools and the query's files."""
     reply = exchange.reply.text if exchange.reply is not None else ""
     used = (
         (f"Tool {use.call.name}", f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}")
         for use in exchange.uses
     )
-    return (("User", exchange.query.text), ("Assistant", reply), *used)
+    files = ((f"File {file.name}", file.text) for file in exchange.attached if file.text)
+    return (("User", exchange.query.text), ("Assistant", reply), *used, *files)
 
 
 class Said:

@@ -15,6 +15,7 @@ from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import LiveSession, Lock, save_error
 from chat_loop.sessions.naming import first_words, named, tag
 from chat_loop.sessions.parse import Parsed, parse
@@ -84,6 +85,7 @@ class SessionManager:
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
+        self.images = ImageStore(directory, self._files)
 
     def begin(
         self,
