@@ -44,7 +44,7 @@ class Mention:
     @property
     def is_path(self) -> bool:
         """Whether it can only be meant as a path, by its form."""
-        name = self.names[0]
+        name = self.names[-1]
         if self.quoted or name.startswith(("/", "./", "../", "~/")):
             return True
         ending = _ENDING.search(name.rpartition("/")[2])

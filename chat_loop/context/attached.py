@@ -43,7 +43,7 @@ def asked(text: str, attached: Sequence[Attachment]) -> Message:
             parts.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
         else:
             parts.append(f"Attached file: {name}, {file_size_text(one.size)}, between two lines {line}")
-            parts[-1] += f"\n{line}\n{one.text}\n{line}"
+            parts[-1] += f"\n{line}\n{one.text}{'' if one.text.endswith(chr(10)) else chr(10)}{line}"
     images = tuple(
         Image(name, one.media, one.width, one.height, one.file)
         for one in attached
