@@ -22,6 +22,7 @@ from chat_loop.attach.reading import (
     LARGEST_TEXT,
     MOST_FILES,
     Given,
+    Named,
     named_files,
     read,
     without_secrets,
@@ -109,7 +110,7 @@ def test_hostile_texts_are_read_in_one_pass() -> None:
 
 
 def files(text: str, folder: Path) -> list[str]:
-    return [name for name, _ in named_files(text, folder)]
+    return [name for name, _ in named_files(text, folder).files]
 
 
 def test_the_longest_name_that_exists_counts(here: Path) -> None:
@@ -127,7 +128,17 @@ def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> Non
         named_files(f"Look at {text}", here)
     name = text.strip('()@"')
     assert (error.value.message, error.value.hint) == (f"There is no file {name}.", AS_TEXT)
-    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == ()
+    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == Named(())
+
+
+def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
+    (here / "photo.png").write_text("x")
+    (here / "property").write_text("x")
+    for text, near in (("@photo.pgn", "photo.png"), ("@./photo.PNG:12", "./photo.png"), ("@photo.png2", "photo.png")):
+        with pytest.raises(UsageError) as error:
+            named_files(text, here)
+        assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
+    assert named_files("@propery and @app.route, @angular/core.", here) == Named((), ("app.route", "angular/core"))
 
 
 def test_names_that_no_file_can_have(here: Path) -> None:
@@ -140,7 +151,7 @@ def test_there_is_a_limit_of_files(here: Path) -> None:
     for number in range(MOST_FILES + 1):
         (here / f"{number}.txt").write_text("x")
     text = " ".join(f"@{number}.txt" for number in range(MOST_FILES))
-    assert len(named_files(text, here)) == MOST_FILES
+    assert len(named_files(text, here).files) == MOST_FILES
     with pytest.raises(UsageError, match="takes 20 files, and this one names 21"):
         named_files(f"{text} @{MOST_FILES}.txt", here)
 

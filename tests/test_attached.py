@@ -181,13 +181,18 @@ def test_an_image_is_kept_once_privately_and_checked(tmp_path: Path) -> None:
     assert ImageStore(folder, Files()).base64(IMAGE.file) == base64(PHOTO)
 
 
+def as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
         (lambda path: path.unlink(), "its copy is gone"),
         (lambda path: path.write_bytes(PHOTO[:-1]), "its copy was changed"),
         (lambda path: path.write_bytes(b"x" * (LARGEST_IMAGE + 2)), "its copy was changed"),
-        (lambda path: (path.unlink(), os.mkfifo(path)), "its copy cannot be read"),
+        (as_pipe, "its copy cannot be read"),
         (lambda path: (path.unlink(), path.symlink_to("/dev/zero")), "its copy cannot be read"),
         (lambda path: (path.unlink(), path.mkdir()), "its copy cannot be read"),
     ],

@@ -275,7 +275,7 @@ def test_an_image_is_sent_again_by_the_program_started_anew(tmp_path: Path, here
     (home / "config.yaml").write_text("restoration: {acknowledge: false}\nsummary: {on_exit: false}\n")
     run(home, *CLAUDE, stdin=b"Look at @photo.png\nexit\n", keys=keys(server))
     (here / "photo.png").unlink()
-    lines = b"resume 1 --full\nWhat was it?\nexit\n"
+    lines = b"/resume 1 --full\nWhat was it?\nexit\n"
     result = run(home, *CLAUDE, stdin=b"sessions\n" + lines, keys=keys(server))
     assert result.returncode == 0, result.stdout
     [first, *_] = server.requests[-1].body["messages"]

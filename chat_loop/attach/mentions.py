@@ -50,6 +50,11 @@ class Mention:
         ending = _ENDING.search(name.rpartition("/")[2])
         return ending is not None and ending[1].lower() in ENDINGS
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may be meant as a path, by its form."""
+        return any(sign in self.names[-1].strip(CLOSERS) for sign in "./")
+
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """All mentions of a query, each once."""

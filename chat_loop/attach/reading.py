@@ -29,6 +29,8 @@ LARGEST_SIDE = 8_000
 """Pixels of an image in either direction, as Anthropic's wire takes them; the others scale it down."""
 AS_TEXT = "A backslash before the @ sends it as text."
 _HEAD = 1 << 12
+MOST_COMPARED = 1_000
+"""Names of a folder that a missing one is compared with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +57,22 @@ class Given:
         return f"{self.name}, {size}"
 
 
-def named_files(text: str, directory: Path) -> tuple[tuple[str, Path], ...]:
-    """The files that a query names, as (name as typed, path), each once; paths begin in `directory`.
+@dataclass(frozen=True)
+class Named:
+    """The files that a query names, as (name as typed, path), each once; and words that may have been meant so."""
 
-    Raises UsageError for a name that can only be meant as a path when there is nothing, and for too many.
+    files: tuple[tuple[str, Path], ...]
+    doubtful: tuple[str, ...] = ()
+
+
+def named_files(text: str, directory: Path) -> Named:
+    """What a query names; paths begin in `directory`.
+
+    Raises UsageError for a name that can only be meant as a path, or is nearly a file's, when there is nothing; and for
+    too many files.
     """
     found: dict[Path, str] = {}
+    doubtful: list[str] = []
     for mention in mentions(text):
         for name in mention.names:
             path = _path(name, directory)
@@ -69,9 +81,11 @@ def named_files(text: str, directory: Path) -> tuple[tuple[str, Path], ...]:
                 break
         else:
             _refuse_missing(mention, directory)
+            if mention.is_doubtful:
+                doubtful.append(mention.names[-1])
     if len(found) > MOST_FILES:
         raise UsageError(f"A message takes {MOST_FILES} files, and this one names {len(found)}.", "Nothing was sent.")
-    return tuple((name, path) for path, name in found.items())
+    return Named(tuple((name, path) for path, name in found.items()), tuple(doubtful))
 
 
 def read(name: str, path: Path, directory: Path) -> Given:
@@ -121,9 +135,30 @@ def _path(name: str, directory: Path) -> Path | None:
 def _refuse_missing(mention: Mention, directory: Path) -> None:
     """What looks like a path is not sent as if it were none: the file would be missed."""
     name = mention.names[-1]
-    parent = _path(name, directory) if "/" in name else None
-    if mention.is_path or (parent is not None and parent.parent.is_dir()):
-        raise UsageError(f"There is no file {name}.", AS_TEXT)
+    path = _path(name, directory)
+    if path is None or not (mention.is_path or mention.is_doubtful):
+        return
+    near = _near(path)
+    if mention.is_path or near or ("/" in name and path.parent.is_dir()):
+        folder, slash, _ = name.rpartition("/")
+        meant = f"Did you mean {folder}{slash}{near}? " if near else ""
+        raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
+
+
+def _near(path: Path) -> str:
+    """The name in the same folder that is most like a path's, if one is."""
+    from difflib import get_close_matches
+
+    names: dict[str, str] = {}
+    try:
+        with os.scandir(path.parent) as entries:
+            for entry in entries:
+                if len(names) == MOST_COMPARED:
+                    break
+                names[entry.name.lower()] = entry.name
+    except OSError:
+        return ""
+    return next((names[near] for near in get_close_matches(path.name.lower(), names, 1, 0.8)), "")
 
 
 def _refuse_strays(name: str, path: Path, directory: Path) -> None:

@@ -20,7 +20,7 @@ from chat_loop.wording import window_text
 
 async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
     """The files that a query names with `@`, read now. Raises UsageError for one that cannot be sent with it."""
-    found = await asyncio.to_thread(_read_all, typed)
+    found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
     provider = head.agent.provider
     if images and not provider.takes_images:
@@ -38,15 +38,18 @@ async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
             f"{most:,} of files.",
             "Take a part of it.",
         )
+    if doubtful:
+        head.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
     return found
 
 
-def _read_all(typed: str) -> tuple[Given, ...]:
+def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
     try:
         directory = Path.cwd()
     except OSError:  # it was removed
         directory = Path("/")
-    return tuple(read(name, path, directory) for name, path in named_files(typed, directory))
+    named = named_files(typed, directory)
+    return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
 
 
 def keep(head: Head, number: int, files: Sequence[Given]) -> None:
