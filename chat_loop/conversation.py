@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.asking import Asking, recall
-from chat_loop.chain.attaching import files_of, keep
 from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head
@@ -29,6 +28,7 @@ from chat_loop.sessions.entries import Pin, Query, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, SealReason, Session
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ class Conversation:
 
     async def files(self, typed: str) -> tuple[Given, ...]:
         """The files that what was typed names with `@`, read now. Raises UsageError for one that cannot be sent."""
+        from chat_loop.chain.attaching import files_of  # not before a file is named
+
         return await files_of(self._head, typed)
 
     async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
@@ -132,11 +134,15 @@ class Conversation:
         saved, when the request cannot fit. When cancelled, the partial reply is saved as interrupted and CancelledError
         goes on.
         """
-        await self._compacting.make_room("\n".join((text, *(file.text for file in files))))
+        images = sum(image_tokens(file.width, file.height) for file in files if file.data)
+        await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
         await self._compacting.give_way()
         number = self.live.next_number
         self._head.add(Query(number=number, at=self.sessions.now(), text=text))
-        keep(self._head, number, files)
+        if files:
+            from chat_loop.chain.attaching import keep  # loaded by then
+
+            keep(self._head, number, files)
         recall(self._head, self.options, number, text)
         reply = await self._head.answer(number, self._asking.messages())
         self._compacting.watch()

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Coroutine, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chat_loop.attach.reading import Given, without_secrets
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
     branches,
     context,
@@ -25,6 +24,9 @@ from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.lines import Reader
+
+if TYPE_CHECKING:
+    from chat_loop.attach.reading import Given
 
 TICK_SECONDS = 1.0
 
@@ -124,6 +126,8 @@ class ChatLoop:
                 case "y" | "yes":
                     pass
                 case "r":
+                    from chat_loop.attach.reading import without_secrets  # loaded by then
+
                     files = tuple(map(without_secrets, files))
                 case _:
                     chat.display.line("Not sent.", "dim")

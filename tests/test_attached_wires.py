@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chat_loop.config import parse
-from chat_loop.errors import RequestRejected
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.choose import World, create
 from chat_loop.providers.images import takes_images
@@ -121,13 +120,23 @@ def test_images_on_the_wire_of_openai(server: Loopback, make: Any) -> None:
     ],
 )
 def test_a_server_that_refuses_images_is_not_shown_them_again(server: Loopback, message: str, stays: bool) -> None:
-    server.enqueue(failing(400, "invalid_request_error", message))
+    server.enqueue(failing(500 if "mmproj" in message else 400, "invalid_request_error", message))
     provider = OpenAIProvider("llava", name="c", window=Window(9), base_url=f"{server.url}/v1", takes_images=True)
     refusal = failure_of(provider, ASK)
-    assert isinstance(refusal, RequestRejected)
     assert message in refusal.message
     assert provider.takes_images == stays
-    assert ("the next message goes without them" in refusal.hint) != stays
+    assert (refusal.hint == "The next message goes without images.") != stays
+    assert not refusal.retryable
+
+
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_an_image_that_is_refused_says_how_to_go_on(server: Loopback, make: Any) -> None:
+    server.enqueue(failing(400, "invalid_request_error", "Could not process image"))
+    provider = make(server.url)
+    provider.takes_images = True
+    refusal = failure_of(provider, ASK)
+    assert refusal.hint == "/undo takes the message with the image out of the conversation."
+    assert provider.takes_images
 
 
 @pytest.mark.parametrize(

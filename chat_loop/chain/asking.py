@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chat_loop.chain.attaching import Showing
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
 from chat_loop.context.budget import room
@@ -45,7 +44,7 @@ class Asking:
         self._head = head
         self._options = options
         self._shortened_told = 0
-        self._showing = Showing(head)
+        self._images_told: set[str] = set()
 
     def messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
@@ -64,7 +63,11 @@ class Asking:
             )
         self._shortened_told = shortened
         check(head.budget.used, messages, head.agent.system, head.window, head.count)
-        return self._showing.shown(messages)
+        if not any(message.images for message in messages):
+            return messages
+        from chat_loop.chain.attaching import shown  # not before there is an image
+
+        return shown(head, messages, self._images_told)
 
     def _truncated(self, thread: Thread) -> Thread:
         """The newest of a thread, within the limits that hold when nothing is compacted."""

@@ -77,26 +77,20 @@ def keep(head: Head, number: int, files: Sequence[Given]) -> None:
         head.show(Attached(tuple(file.told for file in files)))
 
 
-class Showing:
-    """Puts the images into the messages of a request; what cannot be shown is told once."""
+def shown(head: Head, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
+    """The messages with the data of their images. What cannot be shown is told, but not if it is in `told` already."""
 
-    def __init__(self, head: Head) -> None:
-        self._head = head
-        self._told: set[str] = set()
-
-    def shown(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The messages as they are sent."""
-        found, problems = with_images(messages, self._load)
-        for problem in problems:
-            if problem not in self._told:
-                self._told.add(problem)
-                self._head.show(Warned(problem))
-        return found
-
-    def _load(self, image: Image) -> str:
-        if not self._head.agent.provider.takes_images:
+    def load(image: Image) -> str:
+        if not head.agent.provider.takes_images:
             raise NotShown(NO_IMAGES)
         try:
-            return self._head.sessions.images.base64(image.file)
+            return head.sessions.images.base64(image.file)
         except ImageGone as gone:
             raise NotShown(str(gone)) from gone
+
+    found, problems = with_images(messages, load)
+    for problem in problems:
+        if problem not in told:
+            told.add(problem)
+            head.show(Warned(problem))
+    return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from chat_loop.context.attached import asked
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
 from chat_loop.sessions.entries import Attachment, Call, Entry, Query, Recall, Reply, Result
@@ -41,7 +40,7 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
 
 def spoken(exchange: Exchange) -> Iterator[Message]:
     """The words of an exchange and the files of its query, without its tools."""
-    yield asked(exchange.query.text, exchange.attached)
+    yield _asked(exchange.query.text, exchange.attached)
     if exchange.reply is not None and exchange.reply.text.strip():
         yield Message("assistant", exchange.reply.text)
 
@@ -75,12 +74,20 @@ def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
 def _said(entry: Entry, attached: Mapping[int, Sequence[Attachment]]) -> Message | None:
     """What an entry says, if it says something. A query's files are said with it."""
     if isinstance(entry, Query):
-        return asked(entry.text, attached.get(entry.number, ()))
+        return _asked(entry.text, attached.get(entry.number, ()))
     if isinstance(entry, Recall):
         return Message("user", entry.text)
     if isinstance(entry, Reply) and entry.number and entry.text.strip():
         return Message("assistant", entry.text)
     return None
+
+
+def _asked(text: str, attached: Sequence[Attachment]) -> Message:
+    if not attached:
+        return Message("user", text)
+    from chat_loop.context.attached import asked  # not before there is a file
+
+    return asked(text, attached)
 
 
 def _used(calls: list[Call], results: dict[str, Result], *, tools: bool) -> Iterator[Message]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import images
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.wire import (
@@ -152,7 +153,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             ) as response:
                 yield response
         except anthropic.APIStatusError as error:
-            raise service.refused(error.status_code, error.body, error.response.headers) from error
+            refusal = service.refused(error.status_code, error.body, error.response.headers)
+            images.refuses(request, error.status_code, refusal, known=True)
+            raise refusal from error
         except anthropic.CredentialsError as error:
             raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
         except anthropic.AnthropicError as error:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers.windows import bare_name, longest_prefix
+from chat_loop.values import Request
 
 TAKE_IMAGES: Mapping[str, bool] = MappingProxyType(
     {
@@ -77,6 +79,11 @@ TAKE_IMAGES: Mapping[str, bool] = MappingProxyType(
 )
 """Prefix of a model's name -> whether it takes images; the longest one counts."""
 _MARK = "vision"
+_REFUSALS = (400, 404, 415, 422, 500, 501)
+"""Statuses with which servers refuse a request for its images; the message then speaks of images."""
+_WORDS = ("image", "vision", "multimodal", "mmproj")
+_UNDO = "/undo takes the message with the image out of the conversation."
+_WITHOUT = "The next message goes without images."
 
 
 def takes_images(model: str, overrides: Mapping[str, bool]) -> bool:
@@ -86,3 +93,15 @@ def takes_images(model: str, overrides: Mapping[str, bool]) -> bool:
         return overrides[model]
     known = longest_prefix(model, TAKE_IMAGES)
     return _MARK in bare_name(model) if known is None else TAKE_IMAGES[known]
+
+
+def refuses(request: Request, status: int, refusal: ProviderError, *, known: bool) -> bool:
+    """Whether a server refused a request on account of its images; it is not tried again then, and the hint says what
+    helps. `known`: that the model takes images is known, so that one of them is at fault."""
+    told = refusal.message.lower()
+    if not any(message.images for message in request.messages) or isinstance(refusal, ContextTooLong):
+        return False
+    if status not in _REFUSALS or not any(word in told for word in _WORDS):
+        return False
+    refusal.retryable, refusal.hint = False, _UNDO if known else _WITHOUT
+    return True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import images
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
@@ -170,9 +171,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if tools and _refuses_tools(error.status_code, refusal):
                 self.calls_tools = False
                 refusal.retryable, refusal.retry_after = True, 0.0
-            elif _has_images(request) and _refuses_images(error.status_code, refusal):
-                self.takes_images = False
-                refusal.hint = "The server shows this model no images: the next message goes without them."
+            elif images.refuses(request, error.status_code, refusal, known=self._own):
+                self.takes_images = self._own
             raise refusal from error
         except openai.OpenAIError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
@@ -207,25 +207,15 @@ def _refuses_tools(status: int, refusal: ProviderError) -> bool:
     return status in REFUSALS and "tool" in refusal.message.lower() and not isinstance(refusal, ContextTooLong)
 
 
-def _has_images(request: Request) -> bool:
-    return any(message.images for message in request.messages)
-
-
-def _refuses_images(status: int, refusal: ProviderError) -> bool:
-    told = refusal.message.lower()
-    speaks = any(word in told for word in ("image", "vision", "multimodal", "mmproj"))
-    return status in REFUSALS and speaks and not isinstance(refusal, ContextTooLong)
-
-
 def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
     """A message in the form of the wire, where each result is a message of its own."""
     for result in message.results:
         yield {"role": "tool", "tool_call_id": result.id.rjust(ID_LENGTH, "0"), "content": sendable(result.text)}
     text = sendable(message.text)
     if message.role == "user":
-        images = [image_of(image) for image in message.images if image.data]
-        if images:
-            yield {"role": "user", "content": [*images, {"type": "text", "text": text}]}
+        shown = [image_of(image) for image in message.images if image.data]
+        if shown:
+            yield {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
         elif text or not message.results:
             yield {"role": "user", "content": text}
     elif message.calls:

@@ -18,6 +18,8 @@ from chat_loop.search.sentences import ASKS, TELLS
 from chat_loop.search.terms import Term, fold, ids
 from chat_loop.sessions.records import Exchange
 
+OF_FILE = 50_000
+"""Characters of an attached file that can be found, as many as a tool's result has."""
 _SAME_EXCHANGE = 0.5
 _NEIGHBOUR = 0.3
 _ASKING = 0.85
@@ -88,7 +90,7 @@ def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
         (f"Tool {use.call.name}", f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}")
         for use in exchange.uses
     )
-    files = ((f"File {file.name}", file.text) for file in exchange.attached if file.text)
+    files = ((f"File {file.name}", file.text[:OF_FILE]) for file in exchange.attached if file.text)
     return (("User", exchange.query.text), ("Assistant", reply), *used, *files)
 
 
