@@ -9,6 +9,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
     memory/                     facts of the project, in a file of the user's, given to the model
+    attach/                     files named in a query: found, read, completed while they are typed
     library/                    all sessions of a folder: the index beside them, listings, searching, chains
     export/                     sessions as one document for others, and what others send as sessions
     models/                     the catalogue of embedded models and their installation

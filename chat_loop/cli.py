@@ -104,6 +104,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
             question,
             config,
             place,
+            typed=options.question,
             as_json=options.json,
             allow=options.allow,
             servers=_servers(config),

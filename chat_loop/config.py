@@ -116,6 +116,7 @@ class ProvidersConfig:
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     window: int = 0
+    images: bool | None = None
     input_price: float | None = None
     output_price: float | None = None
 
@@ -159,6 +160,11 @@ class Config:
     def windows(self) -> dict[str, int]:
         """The windows that the user set, by model name, in tokens."""
         return {name: model.window for name, model in self.models.items() if model.window > 0}
+
+    @property
+    def images(self) -> dict[str, bool]:
+        """Which models take images, as far as the user said so, by model name."""
+        return {name: model.images for name, model in self.models.items() if model.images is not None}
 
 
 @dataclass(frozen=True)

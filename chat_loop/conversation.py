@@ -30,10 +30,12 @@ from chat_loop.sessions.entries import Pin, Query, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Exchange, SealReason, Session
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.attach.reading import Given
     from chat_loop.chain.merging import Merging
     from chat_loop.chain.resuming import Offer, Resuming
 
@@ -124,20 +126,26 @@ class Conversation:
     def pins(self) -> tuple[str, ...]:
         return self.thread.pins
 
-    async def ask(self, text: str) -> Reply:
-        """Save the query, ask, save the reply as it arrives. Raises ProviderError after saving what came.
+    async def files(self, typed: str) -> tuple[Given, ...]:
+        """The files that what was typed names with `@`, read now. Raises UsageError for one that cannot be sent."""
+        from chat_loop.chain.attaching import files_of  # not before a file is named
+
+        return await files_of(self._head, typed)
+
+    async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
+        """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError after saving what came.
 
         When the context is too full it is compacted first, without a model call; when a server says that it is, it is
         compacted and asked once more. Raises ContextFull, with the query saved, when the request cannot fit. When
         cancelled, the partial reply is saved as interrupted and CancelledError goes on.
         """
         try:
-            return await self._asked(text)
+            return await self._asked(text, files)
         except ContextTooLong as error:
             if not (self.options.limits.enabled and self._asking.may_ask_again() and self._compacting.shrink()):
                 raise
             self._show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
-            return await self._asked(text)
+            return await self._asked(text, files)
 
     async def switch(self, provider: Provider) -> None:
         """Have another model answer from the next query on. The window is its own from now on."""
@@ -281,11 +289,16 @@ class Conversation:
         if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
 
-    async def _asked(self, text: str) -> Reply:
-        await self._compacting.make_room(text)
+    async def _asked(self, text: str, files: Sequence[Given]) -> Reply:
+        images = sum(image_tokens(file.width, file.height) for file in files if file.data)
+        await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
         await self._compacting.give_way()
         number = self.live.next_number
         self._head.add(Query(number=number, at=self.sessions.now(), text=text))
+        if files:
+            from chat_loop.chain.attaching import keep  # loaded by then
+
+            keep(self._head, number, files)
         recall(self._head, self.options, number, text)
         if self._servers is not None:
             from chat_loop.chain.serving import offer_servers  # not without servers

@@ -156,6 +156,13 @@ class Recalled:
     refs: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Attached:
+    """Files go with the newest query. `files` tells each in a few words, as `photo.png, 640×480`."""
+
+    files: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SessionSealed:
     """A session ended. `saved` is False when the disk refused."""
@@ -196,6 +203,7 @@ Event = (
     | Compacted
     | Connecting
     | Recalled
+    | Attached
     | SessionSealed
     | Warned
 )

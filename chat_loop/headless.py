@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
+from chat_loop.attach.reading import without_secrets
 from chat_loop.chain.options import options_of
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
@@ -47,23 +48,27 @@ def ask(
     config: Config,
     place: Place | None,
     *,
+    typed: str = "",
     as_json: bool,
     allow: bool = False,
     servers: Servers | None = None,
 ) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved.
 
-    `allow`: tools run that the user would be asked about.
+    `typed` is the part of the question that may name files: never what came from standard input. `allow`: tools run
+    that the user would be asked about.
     """
     output: _Output = JsonOutput() if as_json else TextOutput()
     approve = anything if allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
-    return asyncio.run(_ask(replace(agent, approve=approve), sessions, question, config, place, output, servers))
+    agent = replace(agent, approve=approve)
+    return asyncio.run(_ask(agent, sessions, question, typed, config, place, output, servers))
 
 
 async def _ask(
     agent: Agent,
     sessions: SessionManager,
     question: str,
+    typed: str,
     config: Config,
     place: Place | None,
     output: _Output,
@@ -82,7 +87,7 @@ async def _ask(
         memory=notebook.block if notebook is not None else str,
         servers=servers,
     )
-    task = asyncio.ensure_future(conversation.ask(question))
+    task = asyncio.ensure_future(_answered(conversation, question, typed, output))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
         if servers is not None:  # they are processes, which must not outlive this one
@@ -101,6 +106,15 @@ async def _ask(
             await servers.close()
         await agent.provider.close()
     return 0 if output.saved else 1
+
+
+async def _answered(conversation: Conversation, question: str, typed: str, output: _Output) -> None:
+    """Ask with the files that are named. What looks like a secret in them is left out: nobody is there to be asked."""
+    files = await conversation.files(clean(typed)) if "@" in typed else ()
+    for file in files:
+        if file.secret:
+            output.show(Warned(f"What looks like a key or a password in {file.name} is not sent."))
+    await conversation.ask(question, tuple(map(without_secrets, files)))
 
 
 class _Output(Protocol):

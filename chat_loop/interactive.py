@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -228,6 +228,7 @@ class Interactive:
             status=self._status,
             instant=self._instant,
             ready=self._load_behind,
+            paths=_completions,
         )
 
     def _status(self) -> str:
@@ -277,6 +278,12 @@ class Interactive:
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
+
+
+def _completions(before: str) -> Iterable[tuple[str, int]]:
+    from chat_loop.attach.completing import completions  # not before a path is typed
+
+    return completions(before) if "@" in before else ()
 
 
 def _columns() -> int:

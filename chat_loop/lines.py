@@ -24,6 +24,13 @@ class Reader(Protocol):
     async def read(self) -> str:
         """Return the next entry, possibly of several lines. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
 
+    @property
+    def typed(self) -> str:
+        """The last entry without large pastes: files are only taken where they were typed."""
+
+    def put_back(self) -> None:
+        """Let the last entry be edited again, where there is an editor."""
+
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
 
@@ -53,12 +60,17 @@ class LineReader:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._out = out or sys.stdout
         self._lines: asyncio.Queue[bytes] | None = None
+        self.typed = ""
+
+    def put_back(self) -> None:
+        """What was refused is said; the next line is another one."""
 
     async def read(self) -> str:
         line = await self._line(PROMPT)
         if not line:
             raise EOFError
-        return clean(line.decode("utf-8", "replace")).removesuffix("\n")
+        self.typed = clean(line.decode("utf-8", "replace")).removesuffix("\n")
+        return self.typed
 
     async def ask(self, question: str) -> str:
         return (await self._line(question)).decode("utf-8", "replace").strip().lower()

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Coroutine, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
     branches,
@@ -24,8 +24,12 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 )
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
-from chat_loop.errors import ChatLoopError
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.lines import Reader
+
+if TYPE_CHECKING:
+    from chat_loop.attach.reading import Given
 
 TICK_SECONDS = 1.0
 
@@ -82,10 +86,14 @@ class ChatLoop:
     async def _turn(self, text: str) -> None:
         if not text.strip():
             return
+        files = await self._files()
+        if files is None:
+            self._reader.put_back()
+            return
         text = "\n\n".join((*self._chat.quotes, text))
         self._chat.quotes.clear()
         self._chat.display.begin_waiting()
-        await self._cancellable(self._chat.conversation.ask(text), stopped="")
+        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
@@ -95,6 +103,39 @@ class ChatLoop:
                 "compact makes room.",
             )
         self._warned = budget.warning
+
+    async def _files(self) -> tuple[Given, ...] | None:
+        """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""
+        chat = self._chat
+        if "@" not in self._reader.typed:
+            return ()
+        found: list[tuple[Given, ...]] = []
+
+        async def look() -> None:
+            found.append(await chat.conversation.files(self._reader.typed))
+
+        try:
+            await self._cancellable(look())
+        except UsageError:
+            self._reader.put_back()
+            raise
+        if not found:
+            return None
+        [files] = found
+        if secret := [file.name for file in files if file.secret]:
+            names = ", ".join(one_line(name, 80) for name in secret)
+            chat.display.warn(f"What looks like a key or a password is in {names}.")
+            match await chat.ask("Send it as it is? (y, n, r leaves these out) "):
+                case "y" | "yes":
+                    pass
+                case "r":
+                    from chat_loop.attach.reading import without_secrets  # loaded by then
+
+                    files = tuple(map(without_secrets, files))
+                case _:
+                    chat.display.line("Not sent.", "dim")
+                    return None
+        return files
 
     async def _read(self) -> str:
         while True:

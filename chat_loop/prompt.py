@@ -32,7 +32,8 @@ class PromptReader:
     """Reads entries with prompt_toolkit's editor.
 
     `status()` is the status line's text. `instant` is the prompt that was drawn before this module was loaded.
-    `ready()` is called once, when the editor has been drawn and takes keys.
+    `ready()` is called once, when the editor has been drawn and takes keys. `paths(before)` completes a path in the
+    text before the cursor: (new text, how many characters it takes the place of).
     """
 
     def __init__(
@@ -43,15 +44,19 @@ class PromptReader:
         status: Callable[[], str],
         instant: InstantPrompt | None,
         ready: Callable[[], None],
+        paths: Callable[[str], Iterable[tuple[str, int]]] = lambda _: (),
     ) -> None:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
         self._status = status
         self._folded: dict[str, str] = {}
+        self._last: tuple[str, dict[str, str]] = ("", {})
+        """The last entry as it stood in the line, and what was folded in it."""
+        self._again = ""
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             history=_PrivateHistory(history, self._folded),
-            completer=_Commands(commands),
+            completer=_Completions(commands, paths),
             complete_while_typing=False,
             key_bindings=_keys(self._fold),
             style=Style.from_dict({"bottom-toolbar": "noreverse dim"}),
@@ -76,13 +81,25 @@ class PromptReader:
             self._instant.erase()
         try:
             toolbar = self._toolbar if self._columns >= NARROW else None
-            text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False)
+            again, self._again = self._again, ""
+            text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False, default=again)
         finally:
             if self._terminal is not None:
                 self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen
+        self._last = text, dict(self._folded)
         text = self._unfolded(text)
         self._folded.clear()
         return clean(text)
+
+    @property
+    def typed(self) -> str:
+        """The last entry as it stood in the line: a large paste is its size there."""
+        return clean(self._last[0])
+
+    def put_back(self) -> None:
+        """Let the last entry stand in the next line, with what was folded in it."""
+        self._again, folded = self._last
+        self._folded.update(folded)
 
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
@@ -161,11 +178,12 @@ class _PrivateHistory(FileHistory):
             return
 
 
-class _Commands(Completer):
-    """Names of commands, after `/` or `#`."""
+class _Completions(Completer):
+    """Names of commands, after `/` or `#`, and paths of files, after `@`."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], paths: Callable[[str], Iterable[tuple[str, int]]]) -> None:
         self._names = names
+        self._paths = paths
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
@@ -173,6 +191,9 @@ class _Commands(Completer):
             for name in self._names:
                 if name.startswith(text[1:].lower()):
                     yield Completion(name, start_position=1 - len(text))
+            return
+        for path, length in self._paths(text):
+            yield Completion(path, start_position=-length)
 
 
 def _keys(fold: Callable[[str], str]) -> KeyBindings:

@@ -54,6 +54,9 @@ _RECIPES = {
     ),
 }
 
+MOST_IMAGE_TOKENS = 1_600
+"""Taken for an image whose size is not known."""
+
 # For bytes.translate, which deletes a class of bytes in C.
 _DIGITS_AND_SIGNS = b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _ASCII = bytes(range(0x80))
@@ -81,6 +84,24 @@ def estimate(text: str) -> int:
     plain = len(data) - dense - wide
     sixtieths = 12 * plain + 36 * dense + 15 * wide + 40 * leads
     return -(-sixtieths // 60)
+
+
+def image_tokens(width: int, height: int) -> int:
+    """Tokens of an image of so many pixels, as the costlier of two services counts them.
+
+    Anthropic: a token for 750 pixels, once the longer side has at most 1,568 and the whole 1.15 million pixels
+    (https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs). OpenAI: 85, and 170 for each
+    square of 512 that it takes, once it fits into 2,048 each way and its shorter side has at most 768
+    (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+    """
+    if width <= 0 or height <= 0:
+        return MOST_IMAGE_TOKENS
+    scale = min(1.0, 1_568 / max(width, height))
+    area = min(width * height * scale * scale, 1_150_000.0)
+    fit = min(1.0, 2_048 / max(width, height))
+    fit *= min(1.0, 768 / (min(width, height) * fit))
+    squares = -(-max(1, round(width * fit)) // 512) * -(-max(1, round(height * fit)) // 512)
+    return max(-(-int(area) // 750), 85 + 170 * squares)
 
 
 class TokenCounter:

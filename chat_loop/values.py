@@ -92,21 +92,37 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
+class Image:
+    """An image of a message. `file` is where its bytes are kept, `data` is them in base64: empty until they are sent.
+
+    `width` and `height` are in pixels.
+    """
+
+    name: str
+    media: str
+    width: int
+    height: int
+    file: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True)
 class Message:
     """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange.
 
     The calls of an assistant's message come after its text. The user's message that follows answers each of them with
-    one result, before its own text.
+    one result, before its own images and its text.
     """
 
     role: Role
     text: str
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    images: tuple[Image, ...] = ()
 
     @property
     def whole(self) -> str:
-        """Everything in it that takes tokens, for estimates."""
+        """Every text in it that takes tokens, for estimates."""
         results = (result.text for result in self.results)
         calls = (f"{call.name} {call.arguments}" for call in self.calls)
         return "\n".join(filter(None, (*results, self.text, *calls)))

@@ -53,6 +53,14 @@ def size_text(size: int) -> str:
     return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"
 
 
+def file_size_text(size: int) -> str:
+    """Bytes of a smaller file, to the tenth: `812 bytes`, `2.1 KB`, `14 KB`, `3.9 MB`."""
+    if size < 1_000:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    number, unit = (size / 1e6, "MB") if size >= 999_500 else (size / 1e3, "KB")
+    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 pin`, `6 pins`, `2 queries`."""
     if number == 1:

@@ -32,6 +32,9 @@ class Script:
         self._lines = list(lines)
         self._answers = list(answers)
         self._out = out
+        self.typed = ""
+        self.again: list[str] = []
+        """The entries that were put back into the line."""
 
     async def read(self) -> str:
         if not self._lines:
@@ -40,7 +43,11 @@ class Script:
         if not isinstance(line, str):
             raise line
         self._out.write(f"You: {line}\n")
+        self.typed = line
         return line
+
+    def put_back(self) -> None:
+        self.again.append(self.typed)
 
     async def ask(self, question: str) -> str:
         answer = self._answers.pop(0)
@@ -123,7 +130,7 @@ class Screen:
             memory=notebook.block if notebook else str,
         )
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
-        reader = Script(lines, out, answers)
+        reader = self.reader = Script(lines, out, answers)
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,

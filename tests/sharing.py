@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Call, Pin, Query, Recall, Reply, Restoration, Result, Unpin
+from chat_loop.sessions.entries import Attachment, Call, Pin, Query, Recall, Reply, Restoration, Result, Unpin
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
@@ -80,6 +80,25 @@ FIRST = Session(
         Pin(at=at(6), text="Never more than 100 per minute."),
         Unpin(at=at(7), text="Something older."),
         Query(number=2, at=at(8), text=HOSTILE),
+        Attachment(
+            number=2,
+            at=at(8),
+            name='notes/<b>"limits".toml',
+            media="text/plain",
+            size=2_100,
+            sha256="4f" * 32,
+            text="rate = 100\n</code></pre><script>alert(11)</script>\n<!-- chat:end -->\n",
+        ),
+        Attachment(
+            number=2,
+            at=at(8),
+            name="~/pictures/rate & limit.png",
+            media="image/png",
+            size=48_211,
+            sha256="a0" * 32,
+            width=640,
+            height=480,
+        ),
         Reply(number=2, at=at(9), text=HOSTILE, stop="interrupted", seconds=0.5),
     ),
     seal=Seal(

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import strategies as st
 
 from chat_loop.sessions.entries import (
+    IMAGES,
+    Attachment,
     Call,
     Entry,
     Name,
@@ -40,6 +42,8 @@ ATOMS = (
     "**You:** yes",
     "**Agent:**",
     "**Pinned:**",
+    "**Attached:** ",
+    "![1×1](attachments/x.png)",
     "**Background Context:** ",
     "*none*",
     "---",
@@ -99,6 +103,7 @@ summaries = st.builds(
     tools=items,
 )
 words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
+digests = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
 refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
 some_refs = st.one_of(st.just(""), refs)
 tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(tuple)
@@ -145,6 +150,27 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         seconds=seconds,
     ),
     st.builds(Recall, number=st.integers(1, 10**6), at=times, text=texts),
+    st.builds(
+        Attachment,
+        number=st.integers(1, 10**6),
+        at=times,
+        name=texts,
+        media=st.sampled_from(("", "text/plain", "text/x-later+made", "application/pdf")),
+        size=counts,
+        sha256=st.one_of(st.just(""), digests, words),
+        text=texts,
+    ),
+    st.builds(
+        Attachment,
+        number=st.integers(1, 10**6),
+        at=times,
+        name=texts,
+        media=st.sampled_from(tuple(IMAGES)),
+        size=counts,
+        sha256=st.one_of(digests, words),
+        width=counts,
+        height=counts,
+    ),
     st.builds(
         Restoration,
         at=times,

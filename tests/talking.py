@@ -72,7 +72,7 @@ class Model:
     """Follows its script, a step per call, and remembers every request. A call that is not in the script fails."""
 
     name = "scripted"
-    calls_tools = False
+    calls_tools = takes_images = False
 
     def __init__(
         self, *steps: Step, clock: Clock | None = None, window: Window | None = None, model: str = "test"

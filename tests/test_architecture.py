@@ -13,7 +13,7 @@ LAYERS = (
     ("values", "events", "errors", "wording", "redact"),
     ("tokens", "config", "options", "servers"),
     ("sessions", "models", "start"),
-    ("search", "memory"),
+    ("search", "memory", "attach"),
     ("library", "export"),
     ("providers",),
     ("agent",),

@@ -124,7 +124,7 @@ You: help
   /unpin N                    Carry a pin no further: by its number in the list of pins, or its text.
   /untag TAG …                Take tags off this conversation.
 Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
-A leading space makes any line text.
+A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin
 /pin TEXT
   Keep a text word for word through every compaction and resume.

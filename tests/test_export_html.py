@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
 
 from chat_loop.export.exporting import exported
 from chat_loop.export.markup import COLOURS
-from chat_loop.sessions.entries import Call, Pin, Query, Reply
+from chat_loop.sessions.entries import Attachment, Call, Pin, Query, Reply
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.images import ImageStore
 from chat_loop.values import Usage
 from tests.browser import chromium
+from tests.painted import place, png
 from tests.sharing import FIRST, SESSIONS, START, loaded
 
 if TYPE_CHECKING:
@@ -241,3 +244,28 @@ def test_on_paper_the_words_are_there_without_the_navigation(browser: Browser, f
     assert page.locator("text=Höchstens 100 pro Minute").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf()[:5] == b"%PDF-"
+
+
+def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(browser: Browser, tmp_path: Path) -> None:
+    data = png(640, 480)
+    name = 'photo"><img src=x onerror=alert(12)>.png'
+    digest = PurePosixPath(place(data)).stem
+    image = Attachment(
+        number=1, at=START, name=name, media="image/png", size=len(data), sha256=digest, width=640, height=480
+    )
+    lost = replace(image, sha256="0" * 64, name="lost.png")
+    session = replace(FIRST, entries=(Query(number=1, at=START, text="Look"), image, lost))
+    ImageStore(tmp_path, Files()).keep(image.file, data)
+    found = [replace(one, path=tmp_path / one.path.name) for one in loaded(session)]
+    file = tmp_path / "page.html"
+    file.write_bytes(exported(found, "html"))
+    opened = Opened(browser, file, width=320)
+    page = opened.page
+    page.wait_for_load_state("networkidle")
+    assert [url for url in opened.requests if not url.startswith("data:")] == [opened.url]
+    assert opened.events == []
+    assert page.locator("img").count() == 1
+    shown = page.evaluate("(i => [i.naturalWidth, i.naturalHeight, i.alt])(document.querySelector('img'))")
+    assert shown == [640, 480, name]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert "Attached: lost.png 640×480 The image is not in this page." in page.inner_text("main")

@@ -159,7 +159,7 @@ def test_kinds_and_fields_of_a_later_program_are_left_out_and_told() -> None:
     assert imported(changed(later), "x") == Imported(
         SESSIONS,
         (
-            "x: Session 1: entry 13 is of a kind that this program does not know; it is left out.",
+            "x: Session 1: entry 15 is of a kind that this program does not know; it is left out.",
             "x: Session 1: its header has fields that this program does not know: “mood”; they are left out.",
             "x: Session 1: its seal has fields that this program does not know: “joules”; they are left out.",
         ),

@@ -303,6 +303,7 @@ class Broken:
     """A provider whose stream breaks after a call; then it answers."""
 
     name, model, window, first_event_seconds, calls_tools = "broken", "test", Window(1000), 60.0, True
+    takes_images = False
 
     def __init__(self, before: Event) -> None:
         self.before = before

@@ -39,7 +39,7 @@ class StandIn:
     name = "factchain"
     model = "stand-in"
     first_event_seconds = 120.0
-    calls_tools = False
+    calls_tools = takes_images = False
 
     def __init__(self, summariser: Summariser, count: Callable[[str], int], window: int = WINDOW) -> None:
         self.window = Window(window)

@@ -44,6 +44,7 @@ class Asking:
         self._head = head
         self._options = options
         self._shortened_told = 0
+        self._images_told: set[str] = set()
 
     def may_ask_again(self) -> bool:
         """Whether the newest query can be asked anew: none of its tools ran, whose work would be done twice."""
@@ -67,7 +68,11 @@ class Asking:
             )
         self._shortened_told = shortened
         check(head.budget.used, messages, head.agent.system, head.window, head.count)
-        return messages
+        if not any(message.images for message in messages):
+            return messages
+        from chat_loop.chain.attaching import shown  # not before there is an image
+
+        return shown(head, messages, self._images_told)
 
     def _truncated(self, thread: Thread) -> Thread:
         """The newest of a thread, within the limits that hold when nothing is compacted."""

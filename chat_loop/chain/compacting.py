@@ -53,13 +53,13 @@ class Compacting:
         """Note whose block the session was given."""
         self._block_from = path
 
-    async def make_room(self, text: str) -> None:
-        """Compact when the next request, with the query `text`, would reach a limit. Calls no model."""
+    async def make_room(self, text: str, more: int = 0) -> None:
+        """Compact when the next request, with the query `text` and `more` tokens, would reach a limit; without a model."""
         head, limits = self._head, self._options.limits
         if not limits.enabled:
             return
         thread = head.thread
-        used = head.budget.used + size(text, head.count)
+        used = head.budget.used + size(text, head.count) + more
         if self._near(thread, used) < 1:
             return
         found = self._plan(thread, used)

@@ -12,7 +12,7 @@ from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import parent_of, thread_of
-from chat_loop.context.budget import room, size
+from chat_loop.context.budget import attached_size, room, size
 from chat_loop.context.draft import RESTORATION_TOKENS
 from chat_loop.context.plan import trigger
 from chat_loop.context.thread import Thread
@@ -226,7 +226,8 @@ class Resuming:
     def _size(self, exchange: Exchange) -> int:
         head, most = self._head, room(self._head.window) // 2
         texts = [exchange.query.text, exchange.reply.text if exchange.reply is not None else ""]
-        return sum(min(size(text, head.count), most) for text in texts if text)
+        files = sum(min(attached_size((file,), head.count), most) for file in exchange.attached)
+        return files + sum(min(size(text, head.count), most) for text in texts if text)
 
     def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
         """The newest of `words` that stay below the trigger, so that nothing is compacted at once."""

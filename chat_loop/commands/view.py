@@ -13,7 +13,7 @@ from chat_loop.wording import dollars_text, tokens_text
 NARROW = 60
 RULE = (
     "Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. "
-    "A leading space makes any line text."
+    'A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.'
 )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Query, Recall, Reply, Result, Switch
+from chat_loop.sessions.entries import Attachment, Query, Recall, Reply, Result, Switch
 from chat_loop.sessions.records import Session
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Window
 
 MESSAGE_TOKENS = 4
@@ -52,6 +53,19 @@ def size(text: str, count: Count) -> int:
     return count(text) + MESSAGE_TOKENS
 
 
+def message_size(message: Message, count: Count) -> int:
+    """Tokens of a message with its images."""
+    return size(message.whole, count) + sum(image_tokens(image.width, image.height) for image in message.images)
+
+
+def attached_size(attached: Sequence[Attachment], count: Count) -> int:
+    """Tokens of a query's files."""
+    return sum(
+        image_tokens(one.width, one.height) if one.is_image else size(f"{one.name}\n{one.text}", count)
+        for one in attached
+    )
+
+
 def budget(
     session: Session, messages: Callable[[], Sequence[Message]], system_prompt: str, window: Window, count: Count
 ) -> Budget:
@@ -68,5 +82,7 @@ def budget(
             break  # what was reported before are another model's tokens
         if isinstance(entry, Reply | Query | Recall | Result):
             after += size(entry.text, count)
-    whole = count(system_prompt) + sum(size(message.whole, count) for message in messages())
+        elif isinstance(entry, Attachment):
+            after += attached_size((entry,), count)
+    whole = count(system_prompt) + sum(message_size(message, count) for message in messages())
     return Budget(whole, window, True)

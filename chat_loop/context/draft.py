@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chat_loop.context.budget import Count, size
+from chat_loop.context.budget import Count, attached_size, size
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
@@ -99,6 +99,7 @@ def drafted(
     narrative = outcome.narrative if outcome else None
     kept = covering(thread, narrative, covered, span, plan.keep, room=room, count=count)
     tail = sum(size(text, count) for exchange in plan.keep for text in _texts(exchange))
+    tail += sum(attached_size(exchange.attached, count) for exchange in plan.keep)
     after = count(system_prompt) + RESTORATION_TOKENS + size(block.render(kept.summary), count) + tail
     usage = outcome.usage if outcome else None
     free = 0.0 if usage is None else cost(outcome.model, usage) if outcome else None

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
 
-from chat_loop.context.budget import Count, room, size
+from chat_loop.context.budget import Count, message_size, room
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Entry, Query, Reply, Restoration, Result
+from chat_loop.sessions.entries import Attachment, Entry, Query, Reply, Restoration, Result
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from chat_loop.values import Message
 from chat_loop.wording import window_text
 
-_LONG = (Query, Reply, Result)
+_LONG = (Query, Reply, Result, Attachment)
 """What may be too long for the window."""
 BLOCK_SHARE = 0.6
 """The most of a request's room that the restored block may take."""
@@ -64,11 +64,13 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
 
     def exchange_of(exchange: Exchange) -> Exchange:
         query, reply = entry_of(exchange.query), exchange.reply and entry_of(exchange.reply)
-        if query is exchange.query and reply is exchange.reply:
+        attached = tuple(map(entry_of, exchange.attached))
+        if query is exchange.query and reply is exchange.reply and all(map(is_, attached, exchange.attached)):
             return exchange
         assert isinstance(query, Query)
         assert reply is None or isinstance(reply, Reply)
-        return replace(exchange, query=query, reply=reply)
+        files = tuple(file for file in attached if isinstance(file, Attachment))
+        return replace(exchange, query=query, reply=reply, attached=files)
 
     entries = tuple(map(entry_of, thread.session.entries))
     carried = tuple(map(exchange_of, thread.carried))
@@ -84,7 +86,7 @@ def check(budgeted: int, messages: Sequence[Message], system_prompt: str, window
     """
     if budgeted <= room(window):
         return
-    used = min(budgeted, count(system_prompt) + sum(size(message.whole, count) for message in messages))
+    used = min(budgeted, count(system_prompt) + sum(message_size(message, count) for message in messages))
     if used > room(window):
         raise ContextFull(
             f"Not sent: the request would hold {used:,} tokens, and the window of {window_text(window, False)} takes "

@@ -6,15 +6,14 @@ prompt cache holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
-from chat_loop.sessions.entries import Call, Entry, Query, Recall, Reply, Result
+from chat_loop.sessions.entries import Attachment, Call, Entry, Query, Recall, Reply, Result
 from chat_loop.sessions.records import Exchange
 from chat_loop.values import Message, ToolCall, ToolResult
 
-_ASKED = (Query, Recall)
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
 
@@ -40,14 +39,19 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
 
 
 def spoken(exchange: Exchange) -> Iterator[Message]:
-    """The words of an exchange, without its tools."""
-    yield Message("user", exchange.query.text)
+    """The words of an exchange and the files of its query, without its tools."""
+    yield _asked(exchange.query.text, exchange.attached)
     if exchange.reply is not None and exchange.reply.text.strip():
         yield Message("assistant", exchange.reply.text)
 
 
 def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
     """A session's own words, calls and results. Every call is answered before anything else is said."""
+    entries = tuple(entries)
+    attached: dict[int, list[Attachment]] = {}
+    for entry in entries:
+        if isinstance(entry, Attachment):
+            attached.setdefault(entry.number, []).append(entry)
     calls: list[Call] = []
     results: dict[str, Result] = {}
     for entry in entries:
@@ -55,7 +59,7 @@ def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
             if any(call.id == entry.id for call in calls):
                 results[entry.id] = entry
             continue
-        said = _said(entry)
+        said = _said(entry, attached)
         another = isinstance(entry, Call) and (results or any(call.id == entry.id for call in calls))
         if said or another:
             yield from _used(calls, results, tools=tools)
@@ -67,13 +71,23 @@ def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
     yield from _used(calls, results, tools=tools)
 
 
-def _said(entry: Entry) -> Message | None:
-    """What an entry says, if it says something."""
-    if isinstance(entry, _ASKED):
+def _said(entry: Entry, attached: Mapping[int, Sequence[Attachment]]) -> Message | None:
+    """What an entry says, if it says something. A query's files are said with it."""
+    if isinstance(entry, Query):
+        return _asked(entry.text, attached.get(entry.number, ()))
+    if isinstance(entry, Recall):
         return Message("user", entry.text)
     if isinstance(entry, Reply) and entry.number and entry.text.strip():
         return Message("assistant", entry.text)
     return None
+
+
+def _asked(text: str, attached: Sequence[Attachment]) -> Message:
+    if not attached:
+        return Message("user", text)
+    from chat_loop.context.attached import asked  # not before there is a file
+
+    return asked(text, attached)
 
 
 def _used(calls: list[Call], results: dict[str, Result], *, tools: bool) -> Iterator[Message]:
@@ -102,7 +116,13 @@ def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
         if messages and messages[-1].role == turn.role:
             last = messages[-1]
             text = "\n\n".join(filter(None, (last.text, turn.text)))
-            messages[-1] = Message(turn.role, text, (*last.calls, *turn.calls), (*last.results, *turn.results))
+            messages[-1] = Message(
+                turn.role,
+                text,
+                (*last.calls, *turn.calls),
+                (*last.results, *turn.results),
+                (*last.images, *turn.images),
+            )
         else:
             messages.append(turn)
     return tuple(messages)

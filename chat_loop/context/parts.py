@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_loop.context.budget import Budget, Count, reserve, size
+from chat_loop.context.budget import Budget, Count, attached_size, reserve, size
 from chat_loop.context.thread import Thread
-from chat_loop.sessions.entries import Query, Recall, Result
+from chat_loop.sessions.entries import Attachment, Query, Recall, Result
 from chat_loop.values import Message
 
 
@@ -18,19 +18,22 @@ def parts(
     The parts are estimated one by one; what the provider reported beyond that is the turns'.
     """
     session = thread.session
-    block = carried = recalled = tools = 0
+    block = carried = recalled = tools = files = 0
     if session.restoration is not None and session.restoration.block and messages:
         block = size(session.restoration.block, count)
     for exchange in thread.carried:
         carried += size(exchange.query.text, count) + (size(exchange.reply.text, count) if exchange.reply else 0)
+        carried += attached_size(exchange.attached, count)
     for entry in session.standing:
         if isinstance(entry, Recall):
             recalled += size(entry.text, count)
         elif isinstance(entry, Result):
             tools += size(entry.text, count)
+        elif isinstance(entry, Attachment):
+            files += attached_size((entry,), count)
     system, noted = count(system_prompt), count(memory)
     queries = sum(isinstance(entry, Query) for entry in session.standing)
-    rest = budget.used - system - noted - block - carried - recalled - tools
+    rest = budget.used - system - noted - block - carried - recalled - tools - files
     found = [
         ("System prompt", system),
         ("Memory", noted),
@@ -38,6 +41,7 @@ def parts(
         ("Carried words", carried),
         ("From the archive", recalled),
         ("Tool results", tools),
+        ("Attached files", files),
         (f"This session ({queries})", max(0, rest)),
     ]
     taken = [(name, tokens) for name, tokens in found if tokens > 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_loop.context.budget import Count, room, size
+from chat_loop.context.budget import Count, attached_size, room, size
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
@@ -188,4 +188,6 @@ def _size(exchange: Exchange, count: Count, window: int) -> int:
     """Tokens of an exchange as it is sent: no message takes more than half of the room."""
     texts = [exchange.query.text, exchange.reply.text if exchange.reply else ""]
     results = [use.result.text for use in exchange.uses if use.result is not None]
-    return sum(min(size(text, count), room(window) // 2) for text in [*texts, *results] if text)
+    most = room(window) // 2
+    files = sum(min(attached_size((file,), count), most) for file in exchange.attached)
+    return files + sum(min(size(text, count), most) for text in [*texts, *results] if text)

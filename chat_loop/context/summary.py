@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
 from chat_loop.redact import redacted
+from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Message, Request
+from chat_loop.wording import file_size_text
 
 TASK_LINE = "Task: session summary"
 """The first line of every summary call's system prompt, so that logs and servers can tell it from chat."""
@@ -46,6 +48,8 @@ bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 
 FIRST = "Initial session."
 MOST_TOPICS = 25
+FILE_BEGINNING = 800
+"""Characters of an attached file that the summariser reads: what matters in it was spoken of."""
 _HEADINGS = {
     "background context": "background",
     "current session summary": "",
@@ -74,11 +78,22 @@ class InvalidSummary(ValueError):
 def spoken(exchange: Exchange) -> str:
     """An exchange as the summariser reads it, under its reference; secrets are taken out."""
     lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
+    lines += [f"[{exchange.ref}] Attached {_file(file)}" for file in exchange.attached]
     lines += [f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
         lines.append(f"[{exchange.ref}] Assistant{broken}: {exchange.reply.text}")
     return redacted("\n".join(lines))
+
+
+def _file(file: Attachment) -> str:
+    """What the summariser is told of a file: its name, and how the text in it begins."""
+    if file.is_image:
+        return f"image: {file.name}, {file.width}×{file.height} pixels"
+    beginning = file.text[:FILE_BEGINNING]
+    return (
+        f"file: {file.name}, {file_size_text(file.size)}: {beginning}{'…' if len(file.text) > len(beginning) else ''}"
+    )
 
 
 def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
+from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.records import Exchange, Use
 
 NOTABLE = 3
@@ -70,14 +71,21 @@ def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ..
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """The files that tools changed, those of `before` first, each once, the newest `MOST_FILES`."""
+    """The files that tools changed or the user gave, those of `before` first, each once, the newest `MOST_FILES`."""
+    attached = (_attached(file) for exchange in exchanges for file in exchange.attached)
     changed = (
         path
         for use in _uses(exchanges)
         if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed
         for path in _paths(use)
     )
-    return tuple(dict.fromkeys([*before, *changed]))[-MOST_FILES:]
+    return tuple(dict.fromkeys([*before, *attached, *changed]))[-MOST_FILES:]
+
+
+def _attached(file: Attachment) -> str:
+    """`photo.png (image, 640×480)`."""
+    what = f"image, {file.width}×{file.height}" if file.is_image else "attached"
+    return f"{redacted(' '.join(file.name.split())[:200])} ({what})"
 
 
 def _uses(exchanges: Iterable[Exchange]) -> Iterable[Use]:

@@ -12,6 +12,7 @@ from chat_loop.display import calls, told
 from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
+    Attached,
     Compacted,
     Connecting,
     Event,
@@ -111,6 +112,8 @@ class DisplayManager:
                 told.connecting(self, event)
             case Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
+            case Attached():
+                self.line(" · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎")
             case Restoring():
                 text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
                 self.line(text, symbol="🔄")

@@ -6,14 +6,16 @@ The policy names the hash of the page's own style sheet, so that not even anothe
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 
 from chat_loop.export.shown import anchor, day, entries_shown, facts, fields_of, fold, moment, seal_shown
 from chat_loop.export.style import STYLE
-from chat_loop.sessions.entries import Query
+from chat_loop.sessions.entries import Attachment, Query
 from chat_loop.sessions.escape import visible
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
@@ -23,6 +25,8 @@ from chat_loop.wording import compact_number, counted, counts_text
 _LONG = 100
 """From this many queries on the browser lays out only what is looked at."""
 _TITLE = 80
+MOST_IMAGES = 40 << 20
+"""Characters of base64 in a page: images beyond it are named only."""
 _ENTRY = 70
 
 
@@ -47,8 +51,9 @@ def _pieces(chain: Sequence[Loaded]) -> Iterator[str]:
     yield '<div class="frame">\n'
     yield from _navigation(sessions, depths)
     yield '<main id="conversation">\n'
+    images = _Images()
     for place, (loaded, depth) in enumerate(zip(chain, depths, strict=True)):
-        yield from _session(loaded, depth, first=place == 0, last=place == len(chain) - 1)
+        yield from _session(loaded, depth, images, first=place == 0, last=place == len(chain) - 1)
     yield "</main>\n</div>\n"
     yield '<footer class="end soft">Exported by chat-loop. Times are those of where it was said.</footer>\n'
     yield "</body>\n</html>\n"
@@ -56,7 +61,7 @@ def _pieces(chain: Sequence[Loaded]) -> Iterator[str]:
 
 def _head(title: str) -> str:
     digest = b64encode(sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -110,7 +115,29 @@ def _navigation(sessions: Sequence[Session], depths: Sequence[int]) -> Iterator[
     yield "</ol>\n</nav>\n"
 
 
-def _session(loaded: Loaded, depth: int, *, first: bool, last: bool) -> Iterator[str]:
+class _Images:
+    """The images of a page, as long as there is room for them."""
+
+    def __init__(self) -> None:
+        self._room = MOST_IMAGES
+
+    def of(self, loaded: Loaded) -> Callable[[Attachment], str]:
+        store = ImageStore(loaded.path.parent, Files())
+
+        def data(entry: Attachment) -> str:
+            try:
+                found = store.base64(entry.file)
+            except ImageGone:
+                return ""
+            if len(found) > self._room:
+                return ""
+            self._room -= len(found)
+            return found
+
+        return data
+
+
+def _session(loaded: Loaded, depth: int, images: _Images, *, first: bool, last: bool) -> Iterator[str]:
     session = loaded.session
     model = f" · {session.header.model}" if session.header.model else ""
     yield f'<section class="session" id="{anchor(depth)}" aria-labelledby="{anchor(depth)}t">\n<header>\n'
@@ -121,7 +148,7 @@ def _session(loaded: Loaded, depth: int, *, first: bool, last: bool) -> Iterator
     about += [("Damage", sentence) for sentence in loaded.damage]
     yield fold("About this session", facts(about), " about")
     yield "</header>\n"
-    yield from entries_shown(session, depth)
+    yield from entries_shown(session, depth, images.of(loaded))
     if session.seal is not None:
         yield from seal_shown(session.seal)
     before = "" if first else f'<a href="#{anchor(depth - 1)}">← Session {depth - 1}</a>'

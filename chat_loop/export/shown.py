@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import month_abbr
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from html import escape
@@ -12,6 +12,7 @@ from typing import Any
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import block
 from chat_loop.sessions.entries import (
+    Attachment,
     Call,
     Entry,
     Name,
@@ -30,7 +31,7 @@ from chat_loop.sessions.entries import (
 from chat_loop.sessions.records import Seal, Session, Summary
 from chat_loop.sessions.transcript import NOTES
 from chat_loop.values import Compaction, Usage
-from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
+from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, file_size_text, tokens_text
 
 _LISTS: Mapping[str, str] = {
     "topics": "Topics discussed",
@@ -59,8 +60,11 @@ def moment(at: datetime, shown: str = "") -> str:
     return f'<time datetime="{at.isoformat()}">{shown or f"{at:%H:%M:%S}"}</time>'
 
 
-def entries_shown(session: Session, depth: int) -> Iterator[str]:
-    """The session's entries in their order. A result is shown in the fold of its call."""
+def entries_shown(session: Session, depth: int, image: Callable[[Attachment], str]) -> Iterator[str]:
+    """The session's entries in their order. A result is shown in the fold of its call.
+
+    `image` gives an attached image in base64, or an empty text when it is not to be shown.
+    """
     results = {(entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Result)}
     calls = {(entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Call)}
     agent = session.header.agent
@@ -80,6 +84,8 @@ def entries_shown(session: Session, depth: int) -> Iterator[str]:
                 yield _use(entry, results.get(key) if mine else None)
             case Result() if (entry.number, entry.id) in calls and results[entry.number, entry.id] is entry:
                 continue
+            case Attachment():
+                yield _attachment(entry, image(entry) if entry.is_image else "")
             case _:
                 yield _between(entry, session)
     yield "</article>\n" if count else ""
@@ -176,6 +182,18 @@ def _use(call: Call, result: Result | None) -> str:
     title = f"<b>Tool: {escape(call.name)}</b> {moment(call.at)}"
     title += ' <span class="soft">it failed</span>' if failed else ""
     return fold(title, inner, " failed" if failed else "")
+
+
+def _attachment(entry: Attachment, data: str) -> str:
+    size = f"{entry.width}×{entry.height}" if entry.is_image else file_size_text(entry.size)
+    title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
+    if data:
+        source = f"data:{entry.media};base64,{data}"
+        shown = f'<img src="{source}" alt="{escape(entry.name)}" width="{entry.width}" height="{entry.height}">'
+        return f'<figure class="attached">{shown}<figcaption>{title}</figcaption></figure>\n'
+    if entry.is_image:
+        return f'<div class="note"><p class="label">{title} The image is not in this page.</p></div>\n'
+    return fold(title, code(entry.text, entry.name.rpartition(".")[2] if "." in entry.name else ""))
 
 
 def _given(result: Result) -> str:

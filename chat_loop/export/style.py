@@ -103,6 +103,8 @@ figcaption { font-size: .75rem; color: var(--soft); padding: .35rem .9rem 0; }
 figure pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; line-height: 1.5; overflow-wrap: normal;
   unicode-bidi: plaintext; tab-size: 4; }
 figure code { font-size: inherit; }
+.attached img { display: block; max-width: 100%; height: auto; }
+.attached figcaption { padding-bottom: .35rem; overflow-wrap: anywhere; }
 pre.typed { white-space: pre-wrap; overflow-wrap: anywhere; margin: .8em 0; line-height: 1.5; }
 
 .fold { border: 1px solid var(--line); border-radius: .5rem; margin: .8rem 0; background: var(--card); }

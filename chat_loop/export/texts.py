@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from chat_loop.redact import redacted
-from chat_loop.sessions.entries import Call, Reply, Restoration, Result
+from chat_loop.sessions.entries import Attachment, Call, Reply, Restoration, Result
 from chat_loop.sessions.records import Header, Seal, Session
 from chat_loop.values import Compaction
 
@@ -18,6 +18,7 @@ STRUCTURE: Mapping[type, frozenset[str]] = {
     Reply: frozenset({"stop"}),
     Call: frozenset({"id", "name"}),
     Result: frozenset({"id"}),
+    Attachment: frozenset({"media", "sha256"}),
     Restoration: frozenset({"grandparent", "since", "fresh", "until", "merged"}),
     Seal: frozenset({"reason", "source"}),
     Compaction: frozenset({"first", "last", "why", "model"}),

@@ -36,6 +36,10 @@ class Provider(Protocol):
     def calls_tools(self) -> bool:
         """Whether the model can be offered tools, as far as is known: a server that refuses them changes it."""
 
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model can be shown images, as far as is known: a server that refuses them changes it."""
+
     def warm(self) -> None:
         """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.
 

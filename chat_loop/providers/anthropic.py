@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import images
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.wire import (
@@ -28,11 +29,12 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
-from chat_loop.values import Message, Request, StopReason, Usage, Window
+from chat_loop.values import Image, Message, Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from anthropic.types import (
+        ImageBlockParam,
         MessageParam,
         TextBlockParam,
         ToolParam,
@@ -82,9 +84,11 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         base_url: str | None = None,
         api_key: str | None = None,
         max_tokens: int = 8192,
+        takes_images: bool = True,
     ) -> None:
         super().__init__()
         self.model = model
+        self.takes_images = takes_images
         self.window = window
         self._base_url = base_url
         self._api_key = api_key
@@ -149,7 +153,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             ) as response:
                 yield response
         except anthropic.APIStatusError as error:
-            raise service.refused(error.status_code, error.body, error.response.headers) from error
+            refusal = service.refused(error.status_code, error.body, error.response.headers)
+            images.refuses(request, error.status_code, refusal, known=True)
+            raise refusal from error
         except anthropic.CredentialsError as error:
             raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
         except anthropic.AnthropicError as error:
@@ -179,15 +185,18 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 raise service.refused(None, event)
 
 
-def content_of(message: Message) -> str | list[TextBlockParam | ToolUseBlockParam | ToolResultBlockParam]:
-    """A message's content: results, text, calls, in the order that the wire wants."""
-    if not (message.calls or message.results):
+def content_of(
+    message: Message,
+) -> str | list[TextBlockParam | ImageBlockParam | ToolUseBlockParam | ToolResultBlockParam]:
+    """A message's content: results, images, text, calls, in the order that the wire wants."""
+    if not (message.calls or message.results or message.images):
         return sendable(message.text)
-    blocks: list[TextBlockParam | ToolUseBlockParam | ToolResultBlockParam] = []
+    blocks: list[TextBlockParam | ImageBlockParam | ToolUseBlockParam | ToolResultBlockParam] = []
     for result in message.results:
         text = sendable(result.text)
         block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": result.id, "content": text}
         blocks.append({**block, "is_error": True} if result.failed else block)
+    blocks += [image_of(image) for image in message.images if image.data]
     if message.text.strip():
         blocks.append({"type": "text", "text": sendable(message.text)})
     for call in message.calls:
@@ -195,6 +204,12 @@ def content_of(message: Message) -> str | list[TextBlockParam | ToolUseBlockPara
         given = {INVALID: sendable(call.arguments)} if given is None else given
         blocks.append({"type": "tool_use", "id": call.id, "name": tool_name(call.name), "input": given})
     return blocks
+
+
+def image_of(image: Image) -> ImageBlockParam:
+    """An image in the form of the wire (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+    media: Literal["image/jpeg", "image/png", "image/gif", "image/webp"] = image.media  # type: ignore[assignment]
+    return {"type": "image", "source": {"type": "base64", "media_type": media, "data": image.data}}
 
 
 def deltas(part: object) -> Iterator[Event]:

@@ -82,19 +82,24 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
         raise UsageError(
             f"“{reference[:80]}” is not a model reference.", f"It is PROVIDER:MODEL; providers: {', '.join(PROVIDERS)}."
         )
+    from chat_loop.providers.images import takes_images
     from chat_loop.providers.windows import window_of
 
     window, settings = window_of(model, config.windows), config.providers
+    images = takes_images(model, config.images)
     match name:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
             url = base_url or settings.anthropic.base_url or None
-            return AnthropicProvider(model, window=window, base_url=url, max_tokens=settings.anthropic.max_tokens)
+            return AnthropicProvider(
+                model, window=window, base_url=url, max_tokens=settings.anthropic.max_tokens, takes_images=images
+            )
         case "openai":
             from chat_loop.providers.openai import OpenAIProvider
 
-            return OpenAIProvider(model, window=window, base_url=base_url or settings.openai.base_url or None)
+            url = base_url or settings.openai.base_url or None
+            return OpenAIProvider(model, window=window, base_url=url, takes_images=images)
         case "compatible":
             from chat_loop.providers.openai import OpenAIProvider
 
@@ -112,6 +117,7 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
                 base_url=url,
                 api_key=key,
                 calls_tools=settings.compatible.tools,
+                takes_images=images,
             )
         case "local":
             return _local(model, config, world)
@@ -119,7 +125,7 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
             from chat_loop.providers.scripted import ECHO, ScriptedProvider
 
             return (
-                ScriptedProvider(window=window)
+                ScriptedProvider(window=window, takes_images=images)
                 if model == ECHO
                 else ScriptedProvider.from_file(Path(model).expanduser(), window)
             )

@@ -72,6 +72,8 @@ class LocalProvider:
     calls_tools = False
     """The catalogue's models write a call as plain text, in a form that the runtime does not take for one."""
 
+    takes_images = False
+
     def __init__(self, path: Path, *, name_of_model: str, window: Window, threads: int | None = None) -> None:
         """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.
         `threads` overrides the number that fits this machine."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import images
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
@@ -30,7 +31,7 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
-from chat_loop.values import Message, Request, StopReason, ToolCall, Usage, Window
+from chat_loop.values import Image, Message, Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
     from openai import AsyncOpenAI, Omit
     from openai.types.chat import (
+        ChatCompletionContentPartImageParam,
         ChatCompletionFunctionToolParam,
         ChatCompletionMessageFunctionToolCallParam,
         ChatCompletionMessageParam,
@@ -81,6 +83,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         api_key: str | None = None,
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
+        takes_images: bool = False,
     ) -> None:
         super().__init__()
         self.name = name
@@ -89,6 +92,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.first_event_seconds = first_event_seconds
         self._base_url = base_url
         self._api_key = api_key
+        self.takes_images = takes_images
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
         self.calls_tools = not model.startswith(TAKES_NO_TOOLS) if self._own else calls_tools
@@ -167,6 +171,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if tools and _refuses_tools(error.status_code, refusal):
                 self.calls_tools = False
                 refusal.retryable, refusal.retry_after = True, 0.0
+            elif images.refuses(request, error.status_code, refusal, known=self._own):
+                self.takes_images = self._own
             raise refusal from error
         except openai.OpenAIError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
@@ -207,13 +213,21 @@ def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
         yield {"role": "tool", "tool_call_id": result.id.rjust(ID_LENGTH, "0"), "content": sendable(result.text)}
     text = sendable(message.text)
     if message.role == "user":
-        if text or not message.results:
+        shown = [image_of(image) for image in message.images if image.data]
+        if shown:
+            yield {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
+        elif text or not message.results:
             yield {"role": "user", "content": text}
     elif message.calls:
         calls = [call_of(call) for call in message.calls]
         yield {"role": "assistant", "content": text or None, "tool_calls": calls}
     else:
         yield {"role": "assistant", "content": text}
+
+
+def image_of(image: Image) -> ChatCompletionContentPartImageParam:
+    """An image in the form of the wire: a data URL (https://platform.openai.com/docs/guides/images-vision)."""
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
 
 
 def call_of(call: ToolCall) -> ChatCompletionMessageFunctionToolCallParam:

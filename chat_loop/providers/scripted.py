@@ -36,9 +36,11 @@ class ScriptedProvider:
         *,
         window: Window | None = None,
         calls_tools: bool = False,
+        takes_images: bool = False,
     ) -> None:
         self.model = model
         self.calls_tools = calls_tools
+        self.takes_images = takes_images
         self.window = window or Window(128_000)
         self.requests: list[Request] = []
         self._steps = list(steps)

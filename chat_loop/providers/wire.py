@@ -78,6 +78,7 @@ class WireProvider(ABC, Generic[ClientT]):
     window: Window
     first_event_seconds: float
     calls_tools: bool
+    takes_images: bool = False
 
     def __init__(self) -> None:
         self._line: tuple[ClientT, Service] | None = None

@@ -18,6 +18,8 @@ from chat_loop.search.sentences import ASKS, TELLS
 from chat_loop.search.terms import Term, fold, ids
 from chat_loop.sessions.records import Exchange
 
+OF_FILE = 50_000
+"""Characters of an attached file that can be found, as many as a tool's result has."""
 _SAME_EXCHANGE = 0.5
 _NEIGHBOUR = 0.3
 _ASKING = 0.85
@@ -82,13 +84,14 @@ class Posting:
 
 
 def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    """Who said what in an exchange: the user, the model, then its tools."""
+    """Who said what in an exchange: the user, the model, then its tools and the query's files."""
     reply = exchange.reply.text if exchange.reply is not None else ""
     used = (
         (f"Tool {use.call.name}", f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}")
         for use in exchange.uses
     )
-    return (("User", exchange.query.text), ("Assistant", reply), *used)
+    files = ((f"File {file.name}", file.text[:OF_FILE]) for file in exchange.attached if file.text)
+    return (("User", exchange.query.text), ("Assistant", reply), *used, *files)
 
 
 class Said:

@@ -6,15 +6,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from chat_loop.sessions import transcript
-from chat_loop.sessions.entries import Call, Entry, Query, Recall, Reply, Restoration, Result, Undo
-from chat_loop.sessions.escape import decode
+from chat_loop.sessions.entries import IMAGES, Attachment, Call, Entry, Query, Recall, Reply, Restoration, Result, Undo
+from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.sessions.records import ID_PATTERN, REF_PATTERN
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of what has none."""
 _NOTES = {kind: (entry, label) for entry, (kind, label) in transcript.NOTES.items()}
-KINDS = frozenset({"query", "reply", "acknowledgment", "call", "result", "recall", "restoration", "undo", *_NOTES})
+KINDS = frozenset(
+    {"query", "reply", "acknowledgment", "call", "result", "recall", "attachment", "restoration", "undo", *_NOTES}
+)
 """The markers that open a body record."""
 
 
@@ -46,6 +48,21 @@ def _id(opened: Marker, key: str) -> str:
     return value if ID_PATTERN.fullmatch(value) else ""
 
 
+def _attachment(opened: Marker, lines: list[str], number: int, at: datetime) -> Attachment:
+    media = opened.values.get("type", "")
+    return Attachment(
+        number=number,
+        at=at,
+        name=decode_line(lines[0].removeprefix(f"{transcript.ATTACHED} ")) if lines else "",
+        media=media,
+        size=opened.number("size") or 0,
+        sha256=opened.values.get("sha", ""),
+        text="" if media in IMAGES else _unfolded(lines[2:]),
+        width=opened.number("width") or 0,
+        height=opened.number("height") or 0,
+    )
+
+
 def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
     """The entry that a body record is. `end` is None for one that was interrupted; `agent` is who replies."""
     at = opened.time("at") or EPOCH
@@ -59,6 +76,8 @@ def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> En
         return Undo(number=number, at=at)
     if opened.kind == "recall":
         return Recall(number=number, at=at, text=_unfolded(lines))
+    if opened.kind == "attachment":
+        return _attachment(opened, lines, number, at)
     if opened.kind == "call":
         values = opened.values
         return Call(

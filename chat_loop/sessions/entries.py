@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from chat_loop.frozen import dataclass
 from chat_loop.values import StopReason, Usage
+
+IMAGES: Mapping[str, str] = MappingProxyType(
+    {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+)
+"""The kinds of images that models take, and how the names of such files end."""
+IMAGE_FOLDER = "attachments"
+"""Where the images of a sessions folder are, in it."""
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +129,36 @@ class Recall:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attachment:
+    """A file that the user gave with query `number`, as it was then. `name` is the path as it was typed.
+
+    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is what a text file held; an image is kept as
+    a file of its own, and `width` and `height` are in pixels.
+    """
+
+    number: int
+    at: datetime
+    name: str
+    media: str
+    size: int
+    sha256: str
+    text: str = ""
+    width: int = 0
+    height: int = 0
+
+    @property
+    def is_image(self) -> bool:
+        return self.media in IMAGES
+
+    @property
+    def file(self) -> str:
+        """Where an image is kept, from the sessions folder; empty when it is none, or its digest is no digest."""
+        if not self.is_image or not _DIGEST.fullmatch(self.sha256):
+            return ""
+        return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Restoration:
     """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
 
@@ -143,7 +184,7 @@ class Restoration:
 
 
 Note = Pin | Unpin | Name | Tag | Untag | Switch
-Entry = Query | Reply | Pin | Unpin | Name | Tag | Untag | Switch | Undo | Call | Result | Recall | Restoration
+Entry = Query | Reply | Note | Undo | Call | Result | Recall | Attachment | Restoration
 
-OF_QUERY = (Query, Reply, Call, Result, Recall, Undo)
+OF_QUERY = (Query, Reply, Call, Result, Recall, Attachment, Undo)
 """The kinds that belong to a query, by their `number`."""

@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.frozen import dataclass
@@ -21,6 +23,9 @@ from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
 from chat_loop.sessions.row import SessionRow
 from chat_loop.sessions.sealing import described, sealed
+
+if TYPE_CHECKING:
+    from chat_loop.sessions.images import ImageStore
 
 _CURRENT = ".current"
 _OPENING = 1 << 16
@@ -84,6 +89,13 @@ class SessionManager:
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
+
+    @cached_property
+    def images(self) -> ImageStore:
+        """The images of the folder."""
+        from chat_loop.sessions.images import ImageStore  # not before there is one
+
+        return ImageStore(self.directory, self._files)
 
     def begin(
         self,

@@ -11,6 +11,7 @@ from typing import Literal
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import (
     OF_QUERY,
+    Attachment,
     Call,
     Entry,
     Name,
@@ -98,13 +99,14 @@ class Use:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A query and, when one came, its reply: the texts of all its steps joined, its tools apart."""
+    """A query with its files and, when one came, its reply: the texts of all its steps joined, its tools apart."""
 
     query: Query
     reply: Reply | None = None
     depth: int = 1
     """Which session of the chain it belongs to, the first being 1."""
     uses: tuple[Use, ...] = ()
+    attached: tuple[Attachment, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -139,6 +141,7 @@ class Session:
         replies: dict[int, Reply] = {}
         calls: dict[int, list[Call]] = {}
         results: dict[tuple[int, str], Result] = {}
+        attached: dict[int, list[Attachment]] = {}
         for entry in entries:
             if isinstance(entry, Reply):
                 before = replies.get(entry.number)
@@ -147,12 +150,15 @@ class Session:
                 calls.setdefault(entry.number, []).append(entry)
             elif isinstance(entry, Result):
                 results[entry.number, entry.id] = entry
+            elif isinstance(entry, Attachment):
+                attached.setdefault(entry.number, []).append(entry)
         return tuple(
             Exchange(
                 entry,
                 replies.get(entry.number),
                 self.depth,
                 tuple(Use(call, results.get((call.number, call.id))) for call in calls.get(entry.number, ())),
+                tuple(attached.get(entry.number, ())),
             )
             for entry in entries
             if isinstance(entry, Query)

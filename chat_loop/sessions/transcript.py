@@ -15,6 +15,7 @@ from datetime import datetime
 
 from chat_loop.sessions import block, marker
 from chat_loop.sessions.entries import (
+    Attachment,
     Call,
     Entry,
     Name,
@@ -51,6 +52,7 @@ NOTES: dict[type[Note], tuple[str, str]] = {
     Switch: ("model", "**Model:**"),
 }
 """The records that hold a time and a text: their kinds and labels."""
+ATTACHED = "**Attached:**"
 UNDONE = "*Undone: what was said with query {0}.*"
 FOLDED = 2
 """How many lines a fold has before its text."""
@@ -183,6 +185,14 @@ def recall(entry: Recall) -> str:
     return opening + _folded("Found in the archive", entry.text) + _end(n=str(entry.number))
 
 
+def attachment(entry: Attachment) -> str:
+    values = {"n": str(entry.number), "type": entry.media, "size": str(entry.size), "sha": entry.sha256}
+    values |= {"width": str(entry.width or ""), "height": str(entry.height or "")}
+    shown = f"![{entry.width}×{entry.height}]({entry.file})" if entry.is_image else _folded("Its text", entry.text)
+    opening = _opening("attachment", entry.at, **values)
+    return f"{opening}{ATTACHED} {encode_line(entry.name)}\n\n{shown}{_end(n=str(entry.number))}"
+
+
 def restoration(entry: Restoration, header: Header) -> str:
     carried = f"; the words from {entry.since} on" if entry.since else ""
     carried += f"; forked at {entry.until}" if entry.until else ""
@@ -225,6 +235,8 @@ def entry_text(entry: Entry, header: Header) -> str:
             return result(entry)
         case Recall():
             return recall(entry)
+        case Attachment():
+            return attachment(entry)
         case Restoration():
             return restoration(entry, header)
 

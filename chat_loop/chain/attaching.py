@@ -1,0 +1,96 @@
+"""Files of a query: read and weighed before anything is sent, kept with it, and shown again in later requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
+from chat_loop.chain.head import Head
+from chat_loop.context.attached import NO_IMAGES, NotShown, with_images
+from chat_loop.context.budget import room, size
+from chat_loop.errors import UsageError
+from chat_loop.events import Attached, Warned
+from chat_loop.sessions.entries import Attachment
+from chat_loop.sessions.images import ImageGone
+from chat_loop.values import Image, Message
+from chat_loop.wording import window_text
+
+
+async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
+    """The files that a query names with `@`, read now. Raises UsageError for one that cannot be sent with it."""
+    found, doubtful = await asyncio.to_thread(_read_all, typed)
+    images = [file for file in found if file.data]
+    provider = head.agent.provider
+    if images and not provider.takes_images:
+        raise UsageError(
+            f"{images[0].name} is an image, and {head.agent.model} takes none as far as is known.",
+            f"If it does: models: {{{provider.model}: {{images: true}}}} in the config. {AS_TEXT}",
+        )
+    most = room(head.window) // 2
+    tokens = sum(size(file.text, head.count) for file in found if file.text)
+    if tokens > most:
+        texts = [file for file in found if file.text]
+        which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
+        raise UsageError(
+            f"{which} about {tokens:,} tokens: with a window of {window_text(head.window, False)} a message takes "
+            f"{most:,} of files.",
+            "Take a part of it.",
+        )
+    if doubtful:
+        head.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+    return found
+
+
+def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
+    try:
+        directory = Path.cwd()
+    except OSError:  # it was removed
+        directory = Path("/")
+    named = named_files(typed, directory)
+    return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
+
+
+def keep(head: Head, number: int, files: Sequence[Given]) -> None:
+    """Add the files to query `number`: the bytes of images beside the sessions, everything else to the transcript."""
+    for file in files:
+        entry = Attachment(
+            number=number,
+            at=head.sessions.now(),
+            name=file.name,
+            media=file.media,
+            size=file.size,
+            sha256=file.sha256,
+            text=file.text,
+            width=file.width,
+            height=file.height,
+        )
+        if file.data:
+            try:
+                head.sessions.images.keep(entry.file, file.data)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                head.show(Warned(f"{file.name} is not kept: {reason}.", "It is sent now, and may be missing later."))
+        head.add(entry)
+    if files:
+        head.show(Attached(tuple(file.told for file in files)))
+
+
+def shown(head: Head, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
+    """The messages with the data of their images. What cannot be shown is told, but not if it is in `told` already."""
+
+    def load(image: Image) -> str:
+        if not head.agent.provider.takes_images:
+            raise NotShown(NO_IMAGES)
+        try:
+            return head.sessions.images.base64(image.file)
+        except ImageGone as gone:
+            raise NotShown(str(gone)) from gone
+
+    found, problems = with_images(messages, load)
+    for problem in problems:
+        if problem not in told:
+            told.add(problem)
+            head.show(Warned(problem))
+    return found

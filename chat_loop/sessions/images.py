@@ -1,0 +1,75 @@
+"""The images of a sessions folder: each kept once, under the digest of its bytes, and checked when it is read again.
+
+They stand beside the transcripts, which link to them, so that an editor shows them. Nothing here deletes one: a session
+may need it as long as it can be resumed.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import OrderedDict
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from chat_loop.sessions.entries import IMAGE_FOLDER
+from chat_loop.sessions.files import Files, read_part
+
+LARGEST_IMAGE = (5 << 20) * 3 // 4
+"""Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of the services
+(https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+_REMEMBERED = 32 << 20
+"""Characters of base64 that are kept in memory, so that the next request need not read them."""
+
+
+class ImageGone(Exception):
+    """An image cannot be read again; the message says why, as the rest of a sentence."""
+
+
+class ImageStore:
+    """The images of the sessions folder `directory`, with those in memory that were used last."""
+
+    def __init__(self, directory: Path, files: Files) -> None:
+        self._directory = directory
+        self._files = files
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    def keep(self, file: str, data: bytes) -> None:
+        """Store an image as `file` (`Attachment.file` of it), unless it is there. Raises OSError; it can be sent then
+        all the same, as long as it is remembered."""
+        self._remember(file, b64encode(data).decode())
+        path = self._path(file)
+        try:
+            if read_part(path, LARGEST_IMAGE + 1)[0] == data:
+                return
+        except OSError:
+            pass  # it is not there, or not as it was: it is written
+        self._files.make_directory(self._directory)
+        self._files.make_directory(path.parent)
+        self._files.replace(path, data)
+
+    def base64(self, file: str) -> str:
+        """The image `file` in base64. Raises ImageGone when it is not there, or not what it was."""
+        if (known := self._known.get(file)) is not None:
+            self._known.move_to_end(file)
+            return known
+        if not file:
+            raise ImageGone("its record is damaged")
+        try:
+            data, _, _ = read_part(self._path(file), LARGEST_IMAGE + 1)
+        except FileNotFoundError:
+            raise ImageGone("its copy is gone") from None
+        except OSError as error:
+            raise ImageGone(f"its copy cannot be read: {(error.strerror or str(error)).lower()}") from error
+        if sha256(data).hexdigest() != PurePosixPath(file).stem:
+            raise ImageGone("its copy was changed")
+        return self._remember(file, b64encode(data).decode())
+
+    def _path(self, file: str) -> Path:
+        return self._directory / IMAGE_FOLDER / PurePosixPath(file).name
+
+    def _remember(self, file: str, data: str) -> str:
+        self._known[file] = data
+        self._known.move_to_end(file)
+        while len(self._known) > 1 and sum(map(len, self._known.values())) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return data
