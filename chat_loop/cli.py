@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from chat_loop.agent.agent import Agent
+    from chat_loop.agent.definition import Definition
     from chat_loop.config import Config, Paths
     from chat_loop.providers import Provider
     from chat_loop.sessions.manager import SessionManager
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop.errors import ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
+    from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -61,7 +62,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         from chat_loop.display.plain import err
 
         err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-        return MISUSED if isinstance(error, ConfigError | UsageError | NoProvider | ModelError) else FAILED
+        return MISUSED if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError) else FAILED
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
@@ -77,23 +78,45 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import models
 
         return models.models(options.action, getattr(options, "name", ""), paths.models)
+    if options.command == "agents":
+        from chat_loop.subcommands import agents
+
+        return agents.run(options, paths)
     from chat_loop.sessions.manager import SessionManager
 
+    chat = options.command != "sessions" or options.action == "browse"
+    reference = options.agent_reference or (config.agent.default if chat else "")
+    definition = None
+    if reference:
+        from chat_loop.subcommands.trusting import open_asked
+
+        asked = options.question is None and sys.stdin.isatty() and sys.stdout.isatty()
+        definition, instant = open_asked(reference, paths, instant, asked=asked, trusted=options.trust_agent)
+    config = _configured(config, definition)
     sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
-    if options.command == "sessions" and options.action != "browse":
+    if not chat:
         from chat_loop.subcommands import sessions as about_sessions
 
-        return about_sessions.run(options, sessions, config, lambda: _models(options, config, paths))
+        return about_sessions.run(options, sessions, config, lambda: _models(options, config, paths, definition))
     if options.question is not None:
         from chat_loop import headless
         from chat_loop.memory.notebook import place_of
 
         question = headless.whole_question(options.question)
-        agent = _agent(options, config, paths, None)
+        agent = _agent(options, config, paths, None, definition)
         place = place_of(config, paths, agent.provider.window.tokens)
         return headless.ask(agent, sessions, question, config, place, as_json=options.json)
-    agent = _agent(options, config, paths, instant)
+    agent = _agent(options, config, paths, instant, definition)
     return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
+
+
+def _configured(config: Config, definition: Definition | None) -> Config:
+    """The config as it holds for the agent."""
+    if definition is None and not config.agents:
+        return config
+    from chat_loop.agent.equip import configured
+
+    return configured(config, definition)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -113,9 +136,11 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
 
 
-def _models(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[Agent, Provider | None]:
+def _models(
+    options: argparse.Namespace, config: Config, paths: Paths, definition: Definition | None
+) -> tuple[Agent, Provider | None]:
     """Who answers and who writes the summaries. A model that the command line names does both."""
-    agent = _agent(options, config, paths, None)
+    agent = _agent(options, config, paths, None, definition)
     return agent, None if options.model or options.local else _summariser(config, paths, agent)
 
 
@@ -135,6 +160,10 @@ def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
     auto = config.auto_compact
     if not (auto.summary_provider or auto.summary_model):
         return None
+    if agent.own_tools and not auto.summary_provider:
+        from chat_loop.errors import ConfigError
+
+        raise ConfigError("auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?")
     provider = auto.summary_provider or agent.provider.name
     same = provider == agent.provider.name
     model = auto.summary_model or (agent.provider.model if same else choose.DEFAULT_MODELS.get(provider, ""))
@@ -145,21 +174,40 @@ def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
     return choose.create(f"{provider}:{model}", config, choose.real_world(paths.models))
 
 
-def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:
+def _agent(
+    options: argparse.Namespace,
+    config: Config,
+    paths: Paths,
+    instant: start.InstantPrompt | None,
+    definition: Definition | None,
+) -> Agent:
     from chat_loop.agent.agent import Agent
     from chat_loop.providers.choose import choose, real_world
 
-    reference = options.model
-    if options.local and not reference:
-        from chat_loop.subcommands import models
+    if definition is not None and definition.foreign is not None:
+        from chat_loop.agent.adapter import ForeignProvider
+        from chat_loop.errors import UsageError
 
-        if instant is not None and not models.any_installed(paths.models):
-            instant.erase()
-            instant.terminal.restore()
-            instant = None
-        reference = f"local:{models.ensure_installed(paths.models)}"
-    provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
-    return Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
+        if options.model or options.local or options.base_url:
+            raise UsageError(f"The agent {definition.name} has a model of its own: --model does not go with it.")
+        provider: Provider = ForeignProvider(definition, config.windows)
+    else:
+        reference = options.model
+        if options.local and not reference:
+            from chat_loop.subcommands import models
+
+            if instant is not None and not models.any_installed(paths.models):
+                instant.erase()
+                instant.terminal.restore()
+                instant = None
+            reference = f"local:{models.ensure_installed(paths.models)}"
+        provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
+    agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=provider)
+    if definition is None:
+        return agent
+    from chat_loop.agent.equip import equipped
+
+    return equipped(agent, definition)
 
 
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
@@ -195,6 +243,10 @@ def _interact(
     known = ["--config", "--sessions-dir", "--model", "--base-url"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
+    if options.agent_reference:
+        from chat_loop.agent.named_agents import is_path
+
+        command += ["--agent", agent.path if is_path(options.agent_reference) else options.agent_reference]
     command += [part for name, value in given if value for part in (name, value)]
     setting = Setting(
         config=config,
@@ -207,5 +259,6 @@ def _interact(
         first=first,
         offer=not (first or options.new_session),
         memory=place_of(config, paths, agent.provider.window.tokens),
+        prompts=paths.prompts,
     )
     return asyncio.run(Interactive(setting, instant).run())

@@ -48,7 +48,7 @@ def test_a_window_is_set_by_model_name() -> None:
             "c.yaml: unknown key providers.local.contxt. Did you mean providers.local.context?",
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
-        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, auto_compact, context, "
+        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
         "memory, model, models, providers, restoration, search, sessions, summary.")),
         (
             "summary: {timeout: soon}",
