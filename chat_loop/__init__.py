@@ -2,19 +2,21 @@
 
 Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py` checks it):
 
-    values, events, errors, wording, redact/
-                                what everything speaks; secrets taken out of a text
+    values, events, errors, wording, redact/, frontmatter
+                                what everything speaks; secrets taken out of a text; YAML on top of markdown
     tokens, config, servers, options
                                 estimates of sizes; settings, read once; those of MCP servers; the command line
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
+    templates                   texts of the user's, sent as `/name`
     memory/                     facts of the project, in a file of the user's, given to the model
     attach/                     files named in a query: found, read, completed while they are typed
     library/                    all sessions of a folder: the index beside them, listings, searching, chains
     export/                     sessions as one document for others, and what others send as sessions
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
-    agent/                      a provider with a name, a system prompt, tools, MCP servers, and one visible retry loop
+    agent/                      a provider with a name, a system prompt, tools, MCP servers, and one visible retry loop;
+                                the files that define one, and which of them are trusted
     facts/                      what is exact in a text, found by code
     context/                    what the model sees: budget, plan, ledger, summary, archive, restoration
     turn                        one reply, from the agent into the file
@@ -29,4 +31,20 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chat_loop.agent.public import Agent
+
 __version__ = "0.1.0"
+
+__all__ = ["Agent", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """`Agent`, for the files that define one; the program itself starts without it."""
+    if name == "Agent":
+        from chat_loop.agent.public import Agent
+
+        return Agent
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

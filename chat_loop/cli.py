@@ -15,12 +15,8 @@ from chat_loop import start
 if TYPE_CHECKING:
     import argparse
 
-    from chat_loop.agent.agent import Agent
-    from chat_loop.agent.mcp_servers import Servers
-    from chat_loop.agent.tools import Tool
-    from chat_loop.config import Config, Paths
-    from chat_loop.providers import Provider
-    from chat_loop.providers.offered import Models
+    from chat_loop.composing import Composing
+    from chat_loop.config import Config
     from chat_loop.sessions.manager import SessionManager
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -49,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop.errors import ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
+    from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -64,7 +60,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         from chat_loop.display.plain import err
 
         err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-        return MISUSED if isinstance(error, ConfigError | UsageError | NoProvider | ModelError) else FAILED
+        return MISUSED if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError) else FAILED
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
@@ -81,36 +77,38 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
 
         return models.models(options.action, getattr(options, "name", ""), paths.models)
     if options.command == "mcp":
+        from chat_loop.agent.mcp_servers import servers_of
         from chat_loop.subcommands import mcp
 
-        return mcp.list_servers(_servers(config), as_json=options.as_json)
+        return mcp.list_servers(servers_of(config.mcp), as_json=options.as_json)
+    if options.command == "agents":
+        from chat_loop.subcommands import agents
+
+        return agents.run(options, paths)
     from chat_loop.sessions.manager import SessionManager
 
-    sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())
-    if options.command == "sessions" and options.action != "browse":
+    chat = options.command != "sessions" or options.action == "browse"
+    reference = options.agent_reference or (config.agent.default if chat else "")
+    definition = None
+    if reference:
+        from chat_loop.subcommands.trusting import open_asked
+
+        asked = options.question is None and sys.stdin.isatty() and sys.stdout.isatty()
+        definition, instant = open_asked(reference, paths, instant, asked=asked, trusted=options.trust_agent)
+    from chat_loop.composing import Composing, configured
+
+    config = configured(config, definition)
+    composing = Composing(options=options, config=config, paths=paths, definition=definition)
+    sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=composing.directory)
+    if not chat:
         from chat_loop.subcommands import sessions as about_sessions
 
-        return about_sessions.run(options, sessions, config, lambda: _models(options, config, paths))
+        return about_sessions.run(options, sessions, config, composing.models)
     if options.question is not None:
         from chat_loop import headless
-        from chat_loop.memory.notebook import place_of
 
-        question = headless.whole_question(options.question)
-        agent = _agent(options, config, paths, None)
-        place = place_of(config, paths, agent.provider.window.tokens)
-        return headless.ask(
-            agent,
-            sessions,
-            question,
-            config,
-            place,
-            typed=options.question,
-            as_json=options.json,
-            allow=options.allow,
-            servers=_servers(config),
-        )
-    agent = _agent(options, config, paths, instant)
-    return _interact(options, config, paths, agent, _summariser(config, paths, agent), sessions, instant)
+        return headless.ask(composing.asked(headless.whole_question(options.question), sessions))
+    return _interact(composing, sessions, instant)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -132,86 +130,6 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
 
 
-def _models(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[Agent, Provider | None]:
-    """Who answers and who writes the summaries. A model that the command line names does both."""
-    agent = _agent(options, config, paths, None)
-    return agent, None if options.model or options.local else _summariser(config, paths, agent)
-
-
-def _working_directory() -> str:
-    from pathlib import Path
-
-    try:
-        return str(Path.cwd())
-    except OSError:  # it was removed
-        return ""
-
-
-def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
-    """Who writes the summaries, when the config names somebody. Raises UsageError and ConfigError."""
-    from chat_loop.providers import choose
-
-    auto = config.auto_compact
-    if not (auto.summary_provider or auto.summary_model):
-        return None
-    provider = auto.summary_provider or agent.provider.name
-    same = provider == agent.provider.name
-    model = auto.summary_model or (agent.provider.model if same else choose.DEFAULT_MODELS.get(provider, ""))
-    if not model:
-        from chat_loop.errors import ConfigError
-
-        raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
-    return choose.create(f"{provider}:{model}", config, choose.real_world(paths.models))
-
-
-def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:
-    from chat_loop.agent.agent import Agent
-    from chat_loop.agent.ask import Patience
-    from chat_loop.providers.choose import choose, real_world
-
-    reference = options.model
-    if options.local and not reference:
-        from chat_loop.subcommands import models
-
-        if instant is not None and not models.any_installed(paths.models):
-            instant.erase()
-            instant.terminal.restore()
-            instant = None
-        reference = f"local:{models.ensure_installed(paths.models)}"
-    provider = choose(reference, config, real_world(paths.models), base_url=options.base_url)
-    return Agent(
-        name=config.agent.name,
-        system_prompt=config.agent.system_prompt,
-        provider=provider,
-        tools=_tools(options, config, paths),
-        patience=Patience(tool=config.tools.timeout),
-        steps=config.tools.max_steps,
-    )
-
-
-def _tools(options: argparse.Namespace, config: Config, paths: Paths) -> tuple[Tool, ...]:
-    """The built-in tools that the command line names, else the config. Raises ConfigError for one that is none."""
-    names = tuple(filter(None, map(str.strip, options.tools.split(",")))) or config.agent.tools
-    if not names:
-        return ()
-    from pathlib import Path
-
-    from chat_loop.agent.builtin import builtin_tools
-
-    own = [paths.config.parent, paths.data, paths.sessions(config, options.sessions_dir)]
-    own += [Path(options.config).expanduser()] if options.config else []
-    return builtin_tools(names, Path(_working_directory() or "/"), protected=own, seconds=config.tools.timeout)
-
-
-def _servers(config: Config) -> Servers | None:
-    """The MCP servers of the config, if any; they are connected later."""
-    if not any(server.enabled for server in config.mcp.values()):
-        return None
-    from chat_loop.agent.mcp_servers import Servers
-
-    return Servers(config.mcp)
-
-
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
     """The command that the chat begins with, if any."""
     from chat_loop.options import BROWSE, LAST
@@ -226,50 +144,36 @@ def _first(options: argparse.Namespace, config: Config, sessions: SessionManager
     return f"/resume {reference}" if reference else ""
 
 
-def _models_to_switch_to(config: Config, paths: Paths) -> Models:
-    from chat_loop.providers import choose
-    from chat_loop.providers.offered import Models
-
-    world = choose.real_world(paths.models)
-    return Models(
-        providers=choose.PROVIDERS,
-        provide=lambda reference: choose.create(reference, config, world),
-        offered=lambda: choose.offered(config, world),
-    )
-
-
-def _interact(
-    options: argparse.Namespace,
-    config: Config,
-    paths: Paths,
-    agent: Agent,
-    summariser: Provider | None,
-    sessions: SessionManager,
-    instant: start.InstantPrompt | None,
-) -> int:
+def _interact(composing: Composing, sessions: SessionManager, instant: start.InstantPrompt | None) -> int:
     import asyncio
     import shlex
 
     from chat_loop.interactive import Interactive, Setting
-    from chat_loop.memory.notebook import place_of
 
-    first = _first(options, config, sessions)
+    options, paths = composing.options, composing.paths
+    agent = composing.agent(instant)
+    first = _first(options, composing.config, sessions)
     known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
+    if options.agent_reference:
+        from chat_loop.agent.named_agents import is_path
+
+        command += ["--agent", agent.path if is_path(options.agent_reference) else options.agent_reference]
     command += [part for name, value in given if value for part in (name, value)]
     setting = Setting(
-        config=config,
+        config=composing.config,
         agent=agent,
-        summariser=summariser,
+        summariser=composing.summariser(agent),
         sessions=sessions,
         history=paths.history,
         facts=(("Sessions", str(sessions.directory)), ("Config", options.config or str(paths.config))),
         resume_command=shlex.join(command),
         first=first,
         offer=not (first or options.new_session),
-        models=_models_to_switch_to(config, paths),
-        memory=place_of(config, paths, agent.provider.window.tokens),
-        servers=_servers(config),
+        models=composing.others(),
+        memory=composing.memory(agent),
+        servers=composing.servers(),
+        prompts=paths.prompts,
     )
     return asyncio.run(Interactive(setting, instant).run())

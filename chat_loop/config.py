@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from chat_loop.errors import ConfigError
+from chat_loop.frontmatter import read_yaml
 from chat_loop.frozen import dataclass
 
 MAX_BYTES = 256 * 1024
@@ -20,6 +21,7 @@ SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 @dataclass(frozen=True, kw_only=True)
 class AgentConfig:
+    default: str = ""
     name: str = "Assistant"
     system_prompt: str = SYSTEM_PROMPT
     summary_instructions: str = ""
@@ -155,6 +157,7 @@ class Config:
     providers: ProvidersConfig = ProvidersConfig()
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def windows(self) -> dict[str, int]:
@@ -181,6 +184,16 @@ class Paths:
     @property
     def history(self) -> Path:
         return self.data / "history"
+
+    @property
+    def agents(self) -> Path:
+        """The folder of the user's agents, found by their names."""
+        return self.config.parent / "agents"
+
+    @property
+    def prompts(self) -> Path:
+        """The folder of the user's templates."""
+        return self.config.parent / "prompts"
 
     def sessions(self, config: Config, override: str = "") -> Path:
         """The sessions folder: the command line's, else the config's, else in the data directory."""
@@ -220,26 +233,48 @@ def load(path: Path, *, required: bool) -> Config:
 
 def parse(data: bytes, name: str) -> Config:
     """Read a config from YAML bytes; `name` is the file's name for messages. Raises ConfigError."""
-    import msgspec  # only a config file needs these two
-    import yaml
-
-    try:
-        value = yaml.safe_load(data.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is not UTF-8.") from error
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{name} is not valid YAML.") from error
+    value = read_yaml(data, name)
     if value is None:
         return Config()
-    _check_keys(value, Config, name, "")
+    config = _converted(value, name)
+    for agent, settings in config.agents.items():
+        overlaid(config, settings, name, f"agents.{agent}.")
+    return config
+
+
+def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
+    """`config` with what `settings` says in its place, by section and key. Raises ConfigError.
+
+    `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
+    """
+    for key in ("agents", "agent"):
+        inner = settings.get(key)
+        if key in settings and (key == "agents" or (isinstance(inner, Mapping) and "default" in inner)):
+            wrong = "agents" if key == "agents" else "agent.default"
+            raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
+    return _checked(_laid(config, _converted(settings, name, where), settings), name)
+
+
+def _laid(below: Any, above: Any, settings: Mapping[str, Any]) -> Any:
+    changes = {}
+    for key, value in settings.items():
+        old, new = getattr(below, key), getattr(above, key)
+        if is_dataclass(new) and isinstance(value, Mapping):
+            changes[key] = _laid(old, new, value)
+        else:
+            changes[key] = {**old, **new} if isinstance(new, Mapping) else new
+    return replace(below, **changes)
+
+
+def _converted(value: Any, name: str, where: str = "") -> Config:
+    import msgspec  # only a file needs it
+
+    _check_keys(value, Config, name, where)
     try:
         return _checked(msgspec.convert(value, Config), name)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$.")
-        key = where.rstrip("`") or "the top level"
+        what, _, place = str(error).partition(" - at `$.")
+        key = f"{where}{place.rstrip('`')}".removesuffix(".") or "the top level"
         raise ConfigError(
             f"{name}: {key}: {what[:1].lower()}{what[1:]}.", "config.example.yaml shows every key."
         ) from None

@@ -8,6 +8,7 @@ ChatLoopError               message, hint
 │   ├── SessionLocked       open in another process
 │   └── SaveError           the disk refused: full, read-only, no permission
 ├── ContextFull             a request that the model's window cannot take; it was not sent
+├── AgentError              an agent's file: not there, malformed, not approved, broken
 ├── ModelError              an embedded model that cannot be installed or loaded
 └── ProviderError           a model call: retryable, retry_after
     ├── NoProvider          nothing to talk to: no key, no server, no embedded model
@@ -62,6 +63,10 @@ class SessionLocked(SessionError):
 
 class SaveError(SessionError):
     """The transcript could not be written."""
+
+
+class AgentError(ChatLoopError):
+    """An agent that cannot be found, understood, trusted or loaded."""
 
 
 class ModelError(ChatLoopError):

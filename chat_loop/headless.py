@@ -18,6 +18,7 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, TextOutput
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, Warned
+from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.manager import SessionManager
@@ -41,53 +42,48 @@ def whole_question(question: str) -> str:
     return question
 
 
-def ask(
-    agent: Agent,
-    sessions: SessionManager,
-    question: str,
-    config: Config,
-    place: Place | None,
-    *,
-    typed: str = "",
-    as_json: bool,
-    allow: bool = False,
-    servers: Servers | None = None,
-) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One question. `typed` is the part of it that may name files: never what came from standard input.
 
-    `typed` is the part of the question that may name files: never what came from standard input. `allow`: tools run
-    that the user would be asked about.
+    `allow`: tools run that the user would be asked about.
     """
-    output: _Output = JsonOutput() if as_json else TextOutput()
-    approve = anything if allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
-    agent = replace(agent, approve=approve)
-    return asyncio.run(_ask(agent, sessions, question, typed, config, place, output, servers))
+
+    agent: Agent
+    sessions: SessionManager
+    question: str
+    typed: str
+    config: Config
+    place: Place | None
+    as_json: bool
+    allow: bool
+    servers: Servers | None
 
 
-async def _ask(
-    agent: Agent,
-    sessions: SessionManager,
-    question: str,
-    typed: str,
-    config: Config,
-    place: Place | None,
-    output: _Output,
-    servers: Servers | None,
-) -> int:
-    options = options_of(config, None)
+def ask(asked: Asked) -> int:
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
+    output: _Output = JsonOutput() if asked.as_json else TextOutput()
+    return asyncio.run(_ask(asked, output))
+
+
+async def _ask(asked: Asked, output: _Output) -> int:
+    place, servers = asked.place, asked.servers
+    approve = anything if asked.allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
+    agent = replace(asked.agent, approve=approve)
+    options = options_of(asked.config, None)
     notebook = Notebook(place, output.show) if place is not None else None
     if notebook is not None and notebook.trouble:
         output.show(Warned(notebook.trouble))
     conversation = Conversation(
         agent,
-        sessions,
+        asked.sessions,
         count=TokenCounter().count,
         show=output.show,
         options=options,
         memory=notebook.block if notebook is not None else str,
         servers=servers,
     )
-    task = asyncio.ensure_future(_answered(conversation, question, typed, output))
+    task = asyncio.ensure_future(_answered(conversation, asked.question, asked.typed, output))
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
         if servers is not None:  # they are processes, which must not outlive this one

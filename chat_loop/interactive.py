@@ -40,6 +40,7 @@ from chat_loop.providers.offered import Models
 from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
+from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import compact_number, when_text, window_text
 
@@ -59,7 +60,7 @@ SWITCH_SECONDS = 0.0005
 class Setting:
     """What the command line and the config decided. `resume` is a number or an id to begin with, or empty.
 
-    `memory` is where the project's memory is looked for; None when it is switched off.
+    `memory` is where the project's memory is looked for; None when it is switched off; `prompts` where templates are.
     """
 
     config: Config
@@ -74,6 +75,7 @@ class Setting:
     memory: Place | None
     models: Models
     servers: Servers | None = None
+    prompts: Path
 
 
 class Interactive:
@@ -102,6 +104,7 @@ class Interactive:
         )
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._permission = Permission(self._display)
+        self._templates = Templates(setting.prompts, registry.names())
         self._conversation = Conversation(
             self._permission.needed_by(agent),
             setting.sessions,
@@ -144,8 +147,9 @@ class Interactive:
             meanings=self._meanings,
             memory=self._notebook,
             servers=self._setting.servers,
+            templates=self._templates,
         )
-        self._tell_memory()
+        self._tell_notices()
         self._tell_last()
         self._clear_the_way()
         try:
@@ -184,11 +188,11 @@ class Interactive:
         with reader.lent():
             return work(editor)
 
-    def _tell_memory(self) -> None:
-        """Say what memory is used before the first prompt, where others may have written it or something is wrong."""
-        notice = self._notebook.notice if self._notebook is not None else ""
-        if notice:
-            self._tell(notice)
+    def _tell_notices(self) -> None:
+        """Say before the first prompt what memory is used, where others may have written it, and what is wrong."""
+        for notice in (self._notebook.notice if self._notebook is not None else "", self._templates.notice):
+            if notice:
+                self._tell(notice)
 
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""
@@ -224,7 +228,7 @@ class Interactive:
 
         return PromptReader(
             history=self._setting.history,
-            commands=registry.names(),
+            commands=[*registry.names(), *self._templates.names()],
             status=self._status,
             instant=self._instant,
             ready=self._load_behind,

@@ -74,7 +74,11 @@ class ChatLoop:
             match registry.parse(line):
                 case Call(command, argument):
                     await self._cancellable(command.run(self._chat, argument))
-                case Unknown(name, nearest):
+                case Unknown(name, nearest, given):
+                    template = self._chat.templates.find(name)
+                    if template is not None:
+                        await self._turn(template.filled(given))
+                        return
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
                     display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
                 case None:

@@ -28,6 +28,8 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
     made.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
+    made.add_argument("--agent", dest="agent_reference", default="", metavar="NAME|PATH", help="the agent that answers")
+    made.add_argument("--trust-agent", action="store_true", help="let that agent run this once, approved or not")
     made.add_argument("--base-url", default="", metavar="URL", help="where the server is, for compatible:MODEL")
     made.add_argument(
         "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
@@ -70,6 +72,13 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     mcp.add_argument("action", nargs="?", default="list", choices=("list",), metavar="list", help="the same")
     _json(mcp)
+    agents = commands.add_parser(
+        "agents",
+        help="agents: list, show, name and approve them",
+        description="List, show, name and approve agents: files in markdown, YAML or Python.",
+    )
+    if "agents" in arguments:
+        _agents(agents)
     models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
         dest="action", required=True, metavar="ACTION"
     )
@@ -77,6 +86,22 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
         models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
     return made
+
+
+def _agents(made: argparse.ArgumentParser) -> None:
+    _json(made)
+    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    _json(actions.add_parser("list", help="list the agents that have a name"))
+    adding = actions.add_parser("add", help="give an agent a name")
+    adding.add_argument("name", metavar="NAME", help="up to 60 letters, digits and _ . + -")
+    adding.add_argument("path", metavar="PATH", help="its file, or the folder of its agent.py, agent.md or agent.yaml")
+    removing = actions.add_parser("remove", help="take a name away; the file stays")
+    removing.add_argument("name", metavar="NAME")
+    showing = actions.add_parser("show", help="show what an agent's file says; nothing in it runs")
+    showing.add_argument("name", metavar="NAME|PATH")
+    _json(showing)
+    approving = actions.add_parser("approve", help="approve an agent as it is now, so that it runs unasked")
+    approving.add_argument("name", metavar="NAME|PATH")
 
 
 def _sessions(actions: Actions) -> None:

@@ -80,7 +80,7 @@ def test_a_window_is_set_by_model_name() -> None:
             "c.yaml: unknown key providers.local.contxt. Did you mean providers.local.context?",
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
-        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, auto_compact, context, "
+        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
         "mcp, memory, model, models, providers, restoration, search, sessions, summary, tools.")),
         (
             "summary: {timeout: soon}",

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
@@ -28,6 +28,8 @@ class Agent:
     `memory` is what the user has noted for the project, as the model is given it. `approve` asks the user about calls
     that change something; with None none of them runs. `steps` are the most that may call tools. `kept` holds the
     results that were cut, so that the model can read on.
+
+    With `own_tools` the provider runs tools of its own: results come with the calls in its stream.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Agent:
     approve: Approve | None = None
     steps: int = MOST_STEPS
     kept: dict[str, str] = field(default_factory=dict, compare=False)
+    description: str = ""
+    own_tools: bool = False
 
     @property
     def system(self) -> str:
@@ -69,6 +73,12 @@ class Agent:
         Yields the events of each step: its text and calls, Finished, and a ToolReturned for each call. `max_tokens` is
         for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises ProviderError.
         """
+        if self.own_tools:
+            asked = Request(system=self.system, messages=messages, max_tokens=max_tokens)
+            async with aclosing(self._by_itself(asked, first_call, offer_tools=offer_tools)) as events:
+                async for event in events:
+                    yield event
+            return
         from chat_loop.agent.tools import refuse  # loaded by then, if not before the first request
 
         box = self._toolbox(offer=offer_tools)
@@ -113,6 +123,24 @@ class Agent:
                             number += 1
                     case Finished(stop="tool") if number == first_call:
                         yield replace(event, stop="end")
+                    case _:
+                        yield event
+
+    async def _by_itself(self, request: Request, first_call: int, *, offer_tools: bool) -> AsyncGenerator[Event]:
+        """A reply of a provider with tools of its own. What it uses unasked, where none are offered, is not told."""
+        from chat_loop.providers.calls import tool_name
+
+        ids: dict[str, str] = {}
+        async with aclosing(cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))) as events:
+            async for event in events:
+                match event:
+                    case ToolCalled() | ToolReturned() | Finished(stop="tool") if not offer_tools:
+                        pass
+                    case ToolCalled(call):
+                        ids[call.id] = f"c{first_call + len(ids)}"
+                        yield ToolCalled(ToolCall(ids[call.id], tool_name(call.name), call.arguments))
+                    case ToolReturned():
+                        yield replace(event, id=ids[event.id], name=tool_name(event.name))
                     case _:
                         yield event
 

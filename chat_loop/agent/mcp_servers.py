@@ -225,3 +225,8 @@ class Servers:
         self._begun.set()
         await self._closing.wait()
         await asyncio.gather(*(link.stop() for link in self._links.values()))
+
+
+def servers_of(servers: Mapping[str, McpServer]) -> Servers | None:
+    """The servers that are not switched off; None when there are none."""
+    return Servers(servers) if any(server.enabled for server in servers.values()) else None

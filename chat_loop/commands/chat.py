@@ -14,6 +14,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.providers.offered import Models
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.templates import Templates
 
 PAGE = 20
 """Sessions that are listed at a time."""
@@ -51,7 +52,8 @@ class Chat:
     where `open_file(path)` opens a file.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
-    `meanings` are None when they are switched off, and `servers` when the config has none.
+    `meanings` are None when they are switched off, and `servers` when there are none. `templates` are the user's texts
+    that can be sent by name.
     """
 
     conversation: Conversation
@@ -68,6 +70,7 @@ class Chat:
     library: Library
     meanings: Meanings | None = None
     servers: Servers | None = None
+    templates: Templates = dataclasses.field(default_factory=Templates)
     listed: list[str] = dataclasses.field(default_factory=list)
     listing: Listing = dataclasses.field(default_factory=Listing)
     hits: list[Place] = dataclasses.field(default_factory=list)

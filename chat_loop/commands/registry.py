@@ -63,10 +63,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A line that was meant as a command; `nearest` is the known name closest to it, or empty."""
+    """A line that was meant as a command; `nearest` is the known name closest to it, or empty.
+
+    `argument` is what follows the name, as it was typed.
+    """
 
     name: str
     nearest: str
+    argument: str = ""
 
 
 @dataclasses.dataclass(slots=True)
@@ -105,7 +109,7 @@ class Registry:
                 from difflib import get_close_matches  # only a misspelt command needs it
 
                 near = get_close_matches(match.group(1).lower(), self.names(), 1, 0.5)
-                return Unknown(match.group(1), near[0] if near else "")
+                return Unknown(match.group(1), near[0] if near else "", match.group(2) or "")
             return Call(found, (match.group(2) or "").strip())
         if (match := _HASH.fullmatch(line)) and (found := self.named(match.group(1))):
             return Call(found, (match.group(2) or "").strip())

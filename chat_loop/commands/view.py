@@ -5,8 +5,10 @@ from __future__ import annotations
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.context.plan import messages_in
+from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.transcript import accounting
+from chat_loop.templates import Template
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
 
@@ -22,6 +24,10 @@ async def show_help(chat: Chat, argument: str) -> None:
     """Show the commands, or one of them."""
     if argument:
         command = registry.named(argument.lstrip("/#"))
+        template = chat.templates.find(argument.lstrip("/")) if command is None else None
+        if template is not None:
+            show_template(chat, template)
+            return
         if command is None:
             raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
         chat.display.line(command.usage)
@@ -36,7 +42,33 @@ async def show_help(chat: Chat, argument: str) -> None:
         else:
             chat.display.line(f"  {command.usage}")
             chat.display.prose(f"    {command.help}", indent=4)
+    _list_templates(chat)
     chat.display.prose(RULE, "dim")
+
+
+def _list_templates(chat: Chat) -> None:
+    """The user's templates, below the commands."""
+    troubles: list[str] = []
+    found = list(chat.templates.all(troubles.append))
+    if found:
+        chat.display.line("Templates:")
+    width = max((len(template.usage) for template in found), default=0)
+    for template in found:
+        about = template.description or template.text.partition("\n")[0]
+        chat.display.prose(f"  {template.usage:<{width}}  {one_line(about, 100)}", indent=width + 4)
+    for trouble in troubles:
+        chat.display.warn(trouble)
+    for name in chat.templates.shadowed():
+        chat.display.warn(f"The template {name} is not used: /{name} is a command.", "Give its file another name.")
+
+
+def show_template(chat: Chat, template: Template) -> None:
+    """What a template sends."""
+    chat.display.line(template.usage)
+    if template.description:
+        chat.display.prose(f"  {template.description}", indent=2)
+    for line in template.text.split("\n"):
+        chat.display.line(f"  {line}")
 
 
 @registry.command("history", argument="[--full]")
@@ -112,6 +144,8 @@ async def info(chat: Chat, argument: str) -> None:
         ("Saved", "" if live.empty else "yes" if live.saved else "NO"),
         ("Resumed From", live.header.parent),
         ("Agent", conversation.agent.name),
+        ("Agent Path", conversation.agent.path),
+        ("Description", conversation.agent.description),
         ("Model", conversation.agent.model),
         ("Context", f"{mark}{budget.used:,} of {budget.window.tokens:,}{guessed} tokens ({mark}{budget.share:.0%})"),
         *accounting(conversation.session.totals),

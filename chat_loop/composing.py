@@ -1,0 +1,176 @@
+"""Composing: who answers, with which tools, and who writes the summaries; by command line, config and agent file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chat_loop.agent.agent import Agent
+from chat_loop.frozen import dataclass
+from chat_loop.providers import Provider
+from chat_loop.providers.choose import World, choose, create, real_world
+
+if TYPE_CHECKING:
+    import argparse
+
+    from chat_loop.agent.definition import Definition
+    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.agent.tools import Tool
+    from chat_loop.config import Config, Paths
+    from chat_loop.headless import Asked
+    from chat_loop.memory.notebook import Place
+    from chat_loop.providers.offered import Models
+    from chat_loop.sessions.manager import SessionManager
+    from chat_loop.start import InstantPrompt
+
+
+def configured(config: Config, definition: Definition | None) -> Config:
+    """The config as it holds for the agent. Raises ConfigError."""
+    if definition is None and not config.agents:
+        return config
+    from chat_loop.agent.equip import configured as with_its_own  # most runs have the built-in agent
+
+    return with_its_own(config, definition)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composing:
+    """What a run is made from. `config` holds for the agent; `definition` is its file's, None for the built-in one."""
+
+    options: argparse.Namespace
+    config: Config
+    paths: Paths
+    definition: Definition | None
+
+    @property
+    def directory(self) -> str:
+        """The working directory; empty when it was removed."""
+        try:
+            return str(Path.cwd())
+        except OSError:
+            return ""
+
+    @property
+    def world(self) -> World:
+        return real_world(self.paths.models)
+
+    def agent(self, instant: InstantPrompt | None = None) -> Agent:
+        """Who answers. `instant` gives way where a model has to be installed first.
+
+        Raises UsageError, NoProvider, ModelError, ConfigError.
+        """
+        from chat_loop.agent.ask import Patience
+
+        config = self.config
+        agent = Agent(
+            name=config.agent.name,
+            system_prompt=config.agent.system_prompt,
+            provider=self._provider(instant),
+            tools=self._tools(),
+            patience=Patience(tool=config.tools.timeout),
+            steps=config.tools.max_steps,
+        )
+        if self.definition is None:
+            return agent
+        from chat_loop.agent.equip import equipped
+
+        return equipped(agent, self.definition)
+
+    def summariser(self, agent: Agent) -> Provider | None:
+        """Who writes the summaries, when the config names somebody. Raises UsageError and ConfigError."""
+        auto = self.config.auto_compact
+        if not (auto.summary_provider or auto.summary_model):
+            return None
+        from chat_loop.providers.choose import DEFAULT_MODELS
+
+        provider = auto.summary_provider or agent.provider.name
+        same = provider == agent.provider.name
+        model = auto.summary_model or (agent.provider.model if same else DEFAULT_MODELS.get(provider, ""))
+        if not model:
+            from chat_loop.errors import ConfigError
+
+            raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
+        return create(f"{provider}:{model}", self.config, self.world)
+
+    def models(self) -> tuple[Agent, Provider | None]:
+        """Who answers and who writes the summaries. A model that the command line names does both."""
+        agent = self.agent()
+        return agent, None if self.options.model or self.options.local else self.summariser(agent)
+
+    def others(self) -> Models:
+        """Where another model comes from while a conversation goes on."""
+        from chat_loop.providers.choose import PROVIDERS, offered
+        from chat_loop.providers.offered import Models
+
+        config, world = self.config, self.world
+        return Models(
+            providers=PROVIDERS,
+            provide=lambda reference: create(reference, config, world),
+            offered=lambda: offered(config, world),
+        )
+
+    def servers(self) -> Servers | None:
+        """The MCP servers whose tools the agent has, if any; they are connected later. Raises ConfigError."""
+        servers = self.config.mcp
+        if not servers and (self.definition is None or not self.definition.mcp):
+            return None
+        from chat_loop.agent.mcp_servers import servers_of
+        from chat_loop.servers import chosen
+
+        if self.definition is not None:
+            folder = Path(self.definition.path).parent
+            servers = chosen(servers, self.definition.mcp, folder, self.definition.servers)
+        return servers_of(servers)
+
+    def memory(self, agent: Agent) -> Place | None:
+        """Where the project's memory is looked for."""
+        from chat_loop.memory.notebook import place_of
+
+        return place_of(self.config, self.paths, agent.provider.window.tokens)
+
+    def asked(self, question: str, sessions: SessionManager) -> Asked:
+        """One question without a terminal."""
+        from chat_loop.headless import Asked
+
+        agent = self.agent()
+        return Asked(
+            agent=agent,
+            sessions=sessions,
+            question=question,
+            typed=self.options.question,
+            config=self.config,
+            place=self.memory(agent),
+            as_json=self.options.json,
+            allow=self.options.allow,
+            servers=self.servers(),
+        )
+
+    def _provider(self, instant: InstantPrompt | None) -> Provider:
+        options, definition = self.options, self.definition
+        if definition is not None and definition.foreign is not None:
+            from chat_loop.agent.adapter import ForeignProvider
+            from chat_loop.errors import UsageError
+
+            if options.model or options.local or options.base_url:
+                raise UsageError(f"The agent {definition.name} has a model of its own: --model does not go with it.")
+            return ForeignProvider(definition, self.config.windows)
+        reference = options.model
+        if options.local and not reference:
+            from chat_loop.subcommands import models
+
+            if instant is not None and not models.any_installed(self.paths.models):
+                instant.erase()
+                instant.terminal.restore()
+            reference = f"local:{models.ensure_installed(self.paths.models)}"
+        return choose(reference, self.config, self.world, base_url=options.base_url)
+
+    def _tools(self) -> tuple[Tool, ...]:
+        """The built-in tools that the command line names, else the config and the agent's file do."""
+        names = tuple(filter(None, map(str.strip, self.options.tools.split(",")))) or self.config.agent.tools
+        if not names:
+            return ()
+        from chat_loop.agent.builtin import builtin_tools
+
+        own = [self.paths.config.parent, self.paths.data, self.paths.sessions(self.config, self.options.sessions_dir)]
+        own += [Path(self.options.config).expanduser()] if self.options.config else []
+        return builtin_tools(names, Path(self.directory or "/"), protected=own, seconds=self.config.tools.timeout)

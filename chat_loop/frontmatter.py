@@ -1,0 +1,40 @@
+"""YAML, and markdown with YAML on top, between two lines `---` (pure)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chat_loop.errors import ConfigError
+
+_FENCE = "---"
+
+
+def split(text: str) -> tuple[str, str]:
+    """The YAML and the rest, each without the lines between them; a text without such a beginning has no YAML.
+
+    The YAML begins with as many empty lines as stand above it, so that a parser names the file's lines. Raises
+    ValueError when it has no end.
+    """
+    first, _, rest = text.partition("\n")
+    if first.rstrip() != _FENCE:
+        return "", text
+    lines = rest.split("\n")
+    for number, line in enumerate(lines):
+        if line.rstrip() == _FENCE:
+            return "\n".join(["", *lines[:number]]), "\n".join(lines[number + 1 :])
+    raise ValueError("the line --- that ends its beginning is missing")
+
+
+def read_yaml(data: bytes, name: str) -> Any:
+    """What YAML says, which must be UTF-8; nothing in it is carried out. Raises ConfigError."""
+    import yaml  # only a file needs it
+
+    try:
+        return yaml.safe_load(data.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is not UTF-8.") from error
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # such as a date that there is not
+        raise ConfigError(f"{name} is not valid YAML.") from error
