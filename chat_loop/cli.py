@@ -136,13 +136,13 @@ def _summariser(config: Config, paths: Paths, agent: Agent) -> Provider | None:
     if not (auto.summary_provider or auto.summary_model):
         return None
     provider = auto.summary_provider or agent.provider.name
-    same = provider == agent.provider.name
-    model = auto.summary_model or (agent.provider.model if same else choose.DEFAULT_MODELS.get(provider, ""))
+    same, world = provider == agent.provider.name, choose.real_world(paths.models)
+    model = auto.summary_model or (agent.provider.model if same else choose.default_model(provider, config, world))
     if not model:
         from chat_loop.errors import ConfigError
 
         raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
-    return choose.create(f"{provider}:{model}", config, choose.real_world(paths.models))
+    return choose.create(f"{provider}:{model}", config, world)
 
 
 def _agent(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> Agent:

@@ -31,9 +31,14 @@ LAYERS = (
 """Lowest first: a module imports from its own layer or from below. `events` names values only."""
 
 DOORS = {
-    "anthropic": {"providers/anthropic.py"},
-    "openai": {"providers/openai.py"},
-    "httpx2": {"providers/wire.py", "providers/anthropic.py", "providers/openai.py", "providers/refusals.py"},
+    "anthropic": {"providers/anthropic.py", "providers/bedrock.py", "providers/breakpoints.py"},
+    "openai": {"providers/openai.py", "providers/azure.py"},
+    "httpx2": {
+        *("providers/wire.py", "providers/refusals.py"),
+        *("providers/anthropic.py", "providers/bedrock.py", "providers/openai.py", "providers/azure.py"),
+    },
+    "boto3": {"providers/bedrock.py"},
+    "botocore": {"providers/bedrock.py"},
     "xllamacpp": {"providers/local_engine.py"},
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
