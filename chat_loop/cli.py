@@ -77,6 +77,11 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import models
 
         return models.models(options.action, getattr(options, "name", ""), paths.models)
+    if options.command == "providers":
+        from chat_loop.providers.choose import real_world
+        from chat_loop.subcommands import providers
+
+        return providers.providers(config, real_world(paths.models), as_json=options.as_json)
     from chat_loop.sessions.manager import SessionManager
 
     sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=_working_directory())

@@ -324,7 +324,10 @@ class OpenAI:
                 "prompt_tokens": usage.input,
                 "completion_tokens": usage.output,
                 "total_tokens": usage.total,
-                "prompt_tokens_details": {"cached_tokens": usage.cached},
+                "prompt_tokens_details": {
+                    "cached_tokens": usage.cached,
+                    "cache_write_tokens": self.reply.cache_written,
+                },
                 "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
             }
             yield self._chunk([], usage=counts)

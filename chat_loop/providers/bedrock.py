@@ -8,6 +8,7 @@ tools take them: AWS_REGION, AWS_ACCESS_KEY_ID, AWS_PROFILE and so on, or the ke
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from importlib.util import find_spec
@@ -113,14 +114,15 @@ class BedrockProvider(AnthropicProvider):
     async def _data(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
         from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
         from botocore.eventstream import ParserError
+        from botocore.parsers import ResponseParserError
 
         decoded = cast("AsyncGenerator[object]", AWSEventStreamDecoder().aiter_bytes(pieces))
         try:
             async with aclosing(decoded) as events:
                 async for event in events:
                     yield str(getattr(event, "data", ""))
-        except (ParserError, KeyError) as error:
-            raise ValueError("not an event stream") from error
+        except (ParserError, ResponseParserError, LookupError, TypeError, AttributeError, struct.error) as error:
+            raise ValueError("not an event stream") from error  # frames that the decoder takes on trust
 
 
 def _signing(entry: Entry, http: AsyncClient) -> AsyncAnthropicBedrock:

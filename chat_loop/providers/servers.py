@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 CONNECT_SECONDS = 0.2
 """For a server on this machine, which answers at once or not at all."""
@@ -19,6 +19,15 @@ def place_of(address: str) -> tuple[str, int]:
     except ValueError:
         return "", 0
     return (parts.hostname or "", port) if parts.scheme in ("http", "https") else ("", 0)
+
+
+def shown(address: str) -> str:
+    """An address as it may be shown: without the name, password and query that it may hold."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.partition("?")[0].rpartition("@")[2]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def listens(address: str) -> bool:
