@@ -16,10 +16,10 @@ from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import World, choose
+from chat_loop.providers.choose import World, choose, default_model
 from chat_loop.providers.servers import served_model
 from chat_loop.values import Window
-from tests.asking import clear_environment, events_of
+from tests.asking import clear_environment, events_of, failure_of
 from tests.loopback import Loopback
 
 
@@ -264,3 +264,90 @@ def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
     with answering(None) as port, Loopback(models=("qwen3",)) as server:
         around = world(tmp_path, {}, {"ollama": port, "llama-server": port_of(server)})
         assert reference(choose("", Config(), around)) == "llama-server:qwen3"
+
+
+def test_keys_are_considered_in_the_order_of_the_catalogue(tmp_path: Path) -> None:
+    keys = {entry.keys[0]: "sk" for entry in CATALOGUE.values() if entry.needs_key and entry.model}
+    taken = []
+    while keys:
+        provider = choose("", Config(), world(tmp_path, keys))
+        taken.append(provider.name)
+        del keys[CATALOGUE[provider.name].keys[0]]
+    assert taken == ["anthropic", "openai", "gemini", "grok", "mistral", "deepseek", "groq", "openrouter"]
+
+
+def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_is_set(tmp_path: Path) -> None:
+    azure = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "http://x", "OPENAI_API_VERSION": "1"}
+    bedrock = {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": "k"}
+    office = {"OFFICE_KEY": "k"}
+    settings = {
+        "office": ProviderConfig(base_url="http://x/v1", api_key_env="OFFICE_KEY", model="qwen3"),
+        "azure": ProviderConfig(model="our-gpt"),
+        "bedrock": ProviderConfig(model="us.anthropic.claude-opus-4-6-v1"),
+    }
+    config = Config(providers=settings)
+    chosen = [
+        choose("", config, world(tmp_path, keys)) for keys in ({**azure, **bedrock}, {**bedrock, **office}, office)
+    ]
+    assert [reference(provider) for provider in chosen] == [
+        "azure:our-gpt",
+        "bedrock:us.anthropic.claude-opus-4-6-v1",
+        "office:qwen3",
+    ]
+    with pytest.raises(NoProvider):
+        choose("", Config(), world(tmp_path, {**azure, **bedrock, **office}))
+    with pytest.raises(NoProvider):
+        choose("", config, world(tmp_path, {name: key for name, key in azure.items() if name != "OPENAI_API_VERSION"}))
+
+
+def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
+    config = Config(providers={"openai": ProviderConfig(model="gpt-4o")})
+    with Loopback(models=("qwen3:8b",)) as server:
+        around = world(tmp_path, {}, {"ollama": port_of(server), "vllm": closed_port()})
+        named = [choose(name, config, around) for name in ("gemini", "gemini:", "openai", "scripted", "ollama")]
+        assert [reference(provider) for provider in named] == [
+            "gemini:gemini-flash-latest",
+            "gemini:gemini-flash-latest",
+            "openai:gpt-4o",
+            "scripted:echo",
+            "ollama:qwen3:8b",
+        ]
+        assert choose("compatible", config, around, base_url=f"{server.url}/v1").model == "qwen3:8b"
+        assert default_model("ollama", config, around) == "qwen3:8b"
+    for name, message in (
+        ("vllm", "Which model of vLLM?"),
+        ("azure", "Which deployment of Azure OpenAI?"),
+        ("bedrock", "Which model of Amazon Bedrock?"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            choose(name, config, around)
+        assert caught.value.message == message
+    with pytest.raises(ModelError, match=r"No embedded model is installed\."):
+        choose("local", config, around)
+    install(tmp_path, SMOLLM2)
+    assert reference(choose("local", config, around)) == f"local:{SMOLLM2.name}"
+    assert default_model("nobody", config, around) == ""
+
+
+def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> None:
+    bare = Config(providers={"office": ProviderConfig(model="m")})
+    with pytest.raises(ConfigError, match=r"Office needs its address\."):
+        choose("office", bare, world(tmp_path))
+    with Loopback() as server:
+        setting = ProviderConfig(base_url=f"{server.url}/v1", api_key_env="OFFICE_KEY", model="m")
+        config = Config(providers={"office": setting})
+        keyless = failure_of(choose("office", config, world(tmp_path)))
+        events_of(choose("office", config, world(tmp_path, {"OFFICE_KEY": "sk-1"})))
+        assert (keyless.message, keyless.hint) == ("There is no key for office.", "Set OFFICE_KEY to a valid key.")
+        assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-1"]
+
+
+def test_a_key_of_another_variable_goes_to_the_service_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-usual")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-usual")
+    with Loopback() as server:
+        for name, base in (("anthropic", ""), ("openai", "/v1")):
+            config = Config(providers={name: ProviderConfig(base_url=f"{server.url}{base}", api_key_env="WORK_KEY")})
+            events_of(choose(f"{name}:m", config, world(tmp_path, {"WORK_KEY": "sk-work"})))
+            failure_of(choose(f"{name}:m", config, world(tmp_path)))
+        assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-work"] * 2

@@ -532,7 +532,7 @@ def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
 
 def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: Path) -> None:
     """Whole calls without index or id, as Gemini streams them; only the first of several is signed."""
-    plain = {"type": "function", "function": {"name": "look", "arguments": '{"what": "b"}'}}
+    plain: dict[str, object] = {"type": "function", "function": {"name": "look", "arguments": '{"what": "b"}'}}
     server.enqueue(Reply(raw=(chunk(signed("look", '{"what": "a"}', "sig-1")), chunk(plain)), stop="tool"), Reply())
     provider = BY_NAME["gemini"].at(server.url, tmp_path)
     asked = replace(TALK, tools=(TOOL,))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.config import Config
-from chat_loop.errors import ConfigError, NoProvider, UsageError
+from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
@@ -144,6 +144,8 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
         entry = replace(entry, base_url=base_url)
     model = model or usual_model(entry, world)
     if not model:
+        if entry.kind == "local":
+            raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
         if entry.kind == "azure":
             raise UsageError("Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT.")
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
