@@ -16,7 +16,7 @@ from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import World, choose, default_model
+from chat_loop.providers.choose import World, choose, default_model, ready
 from chat_loop.providers.servers import served_model
 from chat_loop.values import Window
 from tests.asking import clear_environment, events_of, failure_of
@@ -351,3 +351,17 @@ def test_a_key_of_another_variable_goes_to_the_service_itself(tmp_path: Path, mo
             events_of(choose(f"{name}:m", config, world(tmp_path, {"WORK_KEY": "sk-work"})))
             failure_of(choose(f"{name}:m", config, world(tmp_path)))
         assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-work"] * 2
+
+
+def test_who_could_answer_now(tmp_path: Path) -> None:
+    install(tmp_path, SMOLLM2)
+    settings = {"compatible": ProviderConfig(base_url="http://me:secret@box:1/v1", model="m")}
+    with Loopback(models=("qwen3:8b",)) as server:
+        around = world(tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)})
+        assert [*ready(Config(providers=settings), around)] == [
+            ("gemini:gemini-flash-latest", "GOOGLE_API_KEY is set"),
+            ("grok:grok-4.3", "XAI_API_KEY is set"),
+            ("compatible:m", "at http://box:1/v1"),
+            ("ollama:qwen3:8b", f"at {server.url}/v1"),
+            (f"local:{SMOLLM2.name}", "embedded"),
+        ]

@@ -6,6 +6,7 @@ OpenAI's Chat Completions. Windows stand in `windows`, prices in `prices`; `mode
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Literal
@@ -49,7 +50,7 @@ class Entry:
     """The variables that may hold the key; the first that is set counts."""
     needs_key: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent with every request. A value that begins with `$` names the variable that holds it."""
+    """Sent with every request; `${NAME}` in a value stands for what the variable holds."""
     model: str = ""
     """Taken when none is named; empty where that would be a guess. A server on this machine is asked."""
     tools: bool = True
@@ -70,13 +71,15 @@ class Entry:
         return next((value for name in self.keys if (value := environment.get(name, ""))), "")
 
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """`headers` with the values of the variables that they name; those of variables that are not set left out."""
-        read = {name: _value(value, environment) for name, value in self.headers.items()}
-        return {name: value for name, value in read.items() if value}
+        """`headers` with the values of the variables that they name; without those whose variable is not set."""
+        return {
+            name: _VARIABLE.sub(lambda match: environment[match[1]], value)
+            for name, value in self.headers.items()
+            if all(environment.get(variable) for variable in _VARIABLE.findall(value))
+        }
 
 
-def _value(text: str, environment: Mapping[str, str]) -> str:
-    return environment.get(text[1:], "") if text.startswith("$") else text
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 OPENAI_QUIRKS = Quirks(

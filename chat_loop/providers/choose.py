@@ -7,7 +7,7 @@ server that answers on this machine; else the embedded model.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,12 @@ from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
-from chat_loop.providers.servers import served_model
+from chat_loop.providers.servers import served_model, shown
 
 if TYPE_CHECKING:
     from chat_loop.values import Window
 
+PROVIDERS = tuple(CATALOGUE)
 LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
@@ -57,41 +58,40 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "") 
     if reference:
         return create(reference, config, world, base_url=base_url)
     if base_url:  # whose key would go there is not to be guessed
-        raise _which(base_url)
-    found = _by_key(config, world) or _configured(config) or _served(config, world) or _embedded(world)
-    if not found:
-        raise NoProvider("There is no model to talk to.", WAYS)
-    return create(found, config, world)
+        raise _which(shown(base_url))
+    for found, _ in ready(config, world):
+        return create(found, config, world)
+    raise NoProvider("There is no model to talk to.", WAYS)
 
 
-def _by_key(config: Config, world: World) -> str:
-    """The reference of the first provider whose key is set and whose model is known."""
+def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
+    """The references of those who could answer now, the best first, and a few words on why each can.
+
+    Only servers of this machine are asked, each when its turn comes. Raises UsageError for a compatible server whose
+    address the config has without its model.
+    """
     from chat_loop.providers.readiness import lacking
 
     for entry in entries(config.providers).values():
         wanted = entry.model and (entry.needs_key or entry.kind == "bedrock")
         if wanted and lacking(entry, world.environment) is None:
-            return f"{entry.name}:{entry.model}"
-    return ""
-
-
-def _configured(config: Config) -> str:
-    """The compatible server whose address the config has. Raises UsageError when it does not say the model."""
-    entry = entry_of("compatible", config.providers)
-    if entry.base_url and not entry.model:
-        raise _which(entry.base_url)
-    return f"{entry.name}:{entry.model}" if entry.base_url else ""
-
-
-def _served(config: Config, world: World) -> str:
+            key = next((name for name in entry.keys if world.environment.get(name)), "")
+            yield f"{entry.name}:{entry.model}", f"{key} is set" if key else "credentials of AWS"
+    other = entry_of("compatible", config.providers)
+    if other.base_url and not other.model:
+        raise _which(shown(other.base_url))
+    if other.base_url:
+        yield f"{other.name}:{other.model}", f"at {shown(other.base_url)}"
     for name in world.servers:
         entry = at_home(entry_of(name, config.providers), world)
         if model := served_model(entry.base_url):
-            return f"{name}:{entry.model or model}"
-    return ""
+            yield f"{name}:{entry.model or model}", f"at {shown(entry.base_url)}"
+    if best := _embedded(world):
+        yield best, "embedded"
 
 
 def _embedded(world: World) -> str:
+    """The reference of the best embedded model that is installed, if any."""
     from chat_loop.models import store
 
     installed = store.installed(world.models)
