@@ -73,13 +73,13 @@ class Entry:
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """`headers` with the values of the variables that they name; without those whose variable is not set."""
         return {
-            name: _VARIABLE.sub(lambda match: environment[match[1]], value)
+            name: re.sub(_VARIABLE, lambda match: environment[match[1]], value)
             for name, value in self.headers.items()
-            if all(environment.get(variable) for variable in _VARIABLE.findall(value))
+            if all(environment.get(variable) for variable in re.findall(_VARIABLE, value))
         }
 
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
 
 
 OPENAI_QUIRKS = Quirks(
