@@ -85,6 +85,11 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import agents
 
         return agents.run(options, paths)
+    if options.command == "providers":
+        from chat_loop.providers.choose import real_world
+        from chat_loop.subcommands import providers
+
+        return providers.providers(config, real_world(paths.models), as_json=options.as_json)
     from chat_loop.sessions.manager import SessionManager
 
     chat = options.command != "sessions" or options.action == "browse"

@@ -81,11 +81,13 @@ class Composing:
         auto = self.config.auto_compact
         if not (auto.summary_provider or auto.summary_model):
             return None
-        from chat_loop.providers.choose import DEFAULT_MODELS
+        from chat_loop.providers.choose import default_model
 
         provider = auto.summary_provider or agent.provider.name
         same = provider == agent.provider.name
-        model = auto.summary_model or (agent.provider.model if same else DEFAULT_MODELS.get(provider, ""))
+        model = auto.summary_model or (
+            agent.provider.model if same else default_model(provider, self.config, self.world)
+        )
         if not model:
             from chat_loop.errors import ConfigError
 
@@ -99,12 +101,13 @@ class Composing:
 
     def others(self) -> Models:
         """Where another model comes from while a conversation goes on."""
-        from chat_loop.providers.choose import PROVIDERS, offered
+        from chat_loop.providers.catalogue import entries
+        from chat_loop.providers.choose import offered
         from chat_loop.providers.offered import Models
 
         config, world = self.config, self.world
         return Models(
-            providers=PROVIDERS,
+            providers=tuple(entries(config.providers)),
             provide=lambda reference: create(reference, config, world),
             offered=lambda: offered(config, world),
         )

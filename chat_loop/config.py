@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass, replace
 from pathlib import Path
@@ -84,35 +85,20 @@ class MemoryConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnthropicConfig:
+class ProviderConfig:
+    """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
+
     base_url: str = ""
-    max_tokens: int = 8192
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenAIConfig:
-    base_url: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompatibleConfig:
-    base_url: str = ""
-    api_key_env: str = "COMPATIBLE_API_KEY"
-    tools: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocalConfig:
-    context: int = 8192
+    api_key_env: str = ""
+    model: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tools: bool | None = None
+    max_tokens: int = 0
+    api_version: str = ""
+    region: str = ""
+    profile: str = ""
+    context: int = 0
     threads: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProvidersConfig:
-    anthropic: AnthropicConfig = AnthropicConfig()
-    openai: OpenAIConfig = OpenAIConfig()
-    compatible: CompatibleConfig = CompatibleConfig()
-    local: LocalConfig = LocalConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +140,7 @@ class Config:
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     memory: MemoryConfig = MemoryConfig()
-    providers: ProvidersConfig = ProvidersConfig()
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -301,13 +287,27 @@ def _checked(config: Config, name: str) -> Config:
             least = "at least 100" if key.endswith("max_tokens") else "not negative"
             least = "at least 1" if key == "tools.max_steps" else least
             raise ConfigError(f"{name}: {key} must be {least}.")
+    _check_named(config, name)
+    return config
+
+
+_NAMED = {"models": ModelConfig, "providers": ProviderConfig, "mcp": McpServer}
+"""Keys whose own keys are names of the user's choice."""
+
+
+def _check_named(config: Config, name: str) -> None:
+    """The same for what has names of the user's choice."""
     for server, described in config.mcp.items():
         from chat_loop.servers import fault_of  # most configs have none
 
         fault = fault_of(server, described)
         if fault:
             raise ConfigError(f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs.")
-    return config
+    for provider, setting in config.providers.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
+            raise ConfigError(f"{name}: “{provider[:80]}” is no name for a provider.", "It takes a-z, 0-9, - and _.")
+        if min(setting.max_tokens, setting.context, setting.threads) < 0:
+            raise ConfigError(f"{name}: providers.{provider}: numbers must not be negative.")
 
 
 def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
@@ -315,7 +315,7 @@ def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
     if not isinstance(value, dict) or not is_dataclass(kind):
         return
     hints = get_type_hints(kind)
-    known = {entry.name for entry in fields(kind)}
+    known = {one.name for one in fields(kind)}
     for key, inner in value.items():
         if key not in known:
             from difflib import get_close_matches
@@ -323,8 +323,8 @@ def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
             near = get_close_matches(str(key), known, 1)
             hint = f"Did you mean {where}{near[0]}?" if near else f"Known keys: {', '.join(sorted(known))}."
             raise ConfigError(f"{name}: unknown key {where}{key}.", hint)
-        if key in ("models", "mcp") and isinstance(inner, dict):
-            for each, setting in inner.items():
-                _check_keys(setting, ModelConfig if key == "models" else McpServer, name, f"{key}.{each}.")
+        if key in _NAMED and isinstance(inner, dict):
+            for entry, setting in inner.items():
+                _check_keys(setting, _NAMED[key], name, f"{key}.{entry}.")
         else:
             _check_keys(inner, hints[key], name, f"{where}{key}.")

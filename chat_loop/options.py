@@ -82,6 +82,7 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
         dest="action", required=True, metavar="ACTION"
     )
+    _json(commands.add_parser("providers", help="say which providers can be used now, and what the others need"))
     models.add_parser("list", help="list the models that can be embedded")
     for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
         models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")

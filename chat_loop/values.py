@@ -23,6 +23,8 @@ class Usage:
     """All generated tokens, reasoning included."""
     cached: int = 0
     """The part of `input` that the provider read from its prompt cache."""
+    written: int = 0
+    """The part of `input` that the provider wrote to its prompt cache, which some charge more for."""
     reasoning: int = 0
     """The part of `output` that was reasoning and is not in the reply's text."""
     estimated: bool = False
@@ -37,6 +39,7 @@ class Usage:
             input=self.input + other.input,
             output=self.output + other.output,
             cached=self.cached + other.cached,
+            written=self.written + other.written,
             reasoning=self.reasoning + other.reasoning,
             estimated=self.estimated or other.estimated,
         )

@@ -25,7 +25,12 @@ FOREIGN_ENVIRONMENT = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE",
     "ANTHROPIC_CONFIG_DIR",
     "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID",
-    "OPENAI_PROJECT_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
+    "OPENAI_PROJECT_ID", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_ENDPOINT",
+    "AZURE_OPENAI_API_VERSION", "GEMINI_API_KEY", "GOOGLE_API_KEY", "XAI_API_KEY", "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY", "GROQ_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY", "VLLM_API_KEY", "COMPATIBLE_API_KEY",
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE",
+    "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "ANTHROPIC_BEDROCK_BASE_URL",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
     "all_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 """What may be set on the machine that runs the tests and would reach the SDKs."""
@@ -35,6 +40,7 @@ def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
     """Take the SDKs' variables away; credentials on disk are looked for under `home`."""
     for name in FOREIGN_ENVIRONMENT:
         patch.delenv(name, raising=False)
+    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     patch.setenv("HOME", str(home))
     patch.setenv("USERPROFILE", str(home))
     patch.setenv("APPDATA", str(home))

@@ -1,8 +1,8 @@
-"""A server on 127.0.0.1 that speaks both wires, records every request and does with each what a script says.
+"""A server on 127.0.0.1 that speaks every provider's wire, records every request and does with each what a script says.
 
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Hel", "lo")), failing(429, retry_after="3"))
-        ...a program talks to server.url (Anthropic) or server.url + "/v1" (OpenAI)...
+        ...a program talks to server.url (Anthropic, Azure, Bedrock) or server.url + "/v1" (OpenAI)...
         server.requests[0].body
 
 Without a script it holds a conversation (`talk`), so that a program in another process can be driven through one.
@@ -20,9 +20,13 @@ from types import TracebackType
 from typing import Self
 
 from chat_loop.values import Usage
+from tests.loopback_aws import CONTENT_TYPE
 from tests.loopback_wires import Failure, Received, Reply, failure_body, frames
 
 __all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
+
+CALLS = ("/v1/messages", "/chat/completions", "/invoke-with-response-stream")
+"""What the path of a model call ends with."""
 
 Handler = Callable[[Received], Reply]
 
@@ -192,10 +196,11 @@ class Loopback:
 
     async def _answer(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer; False when the connection is to end."""
-        if request.path == "/v1/models":
+        path = request.path.partition("?")[0]
+        if path.endswith("/models"):
             data = [{"id": model, "object": "model", "type": "model", "display_name": model} for model in self.models]
             reply = Reply(body=json.dumps({"object": "list", "data": data, "has_more": False}).encode())
-        elif request.path in ("/v1/messages", "/v1/chat/completions"):
+        elif path.endswith(CALLS):
             reply = self._script.popleft() if self._script else self.handler(request)
         else:
             reply = failing(404, "not_found_error", f"No such path: {request.path}")
@@ -205,6 +210,8 @@ class Loopback:
             error = reply.error or Failure("api_error", "")
             body = json.dumps(failure_body(request.wire, error)).encode() if reply.body is None else reply.body
             headers = {"content-type": "application/json", "content-length": str(len(body)), **reply.headers}
+            if request.wire == "bedrock":
+                headers["x-amzn-errortype"] = f"{error.kind}:http://internal.amazon.com/"
             writer.write(_head(reply.status, headers) + body)
             await writer.drain()
         except ConnectionError:
@@ -215,7 +222,8 @@ class Loopback:
     async def _stream(
         self, reply: Reply, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        headers = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked", **reply.headers}
+        kind = CONTENT_TYPE if request.wire == "bedrock" else "text/event-stream; charset=utf-8"
+        headers = {"content-type": kind, "transfer-encoding": "chunked", **reply.headers}
         writer.write(_head(200, headers))
         await writer.drain()
         for frame in frames(reply, request):

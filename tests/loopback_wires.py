@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chat_loop.values import ToolCall, Usage
+from tests.loopback_aws import exception, from_sse
 
-Wire = Literal["anthropic", "openai"]
+Wire = Literal["anthropic", "bedrock", "openai"]
+SSE = (b"event: ", b"data: ")
 Point = Literal["cut", "stall"]
 """Where a frame would be: `cut` closes the connection, `stall` holds it until released or left."""
 
@@ -89,12 +91,14 @@ class Received:
 
     @property
     def wire(self) -> Wire:
+        if self.path.endswith("/invoke-with-response-stream"):
+            return "bedrock"
         return "anthropic" if self.path.endswith("/messages") else "openai"
 
     @property
     def system(self) -> str:
-        if self.wire == "anthropic":
-            return str(self.body.get("system", ""))
+        if self.wire != "openai":
+            return _text(self.body.get("system"))
         return "".join(message["content"] for message in self.body["messages"] if message["role"] == "system")
 
     @property
@@ -113,8 +117,23 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
+def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages without the breakpoints of the cache, which move on from request to request."""
+    made = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            content = [{key: value for key, value in block.items() if key != "cache_control"} for block in content]
+            if [*map(set, content)] == [{"type", "text"}]:
+                content = content[0]["text"]
+        made.append({**message, "content": content} if "content" in message else message)
+    return made
+
+
+_ANTHROPIC = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool": "tool_use"}
 STOPS: dict[Wire, dict[str, str]] = {
-    "anthropic": {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool": "tool_use"},
+    "anthropic": _ANTHROPIC,
+    "bedrock": _ANTHROPIC,
     "openai": {"end": "stop", "length": "length", "refusal": "content_filter", "tool": "tool_calls"},
 }
 
@@ -131,7 +150,14 @@ def halves(text: str) -> tuple[str, str]:
 
 def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
     """The stream of `reply`, event by event, with the points where something else happens than sending."""
-    wire = Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request)
+    if request.wire == "bedrock":
+        for frame in _frames(reply, Bedrock(reply)):
+            yield from_sse(frame) if isinstance(frame, bytes) and frame.startswith(SSE) else frame
+    else:
+        yield from _frames(reply, Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request))
+
+
+def _frames(reply: Reply, wire: Anthropic | OpenAI) -> Iterator[bytes | Point]:
     yield from _points(reply, wire, 0)
     if 0 in (reply.cut_after, reply.error_after):
         return
@@ -165,6 +191,8 @@ def event(kind: str | None, data: Mapping[str, object] | str) -> bytes:
 
 def failure_body(wire: Wire, failure: Failure) -> dict[str, object]:
     """An error as the body of a refusal."""
+    if wire == "bedrock":
+        return {"message": failure.message}
     if wire == "anthropic":
         return {"type": "error", "error": {"type": failure.kind, "message": failure.message}, "request_id": "req_1"}
     return {"error": {"message": failure.message, "type": failure.kind, "param": None, "code": failure.code}}
@@ -247,6 +275,13 @@ class Anthropic:
         return event("error", failure_body("anthropic", failure))
 
 
+class Bedrock(Anthropic):
+    """The same, in AWS's frames; they are put around the events by `frames`."""
+
+    def failure(self, failure: Failure) -> bytes:
+        return exception(failure.kind, failure.message)
+
+
 class OpenAI:
     """Server-sent events of Chat Completions."""
 
@@ -289,7 +324,10 @@ class OpenAI:
                 "prompt_tokens": usage.input,
                 "completion_tokens": usage.output,
                 "total_tokens": usage.total,
-                "prompt_tokens_details": {"cached_tokens": usage.cached},
+                "prompt_tokens_details": {
+                    "cached_tokens": usage.cached,
+                    "cache_write_tokens": self.reply.cache_written,
+                },
                 "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
             }
             yield self._chunk([], usage=counts)

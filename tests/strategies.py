@@ -87,7 +87,9 @@ counts = st.integers(0, 10**9)
 seconds = st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False))
 usages = st.one_of(
     st.none(),
-    st.builds(Usage, input=counts, output=counts, cached=counts, reasoning=counts, estimated=st.booleans()),
+    st.builds(
+        Usage, input=counts, output=counts, cached=counts, written=counts, reasoning=counts, estimated=st.booleans()
+    ),
 )
 places = st.sampled_from(("", " [2 user]", " [2.14]", " [2 reply]", " [2 user] [2 user]", "[2 user]"))
 items = st.lists(st.builds(str.__add__, texts, places), max_size=5).map(tuple)

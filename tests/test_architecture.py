@@ -32,15 +32,15 @@ LAYERS = (
 """Lowest first: a module imports from its own layer or from below. `events` names values only."""
 
 DOORS = {
-    "anthropic": {"providers/anthropic.py"},
-    "openai": {"providers/openai.py"},
+    "anthropic": {"providers/anthropic.py", "providers/bedrock.py", "providers/breakpoints.py"},
+    "openai": {"providers/openai.py", "providers/azure.py"},
     "httpx2": {
-        "providers/wire.py",
-        "providers/anthropic.py",
-        "providers/openai.py",
-        "providers/refusals.py",
+        *("providers/wire.py", "providers/refusals.py"),
+        *("providers/anthropic.py", "providers/bedrock.py", "providers/openai.py", "providers/azure.py"),
         "agent/mcp.py",
     },
+    "boto3": {"providers/bedrock.py"},
+    "botocore": {"providers/bedrock.py"},
     "xllamacpp": {"providers/local_engine.py"},
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
@@ -176,7 +176,7 @@ import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock', 'genai_prices',
-    'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'mcp', 'anyio',
+    'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
 }
 print(sorted(heavy & set(sys.modules)))
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config, McpServer, ModelConfig, Paths, find_paths, load, parse
+from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, find_paths, load, parse
 from chat_loop.errors import ConfigError
 from chat_loop.servers import completed
 
@@ -27,6 +27,22 @@ def test_the_example_shows_every_key_with_its_default() -> None:
 
     assert parse(EXAMPLE.read_bytes(), "example") == Config()
     assert keys(yaml.safe_load(EXAMPLE.read_bytes())) == keys(dataclasses.asdict(Config()))
+
+
+def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
+    """They stand in comments: their explanations in round brackets are no part of them."""
+    import re
+
+    text = EXAMPLE.read_text().partition("providers: {}")[2].partition("\nmodels:")[0]
+    said = re.sub(r"\s*(\([^)]*\))?$", "", re.sub(r"^ *# ?", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    body = re.sub(r"\s*\([^)]*\)", "", said).partition("such as:")[2]
+    config = parse(f"providers:{body}".replace("\n", "\n  ").encode(), "example")
+
+    assert config.providers["azure"] == ProviderConfig(
+        base_url="https://NAME.openai.azure.com", api_version="2024-10-21", model="DEPLOYMENT"
+    )
+    assert config.providers["local"] == ProviderConfig(context=16384, threads=4)
+    assert [*config.providers] == ["compatible", "office", "anthropic", "openai", "azure", "bedrock", "local"]
 
 
 def test_no_file_is_the_defaults_and_an_empty_one_too(tmp_path: Path) -> None:
@@ -78,6 +94,19 @@ def test_a_window_is_set_by_model_name() -> None:
         (
             "providers: {local: {contxt: 1}}",
             "c.yaml: unknown key providers.local.contxt. Did you mean providers.local.context?",
+        ),
+        (
+            "providers: {office: {base_ulr: x}}",
+            "c.yaml: unknown key providers.office.base_ulr. Did you mean providers.office.base_url?",
+        ),
+        ("providers: {My Box: {}}", "c.yaml: “My Box” is no name for a provider. It takes a-z, 0-9, - and _."),
+        ("providers: {local: {context: -1}}", "c.yaml: providers.local: numbers must not be negative. "),
+        (
+            "providers: {azure: {api_version: 2024-10-21}}",
+            (
+                "c.yaml: providers[...].api_version: expected `str`, got `date`. "
+                "config.example.yaml shows every key."
+            ),
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
         ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "

@@ -64,8 +64,8 @@ def test_json_prints_one_object_per_event(tmp_path: Path) -> None:
     events = [json.loads(line) for line in result.stdout.splitlines()]
     [session] = saved(tmp_path)
     path = str(tmp_path / "sessions" / f"{session.header.id}.md")
-    usage = {"input": 12, "output": 3, "cached": 0, "reasoning": 0, "estimated": False}
-    nothing = dict.fromkeys(("input", "output", "cached", "reasoning"), 0) | {"estimated": False}
+    usage = {"input": 12, "output": 3, "cached": 0, "written": 0, "reasoning": 0, "estimated": False}
+    nothing = dict.fromkeys(("input", "output", "cached", "written", "reasoning"), 0) | {"estimated": False}
     ended = next(event for event in events if event["event"] == "reply_ended")
     assert events == [
         {"event": "session_begun", "id": session.header.id, "path": path, "model": "scripted:echo", "parent": ""},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
 from tests.asking import REQUEST, anthropic_at, clear_environment, events_of, failure_of, host, outcome_of
 from tests.loopback import Failure, Loopback, Reply, failing
+
+KEPT = {"cache_control": {"type": "ephemeral"}}
+"""What marks the end of what the service is to keep."""
 
 AGAIN = "Wait a little, then send the query again."
 
@@ -43,7 +47,6 @@ def test_the_whole_request(server: Loopback) -> None:
         messages=(Message("user", "Grüße 🎉\n"), Message("assistant", "Hi."), Message("user", "Bye")),
         max_tokens=100,
         temperature=0.2,
-        grammar="root ::= [a-z]",
     )
     server.enqueue(Reply(chunks=("x",)), Reply(chunks=("x",)))
 
@@ -55,16 +58,28 @@ def test_the_whole_request(server: Loopback) -> None:
     assert full.body == {
         "model": "claude-3-haiku",
         "max_tokens": 100,
-        "system": "Be brief.",
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
         "messages": [
-            {"role": "user", "content": "Grüße 🎉\n"},
+            {"role": "user", "content": [{"type": "text", "text": "Grüße 🎉\n", **KEPT}]},
             {"role": "assistant", "content": "Hi."},
-            {"role": "user", "content": "Bye"},
+            {"role": "user", "content": [{"type": "text", "text": "Bye", **KEPT}]},
         ],
         "temperature": 0.2,
         "stream": True,
     }
     assert least.body == {
+        "model": "claude-test",
+        "max_tokens": 8192,
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
+        "stream": True,
+    }
+
+
+def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
+    events_of(anthropic_at(server.url), replace(REQUEST, grammar="root ::= [a-z]"))
+
+    assert server.requests[0].body == {
         "model": "claude-test",
         "max_tokens": 8192,
         "system": "Be brief.",
@@ -82,7 +97,7 @@ def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_lef
     assert server.requests[0].body == {
         "model": "claude-opus-4-7",
         "max_tokens": 8192,
-        "messages": [{"role": "user", "content": "Hello"}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
         "stream": True,
     }
 
@@ -135,7 +150,7 @@ def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
         TextDelta("Hel"),
         TextDelta("lo"),
         TextDelta(" wörld 🎉"),
-        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)),
+        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)),
     ]
 
 

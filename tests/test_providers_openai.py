@@ -296,7 +296,7 @@ def test_hints_for_a_compatible_server(server: Loopback) -> None:
 
     key, model = failure_of(compatible_at(server.url)), failure_of(compatible_at(server.url))
 
-    assert key.hint == "Set a valid key for compatible."
+    assert key.hint == "Set COMPATIBLE_API_KEY to a valid key."
     assert model.hint == ("Check the model's name; --model compatible:NAME. The server's address usually ends in /v1.")
 
 

@@ -87,6 +87,7 @@ def test_models_of_openai_without_tools(model: str) -> None:
     assert not openai_at("http://x", model=model).calls_tools
 
 
+KEPT = {"cache_control": {"type": "ephemeral"}}
 NO_TOOLS = "Function tools with reasoning_effort are not supported for gpt-4o in /v1/chat/completions."
 
 
@@ -156,7 +157,7 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
     assert server.requests[0].body == {
         "model": "claude-test",
         "max_tokens": 8192,
-        "system": "Be brief.",
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
         "messages": [
             {"role": "user", "content": "What did we say of boats?"},
             {
@@ -166,7 +167,10 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
                     {"type": "tool_use", "id": "c1", "name": "archive_search", "input": {"query": "boats"}},
                 ],
             },
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Nothing."}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Nothing.", **KEPT}],
+            },
             {
                 "role": "assistant",
                 "content": [
@@ -186,7 +190,7 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
                     {"type": "tool_result", "tool_use_id": "c2", "content": "[2.14] Yes."},
                     {"type": "tool_result", "tool_use_id": "c3", "content": "No JSON.", "is_error": True},
                     {"type": "tool_result", "tool_use_id": "c4", "content": "", "is_error": True},
-                    {"type": "text", "text": "Go on."},
+                    {"type": "text", "text": "Go on.", **KEPT},
                 ],
             },
         ],

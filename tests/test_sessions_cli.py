@@ -202,7 +202,7 @@ def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> Non
 
 def test_show_as_json(home: Path) -> None:
     shown = values(home, "show", "3")
-    usage = {"input": 100, "output": 10, "cached": 0, "reasoning": 0, "estimated": False}
+    usage = {"input": 100, "output": 10, "cached": 0, "written": 0, "reasoning": 0, "estimated": False}
     nothing = usage | {"input": 0, "output": 0}
     assert shown == {
         "id": OLD.header.id,
@@ -266,7 +266,7 @@ def test_the_summaries_of_a_chain(home: Path) -> None:
         "last": 2,
         "at": "2026-11-01T10:01:00+00:00",
         "source": "model",
-        "usage": {"input": 400, "output": 90, "cached": 0, "reasoning": 0, "estimated": False},
+        "usage": {"input": 400, "output": 90, "cached": 0, "written": 0, "reasoning": 0, "estimated": False},
         "compaction": {
             "first": "1.1",
             "last": "1.2",

@@ -31,6 +31,7 @@ from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, U
 from tests.asking import anthropic_at, clear_environment, openai_at
 from tests.loopback import Failure, Loopback, failing
 from tests.loopback import Reply as Sent
+from tests.loopback_wires import unmarked
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 HELLO = (Message("user", "Hello"),)
@@ -492,7 +493,7 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
         ReplyEnded(number=1, stop="end", usage=whole, seconds=6.0),
         ReplyEnded(number=2, stop="end", usage=Usage(input=90, output=2), seconds=0.0),
     ]
-    _, _, third, fourth = [request.body["messages"] for request in server.requests]
+    _, _, third, fourth = [unmarked(request.body["messages"]) for request in server.requests]
     assert fourth[: len(third)] == third, "what was sent once is sent again as it was"
     assert fourth[len(third) :] == [
         {"role": "assistant", "content": "Boats and bread."},

@@ -6,15 +6,18 @@ demanded, and what is sent back in part, or changed, is refused (https://platfor
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import images
+from chat_loop.providers import breakpoints, images
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
+from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Service, short
+from chat_loop.providers.windows import bare_name
 from chat_loop.providers.wire import (
     NOWHERE,
     Reply,
@@ -32,7 +35,9 @@ from chat_loop.providers.wire import (
 from chat_loop.values import Image, Message, Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
+    from collections.abc import Mapping
+
+    from anthropic import AsyncAnthropic, Omit
     from anthropic.types import (
         ImageBlockParam,
         MessageParam,
@@ -42,8 +47,6 @@ if TYPE_CHECKING:
         ToolUseBlockParam,
     )
     from httpx2 import AsyncClient
-
-KEY_HINT = "Set ANTHROPIC_API_KEY to a valid key."
 
 STOPS: dict[str, StopReason] = {
     "max_tokens": "length",
@@ -70,9 +73,13 @@ TAKES_TEMPERATURE = (
 class AnthropicProvider(WireProvider["AsyncAnthropic"]):
     """Claude models. Key and address come from the arguments, else from the environment as the SDK reads it:
     ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.
+
+    The beginning of a conversation is kept in the service's cache. `entry` says what the user set of the provider.
     """
 
     name = "anthropic"
+    key_hint = "Set ANTHROPIC_API_KEY to a valid key."
+    model_hint = "Check the model's name; --model anthropic:NAME."
     first_event_seconds = 120.0
     calls_tools = True
 
@@ -83,35 +90,39 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         window: Window,
         base_url: str | None = None,
         api_key: str | None = None,
-        max_tokens: int = 8192,
+        entry: Entry | None = None,
         takes_images: bool = True,
     ) -> None:
         super().__init__()
         self.model = model
         self.takes_images = takes_images
+        self.entry = entry or CATALOGUE[self.name]
         self.window = window
         self._base_url = base_url
         self._api_key = api_key
-        self._max_tokens = max_tokens
-        """The ceiling of a reply when the request names none; this wire demands one."""
 
-    def _build(self) -> tuple[AsyncAnthropic, Service]:
+    def _client(self, http: AsyncClient) -> AsyncAnthropic:
+        """The SDK's client. Raises `AuthenticationFailed` without a key."""
         import anthropic
 
-        http = http_client(anthropic.DefaultAsyncHttpxClient)
         try:
             client = anthropic.AsyncAnthropic(
                 api_key=self._api_key, base_url=self._base_url, max_retries=0, http_client=http, open_telemetry=False
             )
         except anthropic.AnthropicError as error:
-            raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
+            raise self._unreadable(error) from error
         if not (client.api_key or client.auth_token or client.credentials):
-            raise AuthenticationFailed("There is no key for Anthropic.", KEY_HINT)
-        service = Service(
-            host=host_of(client.base_url),
-            key_hint=KEY_HINT,
-            model_hint="Check the model's name; --model anthropic:NAME.",
-        )
+            raise AuthenticationFailed("There is no key for Anthropic.", self.key_hint)
+        return client
+
+    def _unreadable(self, error: BaseException) -> AuthenticationFailed:
+        return AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", self.key_hint)
+
+    def _build(self) -> tuple[AsyncAnthropic, Service]:
+        import anthropic
+
+        client = self._client(http_client(anthropic.DefaultAsyncHttpxClient))
+        service = Service(host=host_of(client.base_url), key_hint=self.key_hint, model_hint=self.model_hint)
 
         async def call(http: AsyncClient) -> None:
             nobody = anthropic.AsyncAnthropic(
@@ -140,16 +151,24 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             {"name": tool.name, "description": tool.description, "input_schema": {**tool.parameters}}
             for tool in request.tools
         ]
-        temperature = request.temperature if self.model.startswith(TAKES_TEMPERATURE) else None
+        system: str | list[TextBlockParam] = sendable(request.system)
+        if self._caches(request):
+            messages = breakpoints.of_messages(messages)
+            if request.system.strip():
+                system = breakpoints.of_system(sendable(request.system))
+            else:
+                tools = breakpoints.of_tools(tools)
+        temperature = request.temperature if bare_name(self.model).startswith(TAKES_TEMPERATURE) else None
         try:
             async with client.messages.with_streaming_response.create(
                 model=self.model,
-                max_tokens=request.max_tokens or self._max_tokens,
-                system=sendable(request.system) or anthropic.omit,
+                max_tokens=request.max_tokens or self.entry.max_tokens,
+                system=system or anthropic.omit,
                 messages=messages,
                 tools=tools or anthropic.omit,
                 stream=True,
                 extra_body=None if temperature is None else {"temperature": temperature},
+                extra_headers=self._headers(anthropic.omit),
             ) as response:
                 yield response
         except anthropic.APIStatusError as error:
@@ -157,9 +176,17 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             images.refuses(request, error.status_code, refusal, known=True)
             raise refusal from error
         except anthropic.CredentialsError as error:
-            raise AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", KEY_HINT) from error
+            raise self._unreadable(error) from error
         except anthropic.AnthropicError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
+
+    def _caches(self, request: Request) -> bool:
+        """Whether the beginning of a request is worth keeping: that of a summary is read once."""
+        return request.grammar is None
+
+    def _headers(self, omit: Omit) -> Mapping[str, str | Omit]:
+        """What goes into the request's headers besides what the SDK puts there."""
+        return self.entry.sent_headers(os.environ)
 
     def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
         event = parse(data)
@@ -229,10 +256,12 @@ def usage_of(counts: object, before: Usage | None) -> Usage | None:
         return before
     before = before or Usage()
     cached = count_at(counts, "cache_read_input_tokens")
-    prompt = count_at(counts, "input_tokens") + count_at(counts, "cache_creation_input_tokens") + cached
+    written = count_at(counts, "cache_creation_input_tokens")
+    prompt = count_at(counts, "input_tokens") + written + cached
     return Usage(
         input=prompt or before.input,
         cached=cached if prompt else before.cached,
+        written=written if prompt else before.written,
         output=count_at(counts, "output_tokens") or before.output,
         reasoning=count_at(counts, "output_tokens_details", "thinking_tokens") or before.reasoning,
     )

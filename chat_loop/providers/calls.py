@@ -75,6 +75,7 @@ class _Open:
 
     def __init__(self) -> None:
         self.id = self.name = ""
+        self.extra: dict[str, object] = {}
         self._pieces: list[str] = []
         self._length = 0
 
@@ -121,6 +122,16 @@ class Calls:
         if identity:
             self._by_id[identity] = call
         call.add(identity, name, arguments)
+
+    def note(self, extra: object) -> None:
+        """Take what came beside the newest call: an object, or nothing."""
+        if isinstance(extra, dict) and self._newest is not None:
+            self._newest.extra.update(extra)
+
+    @property
+    def extras(self) -> tuple[dict[str, object], ...]:
+        """What came beside each of the calls, in their order."""
+        return tuple(call.extra for call in self._open)
 
     def complete(self) -> tuple[ToolCall, ...]:
         """The calls in the order they began."""

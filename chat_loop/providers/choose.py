@@ -1,36 +1,44 @@
 """Which provider answers: the one that was asked for, else the first that can.
 
-Without a reference: a key that is set, else a server that answers on localhost, else the embedded model.
+Without a reference: a key that is set, in the order of the catalogue, of a provider that has a usual model; else a
+server that answers on this machine; else the embedded model.
 """
 
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chat_loop.config import Config
-from chat_loop.errors import ConfigError, NoProvider, UsageError
+from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
+from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
 from chat_loop.providers.offered import Offer
+from chat_loop.providers.servers import served_model, shown
 
-DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.4-mini"}
-LOCAL_SERVERS = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
-PROVIDERS = ("anthropic", "openai", "compatible", "local", "scripted")
-_MAX_ANSWER = 1 << 20
+if TYPE_CHECKING:
+    from chat_loop.values import Window
+
+PROVIDERS = tuple(CATALOGUE)
+LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
+LOCAL_CONTEXT = 8192
+"""Tokens of window to load an embedded model with, unless the config says otherwise."""
 
 WAYS = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
-  start Ollama, LM Studio or llama-server on this machine
+  start Ollama, LM Studio, llama-server or vLLM on this machine
   chat-loop models install       (an embedded model: no key, no network afterwards)
-  chat-loop --model compatible:MODEL --base-url URL"""
+  chat-loop --model compatible:MODEL --base-url URL
+  chat-loop providers            (all of them, and what each still needs)"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the choice depends on besides the config. `servers`: name -> port on 127.0.0.1."""
+    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1."""
 
     environment: Mapping[str, str]
     models: Path
@@ -48,27 +56,73 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "") 
     Raises UsageError for a reference that cannot be understood, NoProvider, ModelError, ConfigError.
     """
     reference = reference or config.model
-    if base_url and reference and not reference.startswith(("compatible:", "openai:", "anthropic:")):
-        raise UsageError("--base-url goes with a model of a server.", "For example: --model compatible:MODEL.")
     if reference:
         return create(reference, config, world, base_url=base_url)
     if base_url:  # whose key would go there is not to be guessed
-        raise _which(base_url)
-    for provider, variable in (("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")):
-        if world.environment.get(variable):
-            return create(f"{provider}:{DEFAULT_MODELS[provider]}", config, world)
-    if config.providers.compatible.base_url:
-        raise _which(config.providers.compatible.base_url)
-    for port in world.servers.values():
-        if model := served_model(port):
-            return create(f"compatible:{model}", config, world, base_url=f"http://127.0.0.1:{port}/v1")
-    from chat_loop.models import store  # the embedded models come last
+        raise _which(shown(base_url))
+    for found, _ in ready(config, world):
+        return create(found, config, world)
+    raise NoProvider("There is no model to talk to.", WAYS)
+
+
+def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
+    """The references of those who could answer now, the best first, and a few words on why each can.
+
+    Only servers of this machine are asked, each when its turn comes. Raises UsageError for a compatible server whose
+    address the config has without its model.
+    """
+    from chat_loop.providers.readiness import lacking
+
+    for entry in entries(config.providers).values():
+        wanted = entry.model and (entry.needs_key or entry.kind == "bedrock")
+        if wanted and lacking(entry, world.environment) is None:
+            key = next((name for name in entry.keys if world.environment.get(name)), "")
+            yield f"{entry.name}:{entry.model}", f"{key} is set" if key else "credentials of AWS"
+    other = entry_of("compatible", config.providers)
+    if other.base_url and not other.model:
+        raise _which(shown(other.base_url))
+    if other.base_url:
+        yield f"{other.name}:{other.model}", f"at {shown(other.base_url)}"
+    for name in world.servers:
+        entry = at_home(entry_of(name, config.providers), world)
+        if model := served_model(entry.base_url):
+            yield f"{name}:{entry.model or model}", f"at {shown(entry.base_url)}"
+    if best := _embedded(world):
+        yield best, "embedded"
+
+
+def _embedded(world: World) -> str:
+    """The reference of the best embedded model that is installed, if any."""
+    from chat_loop.models import store
 
     installed = store.installed(world.models)
-    if installed:
-        best = max(installed, key=lambda model: (model.recommended, model.size))
-        return create(f"local:{best.name}", config, world)
-    raise NoProvider("There is no model to talk to.", WAYS)
+    if not installed:
+        return ""
+    return f"local:{max(installed, key=lambda model: (model.recommended, model.size)).name}"
+
+
+def at_home(entry: Entry, world: World) -> Entry:
+    """A server with the port that it has in this world, unless the user set its address."""
+    known = CATALOGUE.get(entry.name)
+    if entry.name not in world.servers or known is None or entry.base_url != known.base_url:
+        return entry
+    return replace(entry, base_url=f"http://127.0.0.1:{world.servers[entry.name]}/v1")
+
+
+def default_model(provider: str, config: Config, world: World) -> str:
+    """The model of a provider that is taken when none is named; "" when there is none, or nobody answers."""
+    try:
+        return usual_model(at_home(entry_of(provider, config.providers), world), world)
+    except KeyError:
+        return ""
+
+
+def usual_model(entry: Entry, world: World) -> str:
+    """As `default_model`, of an entry."""
+    if entry.kind == "local":
+        return _embedded(world).removeprefix("local:")
+    keyless = entry.kind == "openai" and not entry.needs_key and entry.base_url
+    return entry.model or (served_model(entry.base_url) if keyless else "")
 
 
 def _which(url: str) -> UsageError:
@@ -76,106 +130,119 @@ def _which(url: str) -> UsageError:
 
 
 def create(reference: str, config: Config, world: World, *, base_url: str = "") -> Provider:
-    """Build the provider for PROVIDER:MODEL. Its library is loaded later. Raises as `choose` does."""
-    name, colon, model = reference.partition(":")
-    if not colon or not model or name not in PROVIDERS:
-        raise UsageError(
-            f"“{reference[:80]}” is not a model reference.", f"It is PROVIDER:MODEL; providers: {', '.join(PROVIDERS)}."
-        )
+    """Build the provider for PROVIDER:MODEL, or for PROVIDER with its usual model. Raises as `choose` does.
+
+    Its library is loaded later.
+    """
+    name, _, model = reference.partition(":")
+    try:
+        entry = at_home(entry_of(name, config.providers), world)
+    except KeyError:
+        raise _no_reference(reference, config) from None
+    if base_url and entry.kind not in ("openai", "anthropic"):
+        raise UsageError("--base-url goes with a model of a server.", "For example: --model compatible:MODEL.")
+    if base_url:
+        entry = replace(entry, base_url=base_url)
+    model = model or usual_model(entry, world)
+    if not model:
+        if entry.kind == "local":
+            raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
+        if entry.kind == "azure":
+            raise UsageError("Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT.")
+        raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
     from chat_loop.providers.images import takes_images
     from chat_loop.providers.windows import window_of
 
-    window, settings = window_of(model, config.windows), config.providers
-    images = takes_images(model, config.images)
-    match name:
+    return _build(entry, model, window_of(model, config.windows), takes_images(model, config.images), config, world)
+
+
+def _no_reference(reference: str, config: Config) -> UsageError:
+    return UsageError(
+        f"“{reference[:80]}” is not a model reference.",
+        f"It is PROVIDER:MODEL; providers: {', '.join(entries(config.providers))}.",
+    )
+
+
+def _build(entry: Entry, model: str, window: Window, images: bool, config: Config, world: World) -> Provider:
+    match entry.kind:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
-            url = base_url or settings.anthropic.base_url or None
+            key = _own_key(entry, world)
             return AnthropicProvider(
-                model, window=window, base_url=url, max_tokens=settings.anthropic.max_tokens, takes_images=images
+                model, window=window, base_url=entry.base_url or None, api_key=key, entry=entry, takes_images=images
             )
+        case "bedrock":
+            from chat_loop.providers.bedrock import BedrockProvider
+
+            return BedrockProvider(model, window=window, entry=entry, takes_images=images)
+        case "azure":
+            from chat_loop.providers.azure import AzureProvider
+
+            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools, takes_images=images)
         case "openai":
-            from chat_loop.providers.openai import OpenAIProvider
-
-            url = base_url or settings.openai.base_url or None
-            return OpenAIProvider(model, window=window, base_url=url, takes_images=images)
-        case "compatible":
-            from chat_loop.providers.openai import OpenAIProvider
-
-            url = base_url or settings.compatible.base_url
-            if not url:
-                raise ConfigError(
-                    "A compatible server needs its address.",
-                    "Set providers.compatible.base_url, or give --base-url URL.",
-                )
-            key = world.environment.get(settings.compatible.api_key_env) or None
-            return OpenAIProvider(
-                model,
-                name="compatible",
-                window=window,
-                base_url=url,
-                api_key=key,
-                calls_tools=settings.compatible.tools,
-                takes_images=images,
-            )
+            return _server(entry, model, window, images, world)
         case "local":
             return _local(model, config, world)
         case _:
             from chat_loop.providers.scripted import ECHO, ScriptedProvider
 
-            return (
-                ScriptedProvider(window=window, takes_images=images)
-                if model == ECHO
-                else ScriptedProvider.from_file(Path(model).expanduser(), window)
-            )
+            if model == ECHO:
+                return ScriptedProvider(window=window, takes_images=images)
+            return ScriptedProvider.from_file(Path(model).expanduser(), window)
+
+
+def _own_key(entry: Entry, world: World) -> str | None:
+    """The key of a variable that the user named; None leaves the SDK to its own variables."""
+    return None if entry.keys == CATALOGUE[entry.name].keys else entry.key(world.environment) or ""
+
+
+def _server(entry: Entry, model: str, window: Window, images: bool, world: World) -> Provider:
+    from chat_loop.providers.openai import OpenAIProvider
+
+    own = entry.name == "openai"
+    if not own and not entry.base_url:
+        raise ConfigError(
+            f"{entry.title[:1].upper()}{entry.title[1:]} needs its address.",
+            f"Set providers.{entry.name}.base_url, or give --base-url URL.",
+        )
+    key = _own_key(entry, world) if own else entry.key(world.environment) or None
+    return OpenAIProvider(
+        model,
+        name=entry.name,
+        window=window,
+        base_url=entry.base_url or None,
+        api_key=key,
+        calls_tools=entry.tools,
+        takes_images=images,
+        entry=entry,
+    )
 
 
 def _local(model: str, config: Config, world: World) -> Provider:
+    from chat_loop.config import ProviderConfig
     from chat_loop.models import store
     from chat_loop.providers.local import LocalProvider
     from chat_loop.values import Window
 
     path = store.resolve(world.models, model)
-    settings = config.providers.local
+    setting = config.providers.get("local", ProviderConfig())
     return LocalProvider(
         path,
         name_of_model=model,
-        window=Window(config.windows.get(model, settings.context)),
-        threads=settings.threads or None,
+        window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
+        threads=setting.threads or None,
     )
 
 
 def offered(config: Config, world: World) -> list[Offer]:
-    """The models that could answer now, without asking any service but those of this machine."""
+    """The models that could answer now, each once; no service is asked but servers of this machine."""
     from chat_loop.models import store
 
-    found = [Offer(config.model, "of the config")] if config.model else []
-    for provider, variable in (("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")):
-        if world.environment.get(variable):
-            found.append(Offer(f"{provider}:{DEFAULT_MODELS[provider]}", f"{variable} is set"))
+    found = [Offer(config.model, "the config's")] if config.model else []
+    try:
+        found += [Offer(reference, note) for reference, note in ready(config, world)]
+    except UsageError as error:
+        found.append(Offer("compatible:MODEL", error.message))
     found += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
-    return found
-
-
-def served_model(port: int) -> str:
-    """The first model that an OpenAI-compatible server on 127.0.0.1 offers, or "". Takes at most a few seconds."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
-    except OSError:
-        return ""
-    import json  # only when something listens
-    from http.client import HTTPConnection, HTTPException
-
-    connection = HTTPConnection("127.0.0.1", port, timeout=1.0)
-    try:
-        connection.request("GET", "/v1/models")
-        answer = json.loads(connection.getresponse().read(_MAX_ANSWER))
-    except (OSError, HTTPException, ValueError, RecursionError):
-        return ""
-    finally:
-        connection.close()
-    models = answer.get("data") if isinstance(answer, dict) else None
-    first = models[0] if isinstance(models, list) and models else None
-    name = first.get("id") if isinstance(first, dict) else None
-    return name if isinstance(name, str) and name.isprintable() else ""
+    return list({offer.reference: offer for offer in reversed(found)}.values())[::-1]

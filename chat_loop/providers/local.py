@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
 
 from chat_loop.errors import ContextTooLong, ProviderError, RequestRejected, StreamBroken
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
+from chat_loop.events import Event, Finished, ThinkingDelta
 from chat_loop.providers.local_engine import Engine
+from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, Usage, Window
 
 REPLY_TOKENS = 2048
@@ -113,6 +114,7 @@ class LocalProvider:
         try:
             finish: str | None = None
             usage: Usage | None = None
+            tagged = Tagged()
             while (item := await queue.get()) is not None:
                 self._note_window()
                 if isinstance(item, ProviderError):
@@ -121,10 +123,10 @@ class LocalProvider:
                 usage = _usage(chunk.usage) or usage
                 for choice in chunk.choices:
                     finish = choice.finish_reason or finish
-                    if choice.delta.reasoning_content:
-                        yield ThinkingDelta(choice.delta.reasoning_content)
-                    if choice.delta.content:
-                        yield TextDelta(choice.delta.content)
+                    for event in _deltas(choice, tagged):
+                        yield event
+            for event in tagged.rest():
+                yield event
             if finish is None:
                 raise StreamBroken("The embedded model stopped before its reply was complete.")
             yield Finished(stop=_STOPS.get(finish, "end"), usage=usage)
@@ -134,6 +136,13 @@ class LocalProvider:
     async def close(self) -> None:
         """Stop a running reply and free the model's memory. A later request loads it again."""
         await asyncio.to_thread(self._engine.free)
+
+
+def _deltas(choice: _Choice, tagged: Tagged) -> Iterator[Event]:
+    if choice.delta.reasoning_content:
+        yield ThinkingDelta(choice.delta.reasoning_content)
+    if choice.delta.content:
+        yield from tagged.split(choice.delta.content)
 
 
 def _body(request: Request) -> dict[str, object]:

@@ -1,21 +1,25 @@
 """OpenAI and every server that speaks its Chat Completions (https://platform.openai.com/docs/api-reference/chat).
 
-Among the servers are Ollama, LM Studio, llama-server and vLLM. They differ in what they leave out: usage, the finish
-reason, `[DONE]`; in what they call reasoning; and in sending an error inside a stream that began with status 200.
+Among the servers are Gemini, Grok, Ollama, LM Studio, llama-server and vLLM. They differ in what they leave out: usage,
+the finish reason, `[DONE]`; in what they call reasoning; and in sending an error inside a stream that began with status
+200. `catalogue` says what differs for whom.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
+from chat_loop.errors import AuthenticationFailed, NoProvider
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import images
+from chat_loop.providers.asides import Asides
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
+from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.completions import Manner, deltas, stop_of, usage_of
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
     NOWHERE,
@@ -23,15 +27,15 @@ from chat_loop.providers.wire import (
     Response,
     WireProvider,
     at,
-    count_at,
     host_of,
     http_client,
     parse,
     rehearse,
     sendable,
     text_at,
+    withheld,
 )
-from chat_loop.values import Image, Message, Request, StopReason, ToolCall, Usage, Window
+from chat_loop.values import Image, Message, Request, ToolCall, ToolSpec, Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,20 +49,10 @@ if TYPE_CHECKING:
         ChatCompletionMessageParam,
     )
 
-STOPS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal"}
-"""`finish_reason` -> why the reply ended, where it is not `end`."""
-
-REJECTS_TEMPERATURE = ("o1", "o3", "o4", "gpt-5")
-"""OpenAI's reasoning models, which answer any `temperature` but their own with 400."""
-
-TAKES_NO_TOOLS = ("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o")
-"""OpenAI's models that have no tools here: some never have, others have them only while they do not reason."""
-
-REFUSALS = (400, 404, 422, 500, 501)
-"""Statuses with which servers refuse a request for its tools; the message then speaks of tools."""
-
 ID_LENGTH = 9
 """Of a call's id as it is sent: Mistral's models take no other length."""
+
+CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 
 NO_KEY = "none"
 """Sent to a server that needs no key, as the SDK insists on one."""
@@ -68,9 +62,10 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
     """Models behind Chat Completions.
 
     Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and OPENAI_BASE_URL. Under any
-    other name it is a compatible server: its address is an argument, and nothing of OpenAI's environment goes to it.
-    `calls_tools` is said for such a server only: many refuse a request with tools, or have models that cannot use them.
-    Who refuses tools once is not offered them again.
+    other name it is another server: its address and key are arguments, and nothing of OpenAI's environment goes to it.
+    `entry` says how it differs, by default that of the catalogue. `calls_tools` is said for such a server only: many
+    refuse a request with tools, or have models that cannot use them. Who refuses tools once, or a parameter that it
+    does not know, is not sent them again.
     """
 
     def __init__(
@@ -84,43 +79,66 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
         takes_images: bool = False,
+        entry: Entry | None = None,
     ) -> None:
         super().__init__()
         self.name = name
         self.model = model
         self.window = window
         self.first_event_seconds = first_event_seconds
+        self.entry = entry or CATALOGUE.get(name) or Entry(name=name, title=name)
         self._base_url = base_url
         self._api_key = api_key
         self.takes_images = takes_images
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
-        self.calls_tools = not model.startswith(TAKES_NO_TOOLS) if self._own else calls_tools
+        self.calls_tools = not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools
+        self._manner = Manner(self.entry.quirks, model)
+        self._asides = Asides()
+
+    def _client(self, http: AsyncClient) -> AsyncOpenAI:
+        """The SDK's client. Raises `ProviderError` without a key."""
+        import openai
+
+        needed = self._own or self.entry.needs_key
+        try:
+            client = openai.AsyncOpenAI(
+                api_key=self._api_key if needed else self._api_key or NO_KEY,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=http,
+            )
+        except openai.OpenAIError as error:
+            raise self._keyless() from error
+        if not client.api_key or (needed and not self._own and not self._api_key):
+            raise self._keyless()
+        return client
+
+    def _keyless(self) -> AuthenticationFailed:
+        return AuthenticationFailed(f"There is no key for {self.entry.title}.", self._key_hint)
+
+    @property
+    def _key_hint(self) -> str:
+        return f"Set {' or '.join(self.entry.keys)} to a valid key." if self.entry.keys else ""
+
+    @property
+    def _model_hint(self) -> str:
+        hint = f"Check the model's name; --model {self.name}:NAME."
+        return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
 
     def _build(self) -> tuple[AsyncOpenAI, Service]:
         import openai
 
-        if not self._own and not self._base_url:
+        if self.entry.kind == "openai" and not self._own and not self._base_url:
             raise NoProvider(f"The provider {self.name} has no address.", "Set its base URL, as http://HOST:PORT/v1.")
-        key_hint = "Set OPENAI_API_KEY to a valid key." if self._own else f"Set a valid key for {self.name}."
-        try:
-            client = openai.AsyncOpenAI(
-                api_key=self._api_key if self._own else self._api_key or NO_KEY,
-                base_url=self._base_url,
-                max_retries=0,
-                http_client=http_client(openai.DefaultAsyncHttpxClient),
-            )
-        except openai.OpenAIError as error:
-            raise AuthenticationFailed("There is no key for OpenAI.", key_hint) from error
-        if not client.api_key:
-            raise AuthenticationFailed("There is no key for OpenAI.", key_hint)
+        client = self._client(http_client(openai.DefaultAsyncHttpxClient))
         if not self._own:
             client.organization = client.project = None
         service = Service(
             host=host_of(client.base_url),
-            key_hint=key_hint,
-            model_hint=f"Check the model's name; --model {self.name}:NAME."
-            + ("" if self._own else " The server's address usually ends in /v1."),
+            key_hint=self._key_hint or f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it.",
+            model_hint=self._model_hint,
+            absent_hint=f"Start {self.entry.title}, or set providers.{self.name}.base_url." if self.entry.here else "",
         )
 
         async def call(http: AsyncClient) -> None:
@@ -138,44 +156,67 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
     async def _open(self, client: AsyncOpenAI, service: Service, request: Request) -> AsyncIterator[Response]:
         import openai
 
-        messages: list[ChatCompletionMessageParam] = []
-        if request.system:
-            messages.append({"role": "system", "content": sendable(request.system)})
-        for message in request.messages:
-            messages += messages_of(message)
-        tools: list[ChatCompletionFunctionToolParam] = [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": {**tool.parameters}},
-            }
-            for tool in (request.tools if self.calls_tools else ())
-        ]
-        limit = openai.omit if request.max_tokens is None else request.max_tokens
-        rejects = self._own and self.model.startswith(REJECTS_TEMPERATURE)
+        body = self._body(request)
         try:
             async with client.chat.completions.with_streaming_response.create(
                 model=self.model,
                 messages=[],
-                extra_body={"messages": messages},  # as they are: the SDK looks into every one of them, 0.2 ms each
-                tools=tools or openai.omit,
+                extra_body=body,  # as it is: the SDK looks into every message, 0.2 ms each
                 stream=True,
-                stream_options={"include_usage": True},
-                max_completion_tokens=limit if self._own else openai.omit,
-                max_tokens=openai.omit if self._own else limit,
-                temperature=openai.omit if rejects or request.temperature is None else request.temperature,
-                extra_headers=None if self._own else foreign_headers(client.api_key, openai.omit),
+                extra_headers=self._headers(client, openai.omit),
             ) as response:
                 yield response
         except openai.APIStatusError as error:
             refusal = service.refused(error.status_code, error.body, error.response.headers)
-            if tools and _refuses_tools(error.status_code, refusal):
-                self.calls_tools = False
+            left_out = self._manner.learn(error.status_code, refusal, body)
+            if left_out:
+                self.calls_tools = self.calls_tools and left_out != "tools"
                 refusal.retryable, refusal.retry_after = True, 0.0
             elif images.refuses(request, error.status_code, refusal, known=self._own):
                 self.takes_images = self._own
             raise refusal from error
         except openai.OpenAIError as error:
             raise service.failed(error.__cause__ or error, started=False) from error
+
+    def _headers(self, client: AsyncOpenAI, omit: Omit) -> Mapping[str, str | Omit]:
+        """What goes into the request's headers besides what the SDK puts there."""
+        own = self.entry.sent_headers(os.environ)
+        if self._own:
+            return own
+        return {**withheld(CUSTOM_HEADERS, omit), "Authorization": f"Bearer {client.api_key}", **own}
+
+    def _body(self, request: Request) -> dict[str, object]:
+        """What the request holds besides the model and `stream`."""
+        messages: list[dict[str, object]] = []
+        if request.system:
+            messages.append({"role": "system", "content": sendable(request.system)})
+        for message in request.messages:
+            made = [{**part} for part in messages_of(message)]
+            if message.calls:
+                self._return(message.calls, made[-1])
+            messages += made
+        body: dict[str, object] = {"messages": messages}
+        if request.tools and self.calls_tools:
+            body["tools"] = [tool_of(tool) for tool in request.tools]
+        if self._manner.takes("stream_options"):
+            body["stream_options"] = {"include_usage": True}
+        limit = request.max_tokens or self.entry.max_tokens
+        if limit and self._manner.limit:
+            body[self._manner.limit] = limit
+        if request.temperature is not None and self._manner.takes("temperature"):
+            body["temperature"] = request.temperature
+        return body
+
+    def _return(self, calls: Sequence[ToolCall], made: dict[str, object]) -> None:
+        """Put what the service wants back with its calls into their message."""
+        if self.entry.quirks.wants_reasoning:
+            made["reasoning_content"] = sendable(self._asides.reasoning(calls))
+        sent = made.get("tool_calls")
+        for call, form in zip(calls, sent if isinstance(sent, list) else (), strict=False):
+            form.update(self._asides.extra(call))
+
+    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
+        self._asides.keep(calls, reply.calls.extras, "".join(reply.reasoning))
 
     def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
         if data == "[DONE]":
@@ -188,23 +229,34 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             reply.usage = usage_of(counts)
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
-            if thinking := text_at(choice, "delta", "reasoning_content") or text_at(choice, "delta", "reasoning"):
-                yield ThinkingDelta(thinking)
-            if text := text_at(choice, "delta", "content"):
-                yield TextDelta(text)
-            pieces = at(choice, "delta", "tool_calls")
-            for piece in pieces if isinstance(pieces, list) else ():
-                given = as_text(at(piece, "function", "arguments"))
-                reply.calls.add(at(piece, "index"), text_at(piece, "id"), text_at(piece, "function", "name"), given)
+            for delta in deltas(choice, reply, self.entry.quirks):
+                if isinstance(delta, ThinkingDelta) and self.entry.quirks.wants_reasoning:
+                    reply.reasoning.append(delta.text)
+                yield delta
+            note_calls(choice, reply)
             if refusal := text_at(choice, "delta", "refusal"):
                 reply.stop = "refusal"
                 yield TextDelta(refusal)
             if reason := text_at(choice, "finish_reason"):
-                reply.stop = "refusal" if reply.stop == "refusal" else STOPS.get(reason, "end")
+                reply.stop = "refusal" if reply.stop == "refusal" else stop_of(reason)
 
 
-def _refuses_tools(status: int, refusal: ProviderError) -> bool:
-    return status in REFUSALS and "tool" in refusal.message.lower() and not isinstance(refusal, ContextTooLong)
+def note_calls(choice: object, reply: Reply) -> None:
+    """Put the pieces of calls that a choice of a chunk holds into `reply`."""
+    pieces = at(choice, "delta", "tool_calls")
+    for piece in pieces if isinstance(pieces, list) else ():
+        given = as_text(at(piece, "function", "arguments"))
+        reply.calls.add(at(piece, "index"), text_at(piece, "id"), text_at(piece, "function", "name"), given)
+        if isinstance(beside := at(piece, "extra_content"), dict):
+            reply.calls.note({"extra_content": beside})
+
+
+def tool_of(tool: ToolSpec) -> ChatCompletionFunctionToolParam:
+    """A tool in the form of the wire."""
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": {**tool.parameters}},
+    }
 
 
 def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
@@ -240,20 +292,3 @@ def call_of(call: ToolCall) -> ChatCompletionMessageFunctionToolCallParam:
         "type": "function",
         "function": {"name": tool_name(call.name), "arguments": given.strip() or "{}"},
     }
-
-
-def usage_of(counts: object) -> Usage:
-    """A `usage` object as `Usage`; details that a server leaves out count as 0."""
-    return Usage(
-        input=count_at(counts, "prompt_tokens"),
-        output=count_at(counts, "completion_tokens"),
-        cached=count_at(counts, "prompt_tokens_details", "cached_tokens"),
-        reasoning=count_at(counts, "completion_tokens_details", "reasoning_tokens"),
-    )
-
-
-def foreign_headers(key: str, omit: Omit) -> Mapping[str, str | Omit]:
-    """Headers for a server that is not OpenAI's: those of OPENAI_CUSTOM_HEADERS, which may hold keys, are left out."""
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-    own = {name.strip(): omit for name, colon, _ in (line.partition(":") for line in lines) if colon}
-    return {**own, "Authorization": f"Bearer {key}"}

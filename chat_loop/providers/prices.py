@@ -89,11 +89,10 @@ def price_of(
     return _price(known.model_price)
 
 
-def cost(usage: Usage, price: Price | None, *, written: int = 0) -> float | None:
+def cost(usage: Usage, price: Price | None) -> float | None:
     """What one call cost in US dollars; None when the price is unknown.
 
-    `written`: how many of the prompt's tokens were written to the provider's cache. The costs of calls add up; the cost
-    of added usages is another where long prompts have prices of their own.
+    The costs of calls add up; the cost of added usages is another where long prompts have prices of their own.
     """
     if price is None:
         return None
@@ -102,8 +101,8 @@ def cost(usage: Usage, price: Price | None, *, written: int = 0) -> float | None
             price = other
     cached = price.input if price.cached_input is None else price.cached_input
     write = price.input if price.cache_write is None else price.cache_write
-    plain = max(0, usage.input - usage.cached - written)
-    parts = (plain * price.input, usage.cached * cached, written * write, usage.output * price.output)
+    plain = max(0, usage.input - usage.cached - usage.written)
+    parts = (plain * price.input, usage.cached * cached, usage.written * write, usage.output * price.output)
     return sum(parts) / 1_000_000
 
 

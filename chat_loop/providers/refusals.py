@@ -7,7 +7,7 @@ import math
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -24,45 +24,11 @@ from chat_loop.errors import (
     TimedOut,
 )
 from chat_loop.frozen import dataclass
+from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
 from chat_loop.providers.told import told_window
 
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
-
-STATUS_OF_KIND = {
-    # https://docs.anthropic.com/en/api/errors
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-    # https://platform.openai.com/docs/guides/error-codes
-    "invalid_api_key": 401,
-    "insufficient_quota": 402,
-    "model_not_found": 404,
-    "rate_limit_exceeded": 429,
-    "server_error": 500,
-}
-"""The `type` or `code` of an error object -> the status it goes with; inside a stream there is no status."""
-
-OVERFLOW = (
-    "prompt is too long",  # Anthropic
-    "exceed context limit",  # Anthropic, prompt and max_tokens together
-    "context_length_exceeded",  # OpenAI, as code
-    "maximum context length",  # OpenAI, vLLM
-    "maximum prompt length",  # xAI
-    "exceed_context_size_error",  # llama-server, as type
-    "exceeds the available context size",  # llama-server
-    "exceeds the context length",  # Ollama
-    "context length of only",  # LM Studio
-    "exceeds the maximum number of tokens",  # Gemini
-)
-"""What a refusal says when the request does not fit the window, in lower case."""
 
 AGAIN = "Wait a little, then send the query again."
 
@@ -77,6 +43,10 @@ class Service:
     """What to do when the key is refused or missing."""
     model_hint: str
     """What to do when the model is not known."""
+    absent_hint: str = ""
+    """What to do when nobody listens there; empty for what goes for any server."""
+    stream: str = "text/event-stream"
+    """The media type of a stream."""
 
     def refused(self, status: int | None, body: object, headers: Mapping[str, str] | None = None) -> ProviderError:
         """The error for a refusal: by its status, or with None, inside a stream, by what `body` says it is."""
@@ -86,9 +56,14 @@ class Service:
         what = f"{label}: {said}" if said else f"{label}."
         if status is None:
             status = next((status for kind in kinds if (status := _status(kind))), 500)
-        elif "insufficient_quota" in kinds:
-            status = 402  # sent as 429, but no waiting helps
-        overflow = any(mark in text for mark in OVERFLOW for text in (*kinds, said.lower()))
+        texts = (*kinds, said.lower())
+        status = next((meant for meant, marks in MEANT.items() if _says(texts, marks)), status)
+        if status == FILTER:
+            return RequestRejected(
+                f"A content filter of {self.host} refused the conversation{what}",
+                "Say it in other words, or take another model; undo takes the last query out.",
+            )
+        overflow = _says(texts, OVERFLOW)
         wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
         return self._error(status, what, wait, headers.get("location", ""), overflow=overflow)
 
@@ -142,7 +117,7 @@ class Service:
                     "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
                 )
             case httpx2.ConnectError():
-                return ConnectionFailed(f"Cannot reach {self.host}{why}.", network)
+                return ConnectionFailed(f"Cannot reach {self.host}{why}.", self.absent_hint or network)
             case ValueError():
                 what = f"{self.host} sent something that is not the expected stream"
                 return self._broken(what, started=started)
@@ -156,7 +131,7 @@ class Service:
     def unfinished(self, content_type: str, *, started: bool) -> ProviderError:
         """The error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
-        if not started and kind != "text/event-stream":
+        if not started and kind != self.stream:
             message = f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a stream."
             return RequestRejected(message, "Check the provider's address; a login page or a proxy may answer for it.")
         return self._broken(f"{self.host} ended the stream before the reply was complete", started=started)
@@ -165,6 +140,10 @@ class Service:
         if started:
             return StreamBroken(f"{what}.", "Send the query again.")
         return ConnectionFailed(f"{what}.", f"Check the network, or the server at {self.host}.")
+
+
+def _says(texts: Iterable[str], marks: Iterable[str]) -> bool:
+    return any(mark in text for mark in marks for text in texts)
 
 
 def short(text: str) -> str:
@@ -214,15 +193,27 @@ def _status(kind: str) -> int | None:
 
 def _told(body: object) -> tuple[tuple[str, ...], str]:
     """The `code` and `type` of an error body, lower case, and its message; bodies differ between servers."""
+    if isinstance(body, list) and body and isinstance(body[0], Mapping):
+        body = body[0]  # Gemini
     if isinstance(body, Mapping):
         inner = body.get("error")
         if isinstance(inner, Mapping | str):
             return _told(inner)
         kinds = tuple(str(body[key]).lower() for key in ("code", "type") if isinstance(body.get(key), str | int))
-        said = next((body[key] for key in ("message", "detail") if isinstance(body.get(key), str)), "")
-        return kinds, short(said)
+        said = next((body[key] for key in ("message", "Message", "detail") if isinstance(body.get(key), str)), "")
+        return kinds, short(said or _faulty(body.get("detail")))
     text = body if isinstance(body, str) else ""
     title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title:
         return (), short(title[1])
     return (), "" if text.lstrip().startswith("<") else short(text)
+
+
+def _faulty(detail: object) -> str:
+    """What servers that check a request field by field say of the first that is wrong, such as vLLM and Mistral."""
+    first = detail[0] if isinstance(detail, list) and detail else None
+    if not (isinstance(first, Mapping) and isinstance(first.get("msg"), str)):
+        return ""
+    place = first.get("loc")
+    names = ".".join(str(name) for name in place[:8]) if isinstance(place, list) else ""
+    return f"{names}: {first['msg']}" if names else str(first["msg"])

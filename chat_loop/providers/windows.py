@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -31,6 +32,7 @@ WINDOWS: Mapping[str, int] = MappingProxyType(
         "gpt-5-chat": 128_000,
         "gpt-5.1-chat": 128_000,
         "gpt-5.2-chat": 128_000,
+        "gpt-6": 1_050_000,
         "gpt-oss": 131_072,
         "o1": 200_000,
         "o1-mini": 128_000,
@@ -48,6 +50,11 @@ WINDOWS: Mapping[str, int] = MappingProxyType(
         # xAI
         "grok-": 131_072,
         "grok-4": 256_000,
+        "grok-4.2": 1_000_000,
+        "grok-4.3": 1_000_000,
+        "grok-4.5": 500_000,
+        "grok-4.6": 500_000,
+        "grok-4.7": 500_000,
         "grok-code": 256_000,
         # Meta
         "llama2": 4_096,
@@ -85,6 +92,9 @@ WINDOWS: Mapping[str, int] = MappingProxyType(
         "deepseek-chat": 128_000,
         "deepseek-reasoner": 128_000,
         "deepseek-coder": 16_384,
+        "deepseek-v3.1": 128_000,
+        "deepseek-v3.2": 128_000,
+        "deepseek-v4": 1_000_000,
         "phi3": 4_096,
         "phi-3": 4_096,
         "phi4": 16_384,
@@ -103,8 +113,15 @@ It is what the model can take; a local server may have been started with less, w
 
 
 def bare_name(model: str) -> str:
-    """A model's name in lower case and without what stands before its last slash: of `openai/GPT-4o`, `gpt-4o`."""
-    return model.rpartition("/")[2].lower()
+    """A model's name in lower case and without what stands before its last slash: of `openai/GPT-4o`, `gpt-4o`.
+
+    Of Bedrock's ids the part that others know: of `us.anthropic.claude-opus-4-6-v1:0`, `claude-opus-4-6`.
+    """
+    name = model.rpartition("/")[2].lower()
+    vendor, found, bedrock = name.rpartition("anthropic.")
+    if not found or vendor.count(".") > 1:
+        return name
+    return re.sub(r"(-v\d+)?(:\d+)?\Z", "", bedrock)
 
 
 def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -19,7 +20,8 @@ from chat_loop.errors import ContextTooLong, NoProvider
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls
 from chat_loop.providers.refusals import Service, short
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.providers.thinking import Tagged
+from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -53,6 +55,7 @@ class Client(Protocol):
     async def close(self) -> None: ...
 
 
+T = TypeVar("T")
 ClientT = TypeVar("ClientT", bound=Client)
 
 
@@ -64,6 +67,10 @@ class Reply:
         """Why the model stopped; None while it has not said so."""
         self.usage: Usage | None = None
         self.calls = Calls()
+        self.tagged = Tagged()
+        """Tells reasoning from the answer where both come as text; adapters of wires that keep them apart leave it."""
+        self.reasoning: list[str] = []
+        """What the service wants back with the calls of this reply; most want nothing."""
         self.done = False
         """The wire's own end mark has come."""
         self.started = False
@@ -92,9 +99,16 @@ class WireProvider(ABC, Generic[ClientT]):
     def _open(self, client: ClientT, service: Service, request: Request) -> AbstractAsyncContextManager[Response]:
         """Send `request`; the answer is good (2xx) and its body unread. Raises `ProviderError`."""
 
+    def _data(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
+        """The data of each event of a body. Raises ValueError on nonsense."""
+        return server_sent(pieces)
+
     @abstractmethod
     def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
         """Put one event's data into `reply` and yield its deltas. Raises `ProviderError`, or ValueError on nonsense."""
+
+    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
+        """Told of the calls of a reply before they are passed on."""
 
     def warm(self) -> None:
         """Import the SDK and build the client, 0.3 to 1 s. Call it from a thread that runs no event loop.
@@ -131,7 +145,7 @@ class WireProvider(ABC, Generic[ClientT]):
         try:
             async with self._open(client, service, request) as response:
                 pieces = response.iter_bytes()
-                async with aclosing(server_sent(pieces)) as items:
+                async with aclosing(self._data(pieces)) as items:
                     async for data in items:
                         for event in self._read(data, reply, service):
                             reply.started = True
@@ -147,11 +161,19 @@ class WireProvider(ABC, Generic[ClientT]):
             if reply.stop is None:
                 raise service.failed(error, started=reply.started) from error
         stop = reply.stop or "end"
-        if request.tools and stop == "end":  # whatever a server calls it: some say `stop` where they mean `tool_calls`
-            for call in reply.calls.complete():
+        for event in self._ending(reply, calls=bool(request.tools) and stop == "end"):
+            if isinstance(event, ToolCalled):  # some servers say `stop` where they mean `tool_calls`
                 stop = "tool"
-                yield ToolCalled(call)
+            yield event
         yield Finished(stop=stop, usage=reply.usage)
+
+    def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
+        """What is still to be passed on of a reply that is complete; `calls`: with its calls."""
+        yield from reply.tagged.rest()
+        if calls:
+            complete = reply.calls.complete()
+            self._called(reply, complete)
+            yield from map(ToolCalled, complete)
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
@@ -186,6 +208,12 @@ def host_of(address: URL) -> str:
     if address.scheme not in ("http", "https") or not address.host:
         raise NoProvider(f"{short(str(address))} is not the address of a server.", "Write it as http://HOST:PORT/v1.")
     return address.netloc.decode("ascii")
+
+
+def withheld(variable: str, omit: T) -> dict[str, T]:
+    """The headers that an SDK takes from a variable, which may hold keys: left out for a server of somebody else's."""
+    lines = os.environ.get(variable, "").split("\n")
+    return {name.strip(): omit for name, colon, _ in (line.partition(":") for line in lines) if colon}
 
 
 def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:

@@ -75,6 +75,7 @@ class Marker:
             input=self.number("in") or 0,
             output=self.number("out") or 0,
             cached=self.number("cached") or 0,
+            written=self.number("written") or 0,
             reasoning=self.number("reasoning") or 0,
             estimated=self.values.get("estimated") == "yes",
         )
@@ -102,6 +103,7 @@ def usage_values(usage: Usage | None) -> dict[str, str]:
         "in": str(usage.input),
         "out": str(usage.output),
         "cached": str(usage.cached or ""),
+        "written": str(usage.written or ""),
         "reasoning": str(usage.reasoning or ""),
         "estimated": "yes" if usage.estimated else "",
     }

@@ -1,0 +1,128 @@
+"""Every provider of the catalogue at a server on this machine: what has to be set, and how its requests look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from chat_loop.config import Config, ProviderConfig
+from chat_loop.providers import Provider
+from chat_loop.providers.choose import World, create
+from tests.asking import clear_environment
+from tests.loopback import Received
+
+SECRET = "sk-the-secret-key"
+ACCESS = "AKIAEXAMPLEEXAMPLE00"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """A provider, as the tests set it up."""
+
+    name: str
+    model: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What is set in the environment."""
+    base: str = "/v1"
+    """The path of its base URL."""
+    path: str = "/v1/chat/completions"
+    """Where its requests go."""
+    setting: ProviderConfig = field(default_factory=ProviderConfig)
+    header: str = f"Bearer {SECRET}"
+    """What authorises a request, "" where it is signed."""
+    limit: str = "max_tokens"
+    wire: str = "openai"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def keyed(self) -> bool:
+        return SECRET in self.variables.values() or ACCESS in self.variables.values()
+
+    def set_up(self, patch: pytest.MonkeyPatch, home: Path) -> None:
+        clear_environment(patch, home)
+        for name, value in self.variables.items():
+            patch.setenv(name, value)
+
+    def at(self, url: str, home: Path) -> Provider:
+        """The provider with its server at `url`, as the program makes it from a model reference and a config."""
+        import os
+        from dataclasses import replace
+
+        config = Config(providers={self.name: replace(self.setting, base_url=f"{url}{self.base}")})
+        around = World(environment=os.environ, models=home / "models", servers={})
+        return create(f"{self.name}:{self.model}", config, around)
+
+    def authorised(self, request: Received) -> bool:
+        """Whether a request brings the key where the service wants it."""
+        if self.name == "azure":
+            return request.headers.get("api-key") == SECRET and "authorization" not in request.headers
+        sent = request.headers.get("authorization", "")
+        if self.header:
+            return sent == self.header
+        signed = f"AWS4-HMAC-SHA256 Credential={ACCESS}/"
+        return (
+            sent.startswith(signed) and "/eu-central-1/bedrock/aws4_request" in sent and "x-amz-date" in request.headers
+        )
+
+
+KEYED = {
+    "gemini": ("GEMINI_API_KEY", "gemini-flash-latest", "/v1beta/openai"),
+    "grok": ("XAI_API_KEY", "grok-4.3", "/v1"),
+    "mistral": ("MISTRAL_API_KEY", "mistral-medium-latest", "/v1"),
+    "deepseek": ("DEEPSEEK_API_KEY", "deepseek-v4-flash", "/v1"),
+    "groq": ("GROQ_API_KEY", "openai/gpt-oss-120b", "/openai/v1"),
+    "openrouter": ("OPENROUTER_API_KEY", "openrouter/auto", "/api/v1"),
+}
+CLAUDE = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
+COMPLETIONS = "max_completion_tokens"
+
+ANTHROPIC = Reach(
+    name="anthropic",
+    model="claude-sonnet-5-5",
+    variables={"ANTHROPIC_API_KEY": SECRET},
+    base="",
+    path="/v1/messages",
+    wire="anthropic",
+)
+BEDROCK = Reach(
+    name="bedrock",
+    model=CLAUDE,
+    variables={"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "eu-central-1"},
+    base="",
+    path=f"/model/{CLAUDE}/invoke-with-response-stream",
+    header="",
+    wire="bedrock",
+)
+AZURE = Reach(
+    name="azure",
+    model="our-gpt",
+    variables={"AZURE_OPENAI_API_KEY": SECRET},
+    base="",
+    path="/openai/deployments/our-gpt/chat/completions?api-version=2024-10-21",
+    setting=ProviderConfig(api_version="2024-10-21"),
+    limit=COMPLETIONS,
+)
+OPENAI = Reach(name="openai", model="gpt-4o", variables={"OPENAI_API_KEY": SECRET}, limit=COMPLETIONS)
+OTHERS = tuple(
+    Reach(
+        name=name,
+        model=model,
+        variables={variable: SECRET},
+        base=base,
+        path=f"{base}/chat/completions",
+        limit=COMPLETIONS if name == "groq" else "max_tokens",
+    )
+    for name, (variable, model, base) in KEYED.items()
+)
+KEYLESS = tuple(
+    Reach(name=name, model="qwen3:8b", header="Bearer none", setting=ProviderConfig(tools=True))
+    for name in ("ollama", "lmstudio", "llama-server", "vllm", "compatible", "office")
+)
+"""`office` is a name of the user's own."""
+
+ALL = (ANTHROPIC, OPENAI, *OTHERS, AZURE, BEDROCK, *KEYLESS)

@@ -1,0 +1,317 @@
+"""Every provider through its own SDK, against a server that speaks its protocol: what docs/providers.md promises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContextTooLong,
+    ModelNotFound,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    StreamBroken,
+)
+from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
+from tests.asking import closing, events_of, failure_of, host, outcome_of
+from tests.loopback import Failure, Loopback, Reply, failing
+from tests.loopback_wires import unmarked
+from tests.reaching import ALL, SECRET, Reach
+
+TALK = Request(
+    system="Be brief.",
+    messages=(Message("user", "Grüße 🎉"), Message("assistant", "Hi."), Message("user", "Bye")),
+    max_tokens=100,
+)
+TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {"what": {"type": "string"}}})
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+@pytest.fixture(params=ALL, ids=str)
+def reach(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reach:
+    made: Reach = request.param
+    made.set_up(monkeypatch, tmp_path)
+    return made
+
+
+def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    provider = reach.at(server.url, tmp_path)
+    events = events_of(provider, TALK)
+
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "You said: Bye"
+    [request] = server.requests
+    assert (provider.name, provider.model) == (reach.name, reach.model)
+    assert request.path.replace("%3A", ":") == reach.path
+    assert reach.authorised(request)
+    assert request.system == "Be brief."
+    assert request.texts == ("Grüße 🎉", "Hi.", "Bye")
+    if reach.wire == "openai":
+        system, *said = request.body.pop("messages")
+        assert [system, *said] == [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Grüße 🎉"},
+            {"role": "assistant", "content": "Hi."},
+            {"role": "user", "content": "Bye"},
+        ]
+        told = {"model": reach.model, reach.limit: 100, "stream": True, "stream_options": {"include_usage": True}}
+        assert request.body == told
+
+
+@pytest.mark.parametrize("split", [0, 1, 7])
+def test_streaming(server: Loopback, reach: Reach, tmp_path: Path, split: int) -> None:
+    server.enqueue(Reply(thinking=("Hm", "m."), chunks=("Hel", "lo", " wörld 🎉\u2028x"), split=split))
+
+    assert events_of(reach.at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm"),
+        ThinkingDelta("m."),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        TextDelta(" wörld 🎉\u2028x"),
+    ]
+
+
+def test_streaming_shows_what_has_come_while_the_rest_is_waited_for(
+    server: Loopback, reach: Reach, tmp_path: Path
+) -> None:
+    server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
+
+    async def run() -> list[Event]:
+        provider = reach.at(server.url, tmp_path)
+        async with closing(provider) as stream:
+            events = [await anext(stream)]
+            await asyncio.to_thread(server.stalled)
+            server.release()
+            events += [event async for event in stream]
+        await provider.close()
+        return events
+
+    assert asyncio.run(run())[:2] == [TextDelta("Hel"), TextDelta("lo")]
+
+
+def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    """Two calls come, their results go back, and the answer follows."""
+    calls = (ToolCall("call_1", "look", '{"what": "böats"}'), ToolCall("call_2", "look", '{"what": "bread"}'))
+    server.enqueue(Reply(chunks=("I look.",), calls=calls), Reply(chunks=("Boats and bread.",)))
+    provider = reach.at(server.url, tmp_path)
+    assert provider.calls_tools
+    asked = replace(TALK, tools=(TOOL,))
+
+    events = events_of(provider, asked)
+    mine = tuple(ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1))
+    results = (ToolResult("c1", "Found böats."), ToolResult("c2", "No.", failed=True))
+    answered = (*TALK.messages, Message("assistant", "I look.", mine), Message("user", "", results=results))
+    final = events_of(provider, replace(asked, messages=answered))
+
+    assert [event.call for event in events if isinstance(event, ToolCalled)] == [*calls]
+    assert isinstance(events[-1], Finished)
+    assert events[-1].stop == "tool"
+    assert TextDelta("Boats and bread.") in final
+    first, second = server.requests
+    described = {"name": "look", "description": "Look it up."}
+    if reach.wire == "openai":
+        assert first.body["tools"] == [
+            {"type": "function", "function": {**described, "parameters": {**TOOL.parameters}}}
+        ]
+        assistant, *given = second.body["messages"][-3:]
+        assert [call["function"] for call in assistant["tool_calls"]] == [
+            {"name": call.name, "arguments": call.arguments} for call in calls
+        ]
+        assert given == [
+            {"role": "tool", "tool_call_id": "0000000c1", "content": "Found böats."},
+            {"role": "tool", "tool_call_id": "0000000c2", "content": "No."},
+        ]
+    else:
+        assert first.body["tools"] == [{**described, "input_schema": {**TOOL.parameters}}]
+        assert unmarked(second.body["messages"])[-1]["content"] == [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "Found böats."},
+            {"type": "tool_result", "tool_use_id": "c2", "content": "No.", "is_error": True},
+        ]
+
+
+def test_usage(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700, reasoning=20)))
+
+    *_, last = events_of(reach.at(server.url, tmp_path), TALK)
+
+    assert last == Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20))
+
+
+def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    """What was read from the cache is told, and what was written where the service counts it.
+
+    On the wire of Anthropic the places are marked up to which the beginning is kept; elsewhere it is kept by itself,
+    for which it must stay as it was.
+    """
+    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700), cache_written=250))
+    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1100, output=50, cached=950), cache_written=100))
+    provider = reach.at(server.url, tmp_path)
+    longer = (*TALK.messages, Message("assistant", "Hi"), Message("user", "Still there?"))
+
+    usages = [
+        events_of(provider, request)[-1] for request in (replace(TALK, tools=(TOOL,)), replace(TALK, messages=longer))
+    ]
+
+    first, second = (request.body for request in server.requests)
+    beginning = [unmarked(body["messages"]) for body in (first, second)]
+    assert beginning[1][: len(beginning[0])] == beginning[0], "what was sent once is sent again as it was"
+    assert [usage.usage.cached for usage in usages if isinstance(usage, Finished) and usage.usage] == [700, 950]
+    assert [usage.usage.written for usage in usages if isinstance(usage, Finished) and usage.usage] == [250, 100]
+    if reach.wire == "openai":
+        assert "cache_control" not in str(first)
+        return
+    kept = {"cache_control": {"type": "ephemeral"}}
+    assert first["system"] == second["system"] == [{"type": "text", "text": "Be brief.", **kept}]
+    marked = [number for number, message in enumerate(second["messages"]) if "cache_control" in str(message)]
+    assert marked == [2, 4], "the end of the last request, and of this one"
+    assert str(second).count("cache_control") == 3
+
+
+def test_summary(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    """The request that a compaction makes."""
+    task = Request(
+        system="Task: session summary\nShort.",
+        messages=(Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),),
+        max_tokens=2048,
+        grammar="root ::= [a-z]",
+    )
+
+    events = events_of(reach.at(server.url, tmp_path), task)
+
+    text = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert text.startswith("**Background Context:** Initial session.\n\n**Current Session Summary:**")
+    assert "- how do I bake a rye" in text
+    assert "grammar" not in str(server.requests[0].body)
+    assert "cache_control" not in str(server.requests[0].body)
+
+
+ERRORS: list[tuple[str, Reply, type[ProviderError], str]] = [
+    ("wrong key", failing(401, "authentication_error", "no"), AuthenticationFailed, "HOST refused the key (401): no"),
+    (
+        "model",
+        failing(404, "not_found_error", "no x"),
+        ModelNotFound,
+        "HOST does not know the model or the path (404): no x",
+    ),
+    ("limit", failing(429, "rate_limit_error", "slow"), RateLimited, "HOST limits requests or tokens (429): slow"),
+    ("quota", failing(402, "billing_error", "pay"), RequestRejected, "HOST wants to be paid (402): pay"),
+    (
+        "overflow",
+        failing(400, "invalid_request_error", "prompt is too long: 9 > 8"),
+        ContextTooLong,
+        "The conversation is too long for the model (400): prompt is too long: 9 > 8",
+    ),
+    (
+        "other",
+        failing(400, "invalid_request_error", "messages: none"),
+        RequestRejected,
+        "HOST rejected the request (400): messages: none",
+    ),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind", "message"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
+def test_errors(
+    server: Loopback, reach: Reach, tmp_path: Path, answer: Reply, kind: type[ProviderError], message: str
+) -> None:
+    server.enqueue(answer)
+
+    error = failure_of(reach.at(server.url, tmp_path), TALK)
+
+    assert type(error) is kind
+    assert error.message == message.replace("HOST", host(server))
+    assert error.hint
+    assert SECRET not in f"{error.message} {error.hint}"
+    assert len(server.requests) == 1, "the provider must not retry"
+
+
+def test_errors_in_the_middle_of_a_reply(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    kind = "throttlingException" if reach.wire == "bedrock" else "rate_limit_error"
+    server.enqueue(Reply(chunks=("Hel", "lo"), error_after=1, error=Failure(kind, "slow down")))
+
+    events, error = outcome_of(reach.at(server.url, tmp_path), TALK)
+
+    assert events == [TextDelta("Hel")]
+    assert type(error) is RateLimited
+    assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down"
+
+
+def test_errors_of_the_stream_itself(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    server.enqueue(Reply(chunks=("Hi", "!"), garbage_after=1, garbage="nonsense"), Reply(chunks=("Hi",), cut_after=1))
+    provider = reach.at(server.url, tmp_path)
+
+    nonsense, cut = (outcome_of(provider, TALK) for _ in range(2))
+
+    assert [events for events, _ in (nonsense, cut)] == [[TextDelta("Hi")]] * 2
+    assert [type(error) for _, error in (nonsense, cut)] == [StreamBroken] * 2
+
+
+def test_errors_when_nobody_listens(reach: Reach, tmp_path: Path) -> None:
+    with Loopback() as gone:
+        url = gone.url
+
+    error = failure_of(reach.at(url, tmp_path), TALK)
+
+    assert type(error) is ConnectionFailed
+    assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
+    started = {"ollama": "Ollama", "lmstudio": "LM Studio", "llama-server": "llama-server", "vllm": "vLLM"}
+    if reach.name in started:
+        assert error.hint == f"Start {started[reach.name]}, or set providers.{reach.name}.base_url."
+
+
+@pytest.mark.parametrize("reach", [reach for reach in ALL if reach.keyed], ids=str, indirect=True)
+def test_errors_without_a_key(server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in reach.variables:
+        if name != "AWS_REGION":
+            monkeypatch.delenv(name)
+
+    error = failure_of(reach.at(server.url, tmp_path), TALK)
+
+    assert type(error) is AuthenticationFailed
+    first = "AWS_BEARER_TOKEN_BEDROCK" if reach.name == "bedrock" else next(iter(reach.variables))
+    assert first in error.hint
+    assert server.requests == []
+
+
+def test_nothing_of_one_provider_goes_to_another(
+    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in ALL:
+        for name in other.variables:
+            if name not in reach.variables and name != "AWS_REGION":
+                monkeypatch.setenv(name, "sk-of-another")
+    if reach.name not in ("anthropic", "openai"):
+        monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: sk-of-another")
+        monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Gateway: sk-of-another")
+        monkeypatch.setenv("OPENAI_ORG_ID", "sk-of-another")
+
+    events_of(reach.at(server.url, tmp_path), TALK)
+
+    assert reach.authorised(server.requests[0])
+    assert "sk-of-another" not in str(server.requests[0].headers)
+
+
+def test_headers_of_the_config_are_sent_with_the_values_of_their_variables(
+    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM_PASS", "sesame")
+    said = {"X-Team": "blue", "X-Pass": "open ${TEAM_PASS}", "X-None": "Bearer ${NOT_SET_AT_ALL}"}
+    with_headers = replace(reach, setting=replace(reach.setting, headers=said))
+
+    events_of(with_headers.at(server.url, tmp_path), TALK)
+
+    headers = server.requests[0].headers
+    assert (headers["x-team"], headers["x-pass"], "x-none" in headers) == ("blue", "open sesame", False)
+    assert reach.authorised(server.requests[0])
