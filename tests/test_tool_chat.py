@@ -132,8 +132,8 @@ def test_keys_typed_before_the_question_are_no_answer(tmp_path: Path, server: Lo
     with chatting(tmp_path, server) as chat:
         chat.line("go")
         server.stalled()
-        chat.line("y")
-        chat.line("yes")
+        chat.line("n")
+        chat.line("no")
         server.release()
         chat.wait_for(f"{ASKED}exactly this)", PATIENCE)
         assert not (tmp_path / "project" / "done").exists()
