@@ -103,6 +103,7 @@ class CompatibleConfig:
 class LocalConfig:
     context: int = 8192
     threads: int = 0
+    tools: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

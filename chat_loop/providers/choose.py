@@ -136,6 +136,7 @@ def _local(model: str, config: Config, world: World) -> Provider:
         name_of_model=model,
         window=Window(config.windows.get(model, settings.context)),
         threads=settings.threads or None,
+        calls_tools=settings.tools,
     )
 
 

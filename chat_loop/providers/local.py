@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from chat_loop.errors import ContextTooLong, ProviderError, RequestRejected, StreamBroken
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
+from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.local_engine import Engine
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.providers.written_calls import WrittenCalls, written
+from chat_loop.values import Request, StopReason, ToolSpec, Usage, Window
 
 REPLY_TOKENS = 2048
 """The ceiling of a reply when the request sets none: a small model that repeats itself would fill the window."""
@@ -69,13 +70,21 @@ class LocalProvider:
 
     name = "local"
     first_event_seconds = 600.0
-    calls_tools = False
-    """The catalogue's models write a call as plain text, in a form that the runtime does not take for one."""
 
-    def __init__(self, path: Path, *, name_of_model: str, window: Window, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name_of_model: str,
+        window: Window,
+        threads: int | None = None,
+        calls_tools: bool = False,
+    ) -> None:
         """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.
-        `threads` overrides the number that fits this machine."""
+        `threads` overrides the number that fits this machine. `calls_tools`: offer it tools. The catalogue's models
+        then call some for everything, a greeting too, and write the calls as plain text (`written_calls`)."""
         self.model = name_of_model
+        self.calls_tools = calls_tools
         self._engine = Engine(path, context=window.tokens, threads=threads)
         self.window = window
 
@@ -88,8 +97,16 @@ class LocalProvider:
         if self._engine.context < self.window.tokens:
             self.window = Window(self._engine.context)
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    def _offered(self, request: Request) -> Sequence[ToolSpec]:
+        """The tools that the model is told of: none once it has results, or it calls the same ones until the end."""
+        if not self.calls_tools or request.grammar is not None or request.messages[-1].results:
+            return ()
+        return request.tools
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:  # noqa: C901 - one stream, read to its end
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
+        tools = self._offered(request)
+        calls = WrittenCalls([tool.name for tool in tools])
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[object] = asyncio.Queue()
         cancelled = threading.Event()
@@ -105,7 +122,10 @@ class LocalProvider:
             return True
 
         thread = threading.Thread(
-            target=self._engine.run, args=(_body(request), forward, cancelled), name="embedded-model", daemon=True
+            target=self._engine.run,
+            args=(_body(request, tools), forward, cancelled),
+            name="embedded-model",
+            daemon=True,
         )
         thread.start()
         try:
@@ -121,11 +141,16 @@ class LocalProvider:
                     finish = choice.finish_reason or finish
                     if choice.delta.reasoning_content:
                         yield ThinkingDelta(choice.delta.reasoning_content)
-                    if choice.delta.content:
-                        yield TextDelta(choice.delta.content)
+                    if shown := calls.feed(choice.delta.content or ""):
+                        yield TextDelta(shown)
+            rest, called = calls.finish()
+            if rest:
+                yield TextDelta(rest)
             if finish is None:
                 raise StreamBroken("The embedded model stopped before its reply was complete.")
-            yield Finished(stop=_STOPS.get(finish, "end"), usage=usage)
+            for call in called:
+                yield ToolCalled(call)
+            yield Finished(stop="tool" if called else _STOPS.get(finish, "end"), usage=usage)
         finally:
             cancelled.set()
 
@@ -134,9 +159,9 @@ class LocalProvider:
         await asyncio.to_thread(self._engine.free)
 
 
-def _body(request: Request) -> dict[str, object]:
+def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
-    messages += [{"role": message.role, "content": _clean(message.text)} for message in request.messages]
+    messages += [{"role": message.role, "content": _clean(written(message))} for message in request.messages]
     body: dict[str, object] = {
         "messages": messages,
         "stream": True,
@@ -147,6 +172,14 @@ def _body(request: Request) -> dict[str, object]:
         "temperature": TEMPERATURE if request.temperature is None else request.temperature,
         "repeat_penalty": _REPEAT_PENALTY,
     }
+    if tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+            }
+            for tool in tools
+        ]
     if request.grammar is not None:
         body["grammar"] = request.grammar
     return body
