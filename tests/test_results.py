@@ -93,6 +93,21 @@ def test_the_model_reads_on_as_soon_as_something_was_cut_and_in_later_replies() 
     assert run(agent, "And now?") == [whole[5:10_005] + note.format(10_005, 10_005)]
 
 
+def test_many_results_leave_room_for_the_answer() -> None:
+    async def much(given: Mapping[str, object]) -> str:
+        return "x" * 1_000_000
+
+    calls = tuple(ToolCall(f"x{number}", "much", "{}") for number in range(12))
+    provider = ScriptedProvider(
+        steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True, window=Window(32_000)
+    )
+    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
+    sizes = [text.index("\n[cut:") for text in run(agent, "Go")]
+    assert sizes[:3] == [32_000, 16_000, 8_000]
+    assert sizes[-1] == 1_000
+    assert sum(sizes) < 70_000
+
+
 def test_nothing_can_be_read_where_nothing_was_cut() -> None:
     async def little(given: Mapping[str, object]) -> str:
         return "little"
