@@ -99,6 +99,7 @@ class ProviderConfig:
     profile: str = ""
     context: int = 0
     threads: int = 0
+    tools: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,11 @@ class Reader(Protocol):
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
 
+    def forget(self) -> None:
+        """Throw away the keys that were typed and not read yet."""
+
     async def decide(self, question: str) -> str:
-        """The same, but what was typed before the question does not count. Raises KeyboardInterrupt on Ctrl-C."""
+        """As `ask`, but raises KeyboardInterrupt on Ctrl-C."""
 
     def lent(self) -> contextlib.AbstractContextManager[None]:
         """The terminal as another program expects to find it, for as long as the context lasts."""
@@ -75,8 +78,11 @@ class LineReader:
     async def ask(self, question: str) -> str:
         return (await self._line(question)).decode("utf-8", "replace").strip().lower()
 
+    def forget(self) -> None:
+        """Lines of a file were not typed too early."""
+
     async def decide(self, question: str) -> str:
-        return await self.ask(question)  # lines of a file were not typed too early
+        return await self.ask(question)
 
     @property
     def has_editor(self) -> bool:

@@ -109,12 +109,15 @@ class PromptReader:
             return ""
         return clean(answer).strip().lower()
 
-    async def decide(self, question: str) -> str:
-        """Ask for one word; keys typed before the question are thrown away. Raises KeyboardInterrupt on Ctrl-C."""
-        session = PromptSession[str]()
-        clear_typeahead(session.input)
+    def forget(self) -> None:
+        """Throw away the keys that were typed and not read yet."""
+        clear_typeahead(self._session.input)
         if self._terminal is not None:
             self._terminal.forget()
+
+    async def decide(self, question: str) -> str:
+        """As `ask`, but raises KeyboardInterrupt on Ctrl-C."""
+        session = PromptSession[str](reserve_space_for_menu=0)
         try:
             return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
         except EOFError:

@@ -54,6 +54,9 @@ class Script:
         self._out.write(f"{question}{answer}\n")
         return answer
 
+    def forget(self) -> None:
+        """Nothing is typed too early."""
+
     async def decide(self, question: str) -> str:
         return await self.ask(question)
 

@@ -77,8 +77,12 @@ def test_nobody_and_anything() -> None:
     told: list[tuple[str, str]] = []
     assert asyncio.run(anything("rm", "-rf /")) is True
     assert asyncio.run(never("rm", "-rf /")) is False
+
+    async def refused() -> bool:
+        return await nobody(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /")
+
     with pytest.raises(ChatLoopError) as caught:
-        asyncio.run(nobody(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /"))
+        asyncio.run(refused())
     assert caught.value.message == "Not run: the user has to allow it, and there is nobody to ask."
     assert told == [
         ("rm was not run: it has to be allowed, and there is nobody to ask.", "--yes allows all such calls.")

@@ -365,6 +365,43 @@ def test_what_cannot_be_written(bench: Bench, path: str, text: str) -> None:
     assert sorted(bench.root.rglob("*")) == before
 
 
+HOSTILE = st.text(max_size=20) | st.sampled_from(
+    [
+        "~nobody/x",
+        "~",
+        "/",
+        "//",
+        "..",
+        "a/../..",
+        "x/" * 2000,
+        "[!",
+        "[" * 200,
+        "*" * 250 + "b",
+        "**/" * 80,
+        "\\",
+        "a\nb",
+    ]
+)
+
+
+@given(st.sampled_from(FILES), HOSTILE, HOSTILE, st.integers(-3, 2**70))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+def test_whatever_a_model_writes_a_sentence_comes_back(
+    bench: Bench, name: str, path: str, text: str, number: int
+) -> None:
+    bench.answer = False
+    more: dict[str, dict[str, object]] = {
+        "read_file": {"first": number, "last": -number},
+        "list_files": {"pattern": text},
+        "search_files": {"text": text or "x", "pattern": text},
+        "write_file": {"text": text},
+        "edit_file": {"old": text, "new": path},
+    }
+    if name in ("list_files", "search_files") and path in ("/", "//", "..", "~", "a/../.."):
+        path = "."  # what is outside is large
+    assert bench.use(name, path=path, **more[name])
+
+
 def test_unknown_tools_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         builtin_tools(["read_file", "fly"], tmp_path)

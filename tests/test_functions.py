@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import functools
+import subprocess
 import sys
 import threading
 import time
@@ -448,6 +449,39 @@ def test_a_function_that_hangs_is_left_behind() -> None:
     )
     go_on.set()
     assert gone_on.wait(10), "it goes on, and finds nobody"
+
+
+HANGING = """
+import asyncio, threading
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import Patience
+from chat_loop.agent.functions import tool_of
+from chat_loop.events import ToolReturned
+from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.values import Message, ToolCall
+
+def hangs():
+    'Hangs.'
+    threading.Event().wait()
+
+async def blocks():
+    'Blocks.'
+    threading.Event().wait()
+
+async def run():
+    calls = (ToolCall("1", "hangs", ""), ToolCall("2", "blocks", ""))
+    provider = ScriptedProvider(steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True)
+    tools = (tool_of(hangs), tool_of(blocks))
+    agent = Agent(name="", system_prompt="", provider=provider, tools=tools, patience=Patience(tool=0.05))
+    return [event.failed async for event in agent.run((Message("user", "Go"),)) if isinstance(event, ToolReturned)]
+
+print(asyncio.run(run()))
+"""
+
+
+def test_the_program_ends_whatever_hangs() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, timeout=20, check=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("[True, True]\n", "")
 
 
 def test_a_coroutine_that_hangs_is_stopped() -> None:

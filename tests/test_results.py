@@ -13,7 +13,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.results import LONGEST_KEPT, MOST_KEPT, cut, read_on
 from chat_loop.agent.tools import Tool
 from chat_loop.events import Event, ToolReturned
-from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
 
 SPEC = ToolSpec("much", "It gives much.", {"type": "object", "properties": {}})
@@ -66,7 +66,7 @@ def test_the_model_reads_on_as_soon_as_something_was_cut_and_in_later_replies() 
     def reads(identity: str, offset: object) -> ToolCall:
         return ToolCall("x", "read_result", f'{{"id": "{identity}", "offset": {offset}}}')
 
-    steps = [
+    steps: list[Step] = [
         Message("assistant", "", calls=(ToolCall("x", "much", "{}"),)),
         Message("assistant", "", calls=(reads("c1", 10_000), reads("c1", 15_000), reads("c9", 0), reads("c1", -1))),
         "Done.",
@@ -93,11 +93,29 @@ def test_the_model_reads_on_as_soon_as_something_was_cut_and_in_later_replies() 
     assert run(agent, "And now?") == [whole[5:10_005] + note.format(10_005, 10_005)]
 
 
+def test_many_results_leave_room_for_the_answer() -> None:
+    async def much(given: Mapping[str, object]) -> str:
+        return "x" * 1_000_000
+
+    calls = tuple(ToolCall(f"x{number}", "much", "{}") for number in range(12))
+    provider = ScriptedProvider(
+        steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True, window=Window(32_000)
+    )
+    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
+    sizes = [text.index("\n[cut:") for text in run(agent, "Go")]
+    assert sizes[:3] == [32_000, 16_000, 8_000]
+    assert sizes[-1] == 1_000
+    assert sum(sizes) < 70_000
+
+
 def test_nothing_can_be_read_where_nothing_was_cut() -> None:
     async def little(given: Mapping[str, object]) -> str:
         return "little"
 
-    steps = [Message("assistant", "", calls=(ToolCall("x", "read_result", '{"id": "c1", "offset": 0}'),)), "Done."]
+    steps: list[Step] = [
+        Message("assistant", "", calls=(ToolCall("x", "read_result", '{"id": "c1", "offset": 0}'),)),
+        "Done.",
+    ]
     provider = ScriptedProvider(steps=steps, calls_tools=True)
     agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, little),))
     assert run(agent, "Go") == ["There is no tool read_result. The tools are: much."]

@@ -152,6 +152,7 @@ class Agent:
             tools={tool.spec.name: tool for tool in offered},
             seconds=self.patience.tool,
             characters=min(LONGEST_RESULT, self.provider.window.tokens),  # a quarter of a small window
+            together=2 * self.provider.window.tokens,  # half of the window
             clock=self.patience.clock,
             approve=self.approve or never,
             kept=self.kept,

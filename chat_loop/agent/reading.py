@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
 from chat_loop.agent.places import Grounds, Place, sentence
@@ -85,7 +86,7 @@ class Reading:
             pattern: Such as "*.py", which is looked for in every folder, or "src/*.py".
             path: The folder, relative to the working directory.
         """
-        place = self._folder(path)
+        place = self._folder(path, pattern)
         found: list[str] = []
         cut = ""
         for file, shown in self._files(place, pattern):
@@ -104,7 +105,7 @@ class Reading:
             path: The folder, relative to the working directory.
             ignore_case: Find capital letters for small ones and the other way round.
         """
-        place = self._folder(path)
+        place = self._folder(path, pattern)
         wanted = text.lower() if ignore_case else text
         if not wanted or "\n" in wanted:
             raise ChatLoopError("The text must be a part of one line.")
@@ -130,7 +131,9 @@ class Reading:
         place = self._grounds.place(str(given.get("path", ".")))
         return self._grounds.about(place, f"read {place.path}")
 
-    def _folder(self, path: str) -> Place:
+    def _folder(self, path: str, pattern: str) -> Place:
+        if len(pattern) > LONGEST_LINE:
+            raise ChatLoopError("The pattern is too long.")
         place = self._grounds.entered(path)
         if not is_folder(place.path):
             raise ChatLoopError(f"{place.shown} is no folder.")
@@ -143,7 +146,8 @@ class Reading:
         while waiting:
             here = waiting.pop(0)
             try:
-                entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+                with os.scandir(here) as scan:
+                    entries = sorted(islice(scan, MOST_VISITED + 1), key=lambda entry: entry.name)
             except OSError:
                 continue
             for entry in entries:

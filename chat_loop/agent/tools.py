@@ -17,6 +17,8 @@ from chat_loop.wording import ALLOWED
 
 LONGEST_RESULT = 50_000
 """Characters of a result that the model is given."""
+SHORTEST_RESULT = 1_000
+"""What a result may take however much was given before it."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
 REFUSED = "Not run: the user did not allow it."
 EMPTY = "(nothing)"
@@ -59,17 +61,21 @@ async def never(name: str, text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
-    """The tools of one request, and their limits: `seconds` for a call, `characters` for its result.
+    """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
-    `kept` holds the whole texts of results that were cut, by the ids of their calls, from one request to the next.
+    All results together take at most about `together` characters: each gets half of what is left. `kept` holds the
+    whole texts of those that were cut, by the ids of their calls, from one reply to the next.
     """
 
     tools: Mapping[str, Tool]
     seconds: float
     characters: int
+    together: int = 20 * LONGEST_RESULT
     clock: Callable[[], float]
     approve: Approve = never
     kept: dict[str, str] = field(default_factory=dict)
+    given: list[int] = field(default_factory=list)
+    """The characters of the results so far."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -106,7 +112,9 @@ class Toolbox:
         except OSError as error:
             text = f"{call.name} failed: {error.strerror or error}."
         seconds = round(self.clock() - started, 2)
-        text = cut(call, text or EMPTY, self.characters, self.kept)
+        room = self._room
+        text = cut(call, text or EMPTY, room, self.kept)
+        self.given.append(min(len(text), room))
         text = f"{ALLOWED}\n{text}" if asked else text
         return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, seconds=seconds)
 
@@ -130,7 +138,12 @@ class Toolbox:
             raise ChatLoopError(f"{name} took longer than {seconds:.0f} seconds and {ended}.") from error
 
     async def _read_on(self, given: Mapping[str, object]) -> str:
-        return read_on(given, self.characters, self.kept)
+        return read_on(given, self._room, self.kept)
+
+    @property
+    def _room(self) -> int:
+        """The characters that the next result may take."""
+        return min(self.characters, max(SHORTEST_RESULT, (self.together - sum(self.given)) // 2))
 
     def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         tool = self.offered.get(call.name)

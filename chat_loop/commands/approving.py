@@ -34,9 +34,11 @@ class Permission:
     def _show(self, name: str, text: str) -> None:
         self._display.stop_waiting()
         calls.proposed(self._display, text)
+        assert self.reader is not None
+        self.reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def _ask(self, question: str) -> str:
-        """Keys that were typed before the question are no answer; Ctrl-C stops the reply, as it does at any time."""
+        """Ctrl-C stops the reply, as it does at any time."""
         assert self.reader is not None
         try:
             return await self.reader.decide(question)

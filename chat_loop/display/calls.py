@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from chat_loop.display.text import one_line, printable
+from chat_loop.display.text import one_line
 from chat_loop.events import ToolReturned
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED, compact_number, counted
@@ -41,7 +41,7 @@ def returned(display: DisplayManager, event: ToolReturned) -> None:
 
 def proposed(display: DisplayManager, text: str) -> None:
     """What a call would do, whole, before the user is asked: every line, a diff in its colours."""
-    lines = printable(text).split("\n")
+    lines = text.split("\n")
     inside = False
     for line in lines:
         inside = inside or line.startswith("--- ")

@@ -232,6 +232,7 @@ def _local(model: str, config: Config, world: World) -> Provider:
         name_of_model=model,
         window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
         threads=setting.threads or None,
+        calls_tools=bool(setting.tools),
     )
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from chat_loop.errors import ContextTooLong, ProviderError, RequestRejected, StreamBroken
-from chat_loop.events import Event, Finished, ThinkingDelta
+from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.local_engine import Engine
 from chat_loop.providers.thinking import Tagged
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.providers.written_calls import WrittenCalls, written
+from chat_loop.values import Request, StopReason, ToolSpec, Usage, Window
 
 REPLY_TOKENS = 2048
 """The ceiling of a reply when the request sets none: a small model that repeats itself would fill the window."""
@@ -70,15 +71,23 @@ class LocalProvider:
 
     name = "local"
     first_event_seconds = 600.0
-    calls_tools = False
-    """The catalogue's models write a call as plain text, in a form that the runtime does not take for one."""
 
     takes_images = False
 
-    def __init__(self, path: Path, *, name_of_model: str, window: Window, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name_of_model: str,
+        window: Window,
+        threads: int | None = None,
+        calls_tools: bool = False,
+    ) -> None:
         """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.
-        `threads` overrides the number that fits this machine."""
+        `threads` overrides the number that fits this machine. `calls_tools`: offer it tools. The catalogue's models
+        then call some for everything, a greeting too, and write the calls as plain text (`written_calls`)."""
         self.model = name_of_model
+        self.calls_tools = calls_tools
         self._engine = Engine(path, context=window.tokens, threads=threads)
         self.window = window
 
@@ -91,8 +100,16 @@ class LocalProvider:
         if self._engine.context < self.window.tokens:
             self.window = Window(self._engine.context)
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    def _offered(self, request: Request) -> Sequence[ToolSpec]:
+        """The tools that the model is told of: none once it has results, or it calls the same ones until the end."""
+        if not self.calls_tools or request.grammar is not None or request.messages[-1].results:
+            return ()
+        return request.tools
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:  # noqa: C901 - one stream, read to its end
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
+        tools = self._offered(request)
+        calls = WrittenCalls([tool.name for tool in tools])
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[object] = asyncio.Queue()
         cancelled = threading.Event()
@@ -108,7 +125,10 @@ class LocalProvider:
             return True
 
         thread = threading.Thread(
-            target=self._engine.run, args=(_body(request), forward, cancelled), name="embedded-model", daemon=True
+            target=self._engine.run,
+            args=(_body(request, tools), forward, cancelled),
+            name="embedded-model",
+            daemon=True,
         )
         thread.start()
         try:
@@ -123,13 +143,18 @@ class LocalProvider:
                 usage = _usage(chunk.usage) or usage
                 for choice in chunk.choices:
                     finish = choice.finish_reason or finish
-                    for event in _deltas(choice, tagged):
+                    for event in _spoken(_deltas(choice, tagged), calls):
                         yield event
-            for event in tagged.rest():
+            for event in _spoken(tagged.rest(), calls):
                 yield event
+            rest, called = calls.finish()
+            if rest:
+                yield TextDelta(rest)
             if finish is None:
                 raise StreamBroken("The embedded model stopped before its reply was complete.")
-            yield Finished(stop=_STOPS.get(finish, "end"), usage=usage)
+            for call in called:
+                yield ToolCalled(call)
+            yield Finished(stop="tool" if called else _STOPS.get(finish, "end"), usage=usage)
         finally:
             cancelled.set()
 
@@ -145,9 +170,18 @@ def _deltas(choice: _Choice, tagged: Tagged) -> Iterator[Event]:
         yield from tagged.split(choice.delta.content)
 
 
-def _body(request: Request) -> dict[str, object]:
+def _spoken(events: Iterable[Event], calls: WrittenCalls) -> Iterator[Event]:
+    """The events without the text that could be a call."""
+    for event in events:
+        if not isinstance(event, TextDelta):
+            yield event
+        elif shown := calls.feed(event.text):
+            yield TextDelta(shown)
+
+
+def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
-    messages += [{"role": message.role, "content": _clean(message.text)} for message in request.messages]
+    messages += [{"role": message.role, "content": _clean(written(message))} for message in request.messages]
     body: dict[str, object] = {
         "messages": messages,
         "stream": True,
@@ -158,6 +192,14 @@ def _body(request: Request) -> dict[str, object]:
         "temperature": TEMPERATURE if request.temperature is None else request.temperature,
         "repeat_penalty": _REPEAT_PENALTY,
     }
+    if tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+            }
+            for tool in tools
+        ]
     if request.grammar is not None:
         body["grammar"] = request.grammar
     return body

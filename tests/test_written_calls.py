@@ -1,0 +1,161 @@
+"""Tool calls that a small model writes as text: which texts are calls, and that every other one is shown whole."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.providers.local import LocalProvider
+from chat_loop.providers.local_engine import Forward
+from chat_loop.providers.written_calls import WrittenCalls, written
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+
+NAMES = ("search", "read")
+SEARCH = '{"name": "search", "arguments": {"query": "ä port"}}'
+READ = '{\n  "name": "read",\n  "arguments": {\n    "queries": "2.14"\n  }\n}'
+
+
+def taken(pieces: Sequence[str], names: Sequence[str] = NAMES) -> tuple[str, str, list[tuple[str, str]]]:
+    """What was shown on the way, what at the end, and the calls."""
+    reply = WrittenCalls(names)
+    shown = "".join(map(reply.feed, pieces))
+    rest, calls = reply.finish()
+    return shown, rest, [(call.name, call.arguments) for call in calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        (SEARCH, [("search", '{"query": "ä port"}')]),
+        (f"\n```json\n{READ}\n```\n\n\n", [("read", '{"queries": "2.14"}')]),
+        (f"```\n{READ}\n```", [("read", '{"queries": "2.14"}')]),
+        (f"<tool_call>\n{SEARCH}\n</tool_call>\n<tool_call>\n{READ}\n</tool_call>", [("search", ""), ("read", "")]),
+        (f"{SEARCH}\n{SEARCH}", [("search", ""), ("search", "")]),
+        ('{"name": "search"}', [("search", "{}")]),
+    ],
+)
+def test_texts_that_are_calls(text: str, calls: list[tuple[str, str]]) -> None:
+    shown, rest, found = taken(list(text))
+    assert (shown, rest) == ("", "")
+    assert [
+        (name, arguments if wanted else "") for (name, arguments), (_, wanted) in zip(found, calls, strict=True)
+    ] == calls
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Hello.",
+        "{",
+        "{}",
+        "{{" + SEARCH + "}}",
+        '{"name": "unknown", "arguments": {}}',
+        '{"name": "search", "arguments": "port"}',
+        '{"name": ["search"], "arguments": {}}',
+        f"{SEARCH} is what I would call.",
+        f"I would call {SEARCH}",
+        "```json\n[1, 2]\n```",
+        "```python\nprint(1)\n```",
+        '```json\n{"port": 8443}\n```',
+        "<tool_call>\n" + "[" * 50_000,
+        "{" * 200_000,
+    ],
+)
+def test_texts_that_are_none(text: str) -> None:
+    shown, rest, calls = taken([text[:7], text[7:]])
+    assert (shown + rest, calls) == (text, [])
+
+
+def test_where_no_tools_are_nothing_is_held_back() -> None:
+    assert taken([SEARCH], names=()) == (SEARCH, "", [])
+
+
+TEXTS = st.text(alphabet='`{}<tool_cal>jsn" :1\n', max_size=60) | st.sampled_from([SEARCH, READ, f"```json\n{READ}"])
+
+
+@given(TEXTS, st.lists(st.integers(0, 60)))
+def test_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    shown, rest, calls = taken([text[start:end] for start, end in itertools.pairwise(places)])
+    whole_shown, whole_rest, whole_calls = taken([text])
+    assert calls == whole_calls
+    assert shown + rest == whole_shown + whole_rest == ("" if calls else text)
+
+
+def test_calls_and_results_as_text() -> None:
+    called = Message("assistant", "I look.", calls=(ToolCall("c1", "search", '{"query": "x"}'),))
+    assert written(called) == 'I look.\n{"name": "search", "arguments": {"query": "x"}}'
+    found = Message("user", "", results=(ToolResult("c1", "Found."), ToolResult("c2", "Not found.", failed=True)))
+    responses = "<tool_response>\nFound.\n</tool_response>\n<tool_response>\nNot found.\n</tool_response>"
+    assert written(found) == f"{responses}\nAnswer now, in your own words, with what was found."
+    assert written(Message("user", "And now?", results=found.results)) == f"{responses}\nAnd now?"
+    assert written(Message("user", "Hello")) == "Hello"
+
+
+class Scripted:
+    """In the place of the runtime: sends a text, and keeps what it was asked."""
+
+    context = 1000
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.bodies: list[dict[str, Any]] = []
+
+    def run(self, body: dict[str, Any], forward: Forward, cancelled: threading.Event) -> None:
+        self.bodies.append(json.loads(json.dumps(body)))
+        for sign in self.text:
+            forward({"choices": [{"delta": {"content": sign}}]})
+        forward({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}})
+        forward(None)
+
+
+def asked(text: str, request: Request, *, calls_tools: bool = True) -> tuple[list[Event], dict[str, Any]]:
+    provider = LocalProvider(Path("none"), name_of_model="m", window=Window(1000), calls_tools=calls_tools)
+    engine = Scripted(text)
+    provider._engine = engine  # type: ignore[assignment] # it does what the runtime does
+
+    async def collect() -> list[Event]:
+        return [event async for event in provider.stream(request)]
+
+    return asyncio.run(collect()), engine.bodies[0]
+
+
+SPEC = ToolSpec("search", "It searches.", {"type": "object", "properties": {}})
+ASK = Request(system="", messages=(Message("user", "Where?"),), tools=(SPEC,))
+USAGE = Usage(input=3)
+
+
+def test_the_provider_calls_tools_when_the_config_says_so() -> None:
+    events, body = asked(SEARCH, ASK)
+    assert events == [
+        ToolCalled(ToolCall("call_1", "search", '{"query": "ä port"}')),
+        Finished(stop="tool", usage=USAGE),
+    ]
+    function = {"name": "search", "description": "It searches.", "parameters": SPEC.parameters}
+    assert body["tools"] == [{"type": "function", "function": function}]
+    events, _ = asked("Hi.", ASK)
+    assert events == [*map(TextDelta, "Hi."), Finished(stop="end", usage=USAGE)]
+
+
+def test_the_provider_offers_no_tools_otherwise() -> None:
+    results = (Message("user", "", results=(ToolResult("c1", "Found."),)),)
+    for request, calls_tools in (
+        (ASK, False),
+        (Request(system="", messages=ASK.messages), True),
+        (Request(system="", messages=ASK.messages, tools=(SPEC,), grammar="root ::= .*"), True),
+        (Request(system="", messages=results, tools=(SPEC,)), True),
+    ):
+        events, body = asked(SEARCH, request, calls_tools=calls_tools)
+        assert "tools" not in body
+        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == SEARCH
