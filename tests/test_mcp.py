@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from chat_loop.agent.mcp_servers import Servers, ServerState
 from chat_loop.agent.tools import Toolbox
-from chat_loop.config import McpServer
+from chat_loop.config import McpServer, parse
 from chat_loop.errors import UsageError
+from chat_loop.servers import chosen
 from chat_loop.values import ToolCall
 from tests.serving import (
     Offered,
@@ -58,7 +60,7 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
         }
         assert spec.parameters["required"] == ["a", "b"]
         assert await offered.call("test_echo", text="Grüße\n2") == "Grüße\n2"
-        assert await offered.call("test_add", a=1, b=2) == '3\n{"result": 3}'
+        assert await offered.call("test_add", a=1, b=2) == "3"
         assert await offered.call("test_fail", why="No.") == "FAILED Error executing tool fail"
         assert await offered.call("test_picture") == "Here it is:\n[image, image/png, 3 bytes: not shown]"
         assert await offered.call("test_escapes") == "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp"
@@ -325,3 +327,24 @@ def test_names_that_no_server_has(tmp_path: Path) -> None:
     [state, _] = servers.states()
     where = f"{sys.executable} {' '.join(raw(tmp_path, ECHO).args)}"
     assert state == ServerState(name="one", state="not started", where=where)
+
+
+def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).parent.parent / "examples" / "mcp"
+    front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
+    config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
+    servers = chosen(config.mcp, ["shopping"], folder, front["servers"])
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    async def act(offered: Offered) -> None:
+        assert {name: tool.asks is not None for name, tool in offered.tools.items()} == {
+            "shopping_list_items": False,
+            "shopping_add_item": True,
+            "shopping_remove_item": True,
+        }
+        assert await offered.call("shopping_add_item", name="lemon", number=3) == "3 of lemon on the list."
+        assert await offered.call("shopping_list_items") == '{\n  "lemon": 3\n}'
+        assert await offered.call("shopping_remove_item", name="lemon") == "lemon is off the list."
+        assert await offered.call("shopping_list_items") == "{}"
+
+    with_servers(act, **servers)

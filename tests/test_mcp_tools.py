@@ -116,8 +116,18 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
             }},
         ),
         (
-            {"properties": {"a": {"type": "string", "enum": ["z" * 100] * 100}, "b": {"const": 1}}, "required": ["a"]},
-            {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]},
+            {"properties": {"a.b-c": {"type": "array"}, "d": {"items": {"type": "array", "prefixItems": [{}]}}}},
+            {"type": "object", "required": [], "properties": {
+                "a.b-c": {"type": "array", "items": {}}, "d": {"items": {"type": "array", "prefixItems": [{}]}},
+            }},
+        ),
+        (
+            {"required": ["a"], "properties": {
+                "a": {"type": "string", "enum": ["z" * 999] * 9}, "b": {"type": "array"},
+            }},
+            {"type": "object", "required": ["a"], "properties": {
+                "a": {"type": "string"}, "b": {"type": "array", "items": {}},
+            }},
         ),
         (
             {"properties": {"a": {"description": "\x1b[2Jhi\u202e \U000e0041there\x00"}}},
@@ -170,6 +180,7 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
 def test_what_the_user_is_shown_before_a_call() -> None:
     shown = asked("notes", "write", {"path": "a\nb", "more": [1, "ü"]})
     assert shown == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n  ]\n}'
+    assert asked("notes", "list\n{}\n\x1b[8m", {}) == "list {} [8m of the MCP server notes\nno arguments"
     assert asked("notes", "list", {}) == "list of the MCP server notes\nno arguments"
 
 
@@ -181,6 +192,9 @@ def test_what_the_user_is_shown_before_a_call() -> None:
         ([], {"a": [1, "ü"]}, '{"a": [1, "ü"]}'),
         ([{"type": "text", "text": '{ "a": 1 }'}], {"a": 1}, '{ "a": 1 }'),
         ([{"type": "text", "text": "One."}], {"a": 1}, 'One.\n{"a": 1}'),
+        ([{"type": "text", "text": "One."}], {"result": "One."}, "One."),
+        ([{"type": "text", "text": "[1, 2]"}], {"result": [1, 2]}, "[1, 2]"),
+        ([{"type": "text", "text": "1"}], {"result": 2}, '1\n{"result": 2}'),
         (
             [{"type": "image", "data": "A" * 4_000, "mimeType": "image/png"}],
             None,

@@ -29,10 +29,12 @@ from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess, TransportS
 from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
+from chat_loop.redact import redacted
 from chat_loop.servers import completed
 
 MOST_PAGES = 50
 LONGEST_REASON = 300
+REFRESH_SECONDS = 5.0
 HTTP_SECONDS = 30.0
 """For connecting and writing; how long an answer may take is the caller's to say."""
 FAULTS = (MCPError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError, RuntimeError, LookupError, TypeError)
@@ -94,12 +96,12 @@ class Connection:
         """List the tools anew where the server has said that they changed."""
         if self._client is None or not self._stale:
             return
-        self._stale = False
         try:
-            async with asyncio.timeout(self._server.timeout):
+            async with asyncio.timeout(min(REFRESH_SECONDS, self._server.timeout)):
                 self.tools = await self._listed(self._client)
         except FAULTS:
-            self._stale = True  # until then those from before are offered
+            pass  # those from before are offered until it says again that they changed
+        self._stale = False
 
     async def _run(self) -> None:
         timer = asyncio.get_running_loop().call_later(self._server.timeout, self._expire)
@@ -206,6 +208,7 @@ class Connection:
         said = cleaned(self._process.said, LONGEST_REASON) if self._process is not None else ""
         if said and said not in self.problem:
             self.problem += f" It said: {said}"
+        self.problem = redacted(self.problem)
         self.settled.set()
 
     def _reason(self, error: BaseException) -> str:
