@@ -118,7 +118,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         again = "Its tools are not there; /mcp restart {} tries again."
         assert offered.servers.notices() == (
             ("The MCP server none cannot be started: No such file or directory.", again.format("none")),
-            ("The MCP server bad ended with exit code 1. It said: no key, no luck", again.format("bad")),
+            ("The MCP server bad ended with exit code 1. It said: “no key, no luck”", again.format("bad")),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
             (
                 "The MCP server poor: The environment variable MISSING is not set. export MISSING=… sets it.",
@@ -181,7 +181,7 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
     async def act(offered: Offered) -> None:
-        sentence = "FAILED The MCP server test ended with exit code 3. It said: about to leave"
+        sentence = "FAILED The MCP server test ended with exit code 3. It said: “about to leave”"
         assert await offered.call("test_leave", code=3) == f"{sentence} {NEXT}"
 
     with_servers(act, test=sdk())

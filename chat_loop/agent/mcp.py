@@ -207,7 +207,7 @@ class Connection:
                 self.problem = f"The MCP server {self._name} was stopped."
         said = cleaned(self._process.said, LONGEST_REASON) if self._process is not None else ""
         if said and said not in self.problem:
-            self.problem += f" It said: {said}"
+            self.problem += f" It said: “{said}”"
         self.problem = redacted(self.problem)
         self.settled.set()
 

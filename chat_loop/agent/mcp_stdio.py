@@ -81,15 +81,16 @@ class ServerProcess:
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[TransportStreams]:
         """The process as a transport: it runs while that is open. Raises OSError and ValueError."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._environment,
-            cwd=self._cwd,
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # a process that is half made would be left behind
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._environment,
+                cwd=self._cwd,
+                start_new_session=True,
+            )
         _running.add(process.pid)
         self.begun = True
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
