@@ -109,6 +109,7 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     assert [entry.failed for entry in entries if isinstance(entry, Result)] == [False]
     [process] = processes(tmp_path)
     assert not runs(process)
+    assert recorded(tmp_path)[-1] == "end", "it could come to its own end"
 
 
 def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path) -> None:
@@ -131,6 +132,7 @@ def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: si
         assert ended(process) == (code, "", "")
     [child] = processes(tmp_path)
     assert not runs(child)
+    assert recorded(tmp_path)[-1] == "end"
     assert "notifications/cancelled caller cancelled" in recorded(tmp_path)
 
 
@@ -195,6 +197,7 @@ def test_no_process_outlives_the_chat(tmp_path: Path, number: signal.Signals) ->
         assert chat.exit_code(PATIENCE) == (-9 if number == signal.SIGKILL else 128 + number)
         assert "Traceback" not in chat.text()
     assert gone(process)
+    assert recorded(tmp_path)[-1] == "end"
 
 
 def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> None:
