@@ -117,7 +117,10 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         assert list(offered.tools) == ["good_echo", "good_quit"]
         again = "Its tools are not there; /mcp restart {} tries again."
         assert offered.servers.notices() == (
-            ("The MCP server none cannot be started: No such file or directory.", again.format("none")),
+            (
+                "The MCP server none cannot be started: No such file or directory: /does/not/exist.",
+                again.format("none"),
+            ),
             ("The MCP server bad ended with exit code 1. It said: “no key, no luck”", again.format("bad")),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
             (

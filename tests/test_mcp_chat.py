@@ -138,7 +138,7 @@ def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: si
 
 def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_path: Path) -> None:
     configured(tmp_path, command="/does/not/exist")
-    sentence = "The MCP server raw cannot be started: No such file or directory."
+    sentence = "The MCP server raw cannot be started: No such file or directory: /does/not/exist."
     hint = "Its tools are not there; /mcp restart raw tries again."
     with Loopback() as server:
         code, out, err = ended(started(tmp_path, server, "-p", "hello"))
@@ -249,7 +249,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         1,
         (
             f"raw  failed  0 tools  /does/not/exist {RAW} {tmp_path / 'script.json'}\n"
-            "  The MCP server raw cannot be started: No such file or directory.\n"
+            "  The MCP server raw cannot be started: No such file or directory: /does/not/exist.\n"
         ),
     )
     assert all(gone(process) for process in processes(tmp_path))
