@@ -121,7 +121,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     assert "tools/call" not in recorded(tmp_path)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: signal.Signals, code: int) -> None:
     configured(tmp_path)
     with Loopback() as server:
@@ -173,8 +173,7 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         chat.line("Hang.")
         asyncio.run(until_recorded(tmp_path, "tools/call"))
         chat.wait_for("raw_hang", PATIENCE, output=True)
-        while recorded(tmp_path).count("tools/call") < 2:
-            pass
+        asyncio.run(until(lambda: recorded(tmp_path).count("tools/call") == 2))
         chat.ctrl("c")
         chat.wait_for(PROMPT, PATIENCE, output=True)
         say(chat, "again", "You said: again")
@@ -253,6 +252,19 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         ),
     )
     assert all(gone(process) for process in processes(tmp_path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_servers_are_checked_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    configured(tmp_path, args=[SERVER, "silent"])
+    process = subprocess.Popen(
+        command(None, "mcp"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+    )
+    asyncio.run(until(lambda: bool(processes(tmp_path))))
+    process.send_signal(number)
+    assert ended(process) == (128 + number, "", "")
+    [child] = processes(tmp_path)
+    assert not runs(child)
 
 
 WITHOUT = "import sys; sys.modules['mcp'] = None; from chat_loop.cli import main; sys.exit(main(sys.argv[1:]))"
