@@ -84,7 +84,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
         calls = [ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}') for number, word in enumerate("xyz")]
         calls.append(ToolCall("c3", "test_echo", '{"text": "no"}'))
         calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
-        results = {result.id: (result.text, result.failed) async for result in box.use(calls)}
+        results = {result.id: (result.text.split("\n")[-1], result.failed) async for result in box.use(calls)}
         assert results == {
             "c0": ("x", False),
             "c1": ("y", False),
