@@ -65,6 +65,16 @@ def test_names_of_two_servers_that_come_to_the_same() -> None:
     assert [each.name for each in chosen] == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
 
 
+def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
+    first, _ = named([("a", []), ("a_b", [tool("c"), tool("d")])], (), 100_000)
+    before = {(each.server, each.tool.name): each.name for each in first}
+    assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
+    chosen, _ = named([("a", [tool("b_c"), tool("b_d")]), ("a_b", [tool("c")])], {"a_b_x"}, 100_000, before)
+    assert [(each.server, each.name) for each in chosen] == [("a", "a_b_c_2"), ("a", "a_b_d_2"), ("a_b", "a_b_c")]
+    chosen, _ = named([("a_b", [tool("c")])], {"a_b_c"}, 100_000, before)
+    assert [each.name for each in chosen] == ["a_b_c_2"]
+
+
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     many = [tool(f"t{number}", "x" * 100) for number in range(200)]
     chosen, left = named([("s", many)], (), 10**9)

@@ -59,6 +59,8 @@ class Servers:
         self._closing = asyncio.Event()
         self._told: set[str] = set()
         self._left_out = 0
+        self._names: dict[tuple[str, str], str] = {}
+        """What each tool was called, by its server and its own name."""
 
     def start(self) -> None:
         """Begin to connect, in the background; safe in any thread, and more than once."""
@@ -83,7 +85,8 @@ class Servers:
             waiting(connecting)
             await self._there(self._one_of(connecting))
         offered = await self._there(self._ready())
-        chosen, self._left_out = named(offered, taken, room)
+        chosen, self._left_out = named(offered, taken, room, self._names)
+        self._names.update({(tool.server, tool.tool.name): tool.name for tool in chosen})
         return tuple(self._tool(tool) for tool in chosen)
 
     def notices(self) -> tuple[tuple[str, str], ...]:

@@ -72,16 +72,23 @@ def listed(tools: Iterable[Json], valid: Callable[[Json], bool]) -> tuple[Listed
 
 
 def named(
-    servers: Iterable[tuple[str, Sequence[Listed]]], taken: Collection[str], room: int
+    servers: Iterable[tuple[str, Sequence[Listed]]],
+    taken: Collection[str],
+    room: int,
+    before: Mapping[tuple[str, str], str] | None = None,
 ) -> tuple[tuple[Named, ...], int]:
     """The tools of all servers under names that no other has, and how many are left out.
 
-    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters.
+    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters. A name that a tool
+    had `before`, by its server and own name, stays its own: what was allowed for it must not become another one's.
     """
-    names, chosen, left = set(taken), list[Named](), 0
+    before = before or {}
+    names, chosen, left = {*taken, *before.values()}, list[Named](), 0
     for server, tools in servers:
         for tool in tools:
-            name = _unique(tool_name(f"{server}_{tool.name}"), names)
+            name = before.get((server, tool.name), "")
+            if not name or name in taken:
+                name = _unique(tool_name(f"{server}_{tool.name}"), names)
             size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
             if len(chosen) == MOST_TOOLS or size > room:
                 left += 1
