@@ -99,7 +99,6 @@ class ProviderConfig:
     profile: str = ""
     context: int = 0
     threads: int = 0
-    tools: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

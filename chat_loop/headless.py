@@ -27,7 +27,7 @@ from chat_loop.tokens import TokenCounter
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
 
-TERMINATED = "terminated"
+ENDED_BY = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 LARGEST_INPUT = 64 << 20
 
 
@@ -84,14 +84,20 @@ async def _ask(asked: Asked, output: _Output) -> int:
         servers=servers,
     )
     task = asyncio.ensure_future(_answered(conversation, asked.question, asked.typed, output))
+    received: list[int] = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-        if servers is not None:  # they are processes, which must not outlive this one
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel, TERMINATED)
+        for number in (signal.SIGINT, *ENDED_BY):
+            if number == signal.SIGINT or servers is not None:  # their processes must not outlive this one
+                asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         await task
-    except asyncio.CancelledError as error:
-        return 143 if TERMINATED in error.args else 130
+    except asyncio.CancelledError:
+        return 128 + received[0] if received else 130
     except ChatLoopError as error:
         output.failed(error)
         raise

@@ -36,6 +36,7 @@ def main() -> None:
             record(method + (f" {params.get('reason')}" if method == "notifications/cancelled" else ""))
         if "id" in message:
             server.answer(message["id"], method, params)
+    record("end")
 
 
 class Raw:

@@ -112,7 +112,6 @@ async def learn(name: str, context: Context) -> str:
 
     server.add_tool(learned, name=name, description="Learned.", structured_output=False)
     await context.notify_tools_changed()
-    await context.session.send_tool_list_changed()
     return "learned"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, find_paths, load, parse
 from chat_loop.errors import ConfigError
-from chat_loop.servers import completed
+from chat_loop.servers import chosen, completed
 
 SERVERS = "config.example.yaml shows what a server needs."
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
@@ -78,6 +78,19 @@ def test_values_of_a_server_are_completed_from_the_environment() -> None:
     assert completed(values, {"ONE": "1", "TWO": "${ONE}"}) == {"A": "1-${ONE}", "B": "$ONE {TWO} $${ONE", "C": ""}
     with pytest.raises(ConfigError, match=r"The environment variable TWO is not set\."):
         completed(values, {"ONE": "1", "TWO": ""})
+
+
+def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder() -> None:
+    servers = {name: McpServer(command=name, cwd=cwd) for name, cwd in {"a": "x", "b": "x", "c": "", "d": "/y"}.items()}
+    assert chosen(servers, ("d", "b", "a", "c"), Path("/agents/sally"), {"b", "c", "d"}) == {
+        "d": servers["d"],
+        "b": McpServer(command="b", cwd="/agents/sally/x"),
+        "a": servers["a"],
+        "c": servers["c"],
+    }
+    with pytest.raises(ConfigError, match=r"There is no MCP server e\.") as caught:
+        chosen(servers, ("a", "e"), Path("/"), ())
+    assert caught.value.hint == "The config has: a, b, c, d."
 
 
 def test_a_window_is_set_by_model_name() -> None:

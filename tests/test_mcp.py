@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from chat_loop.agent.mcp_servers import Servers, ServerState
 from chat_loop.agent.tools import Toolbox
-from chat_loop.config import McpServer
+from chat_loop.config import McpServer, parse
 from chat_loop.errors import UsageError
+from chat_loop.servers import chosen
 from chat_loop.values import ToolCall
 from tests.serving import (
     Offered,
@@ -58,7 +60,7 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
         }
         assert spec.parameters["required"] == ["a", "b"]
         assert await offered.call("test_echo", text="Grüße\n2") == "Grüße\n2"
-        assert await offered.call("test_add", a=1, b=2) == '3\n{"result": 3}'
+        assert await offered.call("test_add", a=1, b=2) == "3"
         assert await offered.call("test_fail", why="No.") == "FAILED Error executing tool fail"
         assert await offered.call("test_picture") == "Here it is:\n[image, image/png, 3 bytes: not shown]"
         assert await offered.call("test_escapes") == "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp"
@@ -82,7 +84,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
         calls = [ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}') for number, word in enumerate("xyz")]
         calls.append(ToolCall("c3", "test_echo", '{"text": "no"}'))
         calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
-        results = {result.id: (result.text, result.failed) async for result in box.use(calls)}
+        results = {result.id: (result.text.split("\n")[-1], result.failed) async for result in box.use(calls)}
         assert results == {
             "c0": ("x", False),
             "c1": ("y", False),
@@ -115,8 +117,11 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         assert list(offered.tools) == ["good_echo", "good_quit"]
         again = "Its tools are not there; /mcp restart {} tries again."
         assert offered.servers.notices() == (
-            ("The MCP server none cannot be started: No such file or directory.", again.format("none")),
-            ("The MCP server bad ended with exit code 1. It said: no key, no luck", again.format("bad")),
+            (
+                "The MCP server none cannot be started: No such file or directory: /does/not/exist.",
+                again.format("none"),
+            ),
+            ("The MCP server bad ended with exit code 1. It said: “no key, no luck”", again.format("bad")),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
             (
                 "The MCP server poor: The environment variable MISSING is not set. export MISSING=… sets it.",
@@ -179,7 +184,7 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
     async def act(offered: Offered) -> None:
-        sentence = "FAILED The MCP server test ended with exit code 3. It said: about to leave"
+        sentence = "FAILED The MCP server test ended with exit code 3. It said: “about to leave”"
         assert await offered.call("test_leave", code=3) == f"{sentence} {NEXT}"
 
     with_servers(act, test=sdk())
@@ -207,9 +212,9 @@ def test_a_message_that_is_too_large_costs_the_connection_and_no_memory() -> Non
 
 def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
-        box = Toolbox(tools=offered.tools, seconds=0.3, characters=1_000, clock=time.monotonic, approve=allowed)
+        box = Toolbox(tools=offered.tools, seconds=1.0, characters=1_000, clock=time.monotonic, approve=allowed)
         [result] = [result async for result in box.use([ToolCall("c1", "raw_hang", "")])]
-        assert result.text == "raw_hang took longer than 0 seconds and was stopped."
+        assert result.text == "raw_hang took longer than 1 seconds and was stopped."
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
         assert await offered.call("raw_echo") == "hello", "the connection goes on"
 
@@ -325,3 +330,24 @@ def test_names_that_no_server_has(tmp_path: Path) -> None:
     [state, _] = servers.states()
     where = f"{sys.executable} {' '.join(raw(tmp_path, ECHO).args)}"
     assert state == ServerState(name="one", state="not started", where=where)
+
+
+def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).parent.parent / "examples" / "mcp"
+    front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
+    config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
+    servers = chosen(config.mcp, ["shopping"], folder, front["servers"])
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    async def act(offered: Offered) -> None:
+        assert {name: tool.asks is not None for name, tool in offered.tools.items()} == {
+            "shopping_list_items": False,
+            "shopping_add_item": True,
+            "shopping_remove_item": True,
+        }
+        assert await offered.call("shopping_add_item", name="lemon", number=3) == "3 of lemon on the list."
+        assert await offered.call("shopping_list_items") == '{\n  "lemon": 3\n}'
+        assert await offered.call("shopping_remove_item", name="lemon") == "lemon is off the list."
+        assert await offered.call("shopping_list_items") == "{}"
+
+    with_servers(act, **servers)

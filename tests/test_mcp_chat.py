@@ -109,6 +109,7 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     assert [entry.failed for entry in entries if isinstance(entry, Result)] == [False]
     [process] = processes(tmp_path)
     assert not runs(process)
+    assert recorded(tmp_path)[-1] == "end", "it could come to its own end"
 
 
 def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     assert "tools/call" not in recorded(tmp_path)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: signal.Signals, code: int) -> None:
     configured(tmp_path)
     with Loopback() as server:
@@ -131,12 +132,13 @@ def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: si
         assert ended(process) == (code, "", "")
     [child] = processes(tmp_path)
     assert not runs(child)
+    assert recorded(tmp_path)[-1] == "end"
     assert "notifications/cancelled caller cancelled" in recorded(tmp_path)
 
 
 def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_path: Path) -> None:
     configured(tmp_path, command="/does/not/exist")
-    sentence = "The MCP server raw cannot be started: No such file or directory."
+    sentence = "The MCP server raw cannot be started: No such file or directory: /does/not/exist."
     hint = "Its tools are not there; /mcp restart raw tries again."
     with Loopback() as server:
         code, out, err = ended(started(tmp_path, server, "-p", "hello"))
@@ -171,8 +173,7 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         chat.line("Hang.")
         asyncio.run(until_recorded(tmp_path, "tools/call"))
         chat.wait_for("raw_hang", PATIENCE, output=True)
-        while recorded(tmp_path).count("tools/call") < 2:
-            pass
+        asyncio.run(until(lambda: recorded(tmp_path).count("tools/call") == 2))
         chat.ctrl("c")
         chat.wait_for(PROMPT, PATIENCE, output=True)
         say(chat, "again", "You said: again")
@@ -195,6 +196,7 @@ def test_no_process_outlives_the_chat(tmp_path: Path, number: signal.Signals) ->
         assert chat.exit_code(PATIENCE) == (-9 if number == signal.SIGKILL else 128 + number)
         assert "Traceback" not in chat.text()
     assert gone(process)
+    assert recorded(tmp_path)[-1] == "end"
 
 
 def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> None:
@@ -246,10 +248,23 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         1,
         (
             f"raw  failed  0 tools  /does/not/exist {RAW} {tmp_path / 'script.json'}\n"
-            "  The MCP server raw cannot be started: No such file or directory.\n"
+            "  The MCP server raw cannot be started: No such file or directory: /does/not/exist.\n"
         ),
     )
     assert all(gone(process) for process in processes(tmp_path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_servers_are_checked_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    configured(tmp_path, args=[SERVER, "silent"])
+    process = subprocess.Popen(
+        command(None, "mcp"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+    )
+    asyncio.run(until(lambda: bool(processes(tmp_path))))
+    process.send_signal(number)
+    assert ended(process) == (128 + number, "", "")
+    [child] = processes(tmp_path)
+    assert not runs(child)
 
 
 WITHOUT = "import sys; sys.modules['mcp'] = None; from chat_loop.cli import main; sys.exit(main(sys.argv[1:]))"

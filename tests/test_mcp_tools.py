@@ -65,6 +65,16 @@ def test_names_of_two_servers_that_come_to_the_same() -> None:
     assert [each.name for each in chosen] == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
 
 
+def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
+    first, _ = named([("a", []), ("a_b", [tool("c"), tool("d")])], (), 100_000)
+    before = {(each.server, each.tool.name): each.name for each in first}
+    assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
+    chosen, _ = named([("a", [tool("b_c"), tool("b_d")]), ("a_b", [tool("c")])], {"a_b_x"}, 100_000, before)
+    assert [(each.server, each.name) for each in chosen] == [("a", "a_b_c_2"), ("a", "a_b_d_2"), ("a_b", "a_b_c")]
+    chosen, _ = named([("a_b", [tool("c")])], {"a_b_c"}, 100_000, before)
+    assert [each.name for each in chosen] == ["a_b_c_2"]
+
+
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     many = [tool(f"t{number}", "x" * 100) for number in range(200)]
     chosen, left = named([("s", many)], (), 10**9)
@@ -116,8 +126,18 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
             }},
         ),
         (
-            {"properties": {"a": {"type": "string", "enum": ["z" * 100] * 100}, "b": {"const": 1}}, "required": ["a"]},
-            {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]},
+            {"properties": {"a.b-c": {"type": "array"}, "d": {"items": {"type": "array", "prefixItems": [{}]}}}},
+            {"type": "object", "required": [], "properties": {
+                "a.b-c": {"type": "array", "items": {}}, "d": {"items": {"type": "array", "prefixItems": [{}]}},
+            }},
+        ),
+        (
+            {"required": ["a"], "properties": {
+                "a": {"type": "string", "enum": ["z" * 999] * 9}, "b": {"type": "array"},
+            }},
+            {"type": "object", "required": ["a"], "properties": {
+                "a": {"type": "string"}, "b": {"type": "array", "items": {}},
+            }},
         ),
         (
             {"properties": {"a": {"description": "\x1b[2Jhi\u202e \U000e0041there\x00"}}},
@@ -170,6 +190,7 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
 def test_what_the_user_is_shown_before_a_call() -> None:
     shown = asked("notes", "write", {"path": "a\nb", "more": [1, "ü"]})
     assert shown == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n  ]\n}'
+    assert asked("notes", "list\n{}\n\x1b[8m", {}) == "list {} [8m of the MCP server notes\nno arguments"
     assert asked("notes", "list", {}) == "list of the MCP server notes\nno arguments"
 
 
@@ -181,6 +202,9 @@ def test_what_the_user_is_shown_before_a_call() -> None:
         ([], {"a": [1, "ü"]}, '{"a": [1, "ü"]}'),
         ([{"type": "text", "text": '{ "a": 1 }'}], {"a": 1}, '{ "a": 1 }'),
         ([{"type": "text", "text": "One."}], {"a": 1}, 'One.\n{"a": 1}'),
+        ([{"type": "text", "text": "One."}], {"result": "One."}, "One."),
+        ([{"type": "text", "text": "[1, 2]"}], {"result": [1, 2]}, "[1, 2]"),
+        ([{"type": "text", "text": "1"}], {"result": 2}, '1\n{"result": 2}'),
         (
             [{"type": "image", "data": "A" * 4_000, "mimeType": "image/png"}],
             None,

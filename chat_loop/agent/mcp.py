@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 from jsonschema import Draft202012Validator, SchemaError
-from mcp.client import Client, IncomingMessage
+from mcp.client import Client, IncomingMessage, Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
@@ -25,17 +25,31 @@ from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotifica
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chat_loop import __version__
-from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess, TransportStreams
+from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess
 from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
+from chat_loop.redact import redacted
 from chat_loop.servers import completed
 
 MOST_PAGES = 50
 LONGEST_REASON = 300
+REFRESH_SECONDS = 5.0
 HTTP_SECONDS = 30.0
 """For connecting and writing; how long an answer may take is the caller's to say."""
-FAULTS = (MCPError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError, RuntimeError, LookupError, TypeError)
+FAULTS = (
+    MCPError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
+    httpx2.HTTPError,
+    httpx2.StreamError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    LookupError,
+    TypeError,
+)
 """What a request to a server fails with. A result that is none of its protocol is a ValueError."""
 
 
@@ -94,12 +108,12 @@ class Connection:
         """List the tools anew where the server has said that they changed."""
         if self._client is None or not self._stale:
             return
-        self._stale = False
         try:
-            async with asyncio.timeout(self._server.timeout):
+            async with asyncio.timeout(min(REFRESH_SECONDS, self._server.timeout)):
                 self.tools = await self._listed(self._client)
         except FAULTS:
-            self._stale = True  # until then those from before are offered
+            pass  # those from before are offered until it says again that they changed
+        self._stale = False
 
     async def _run(self) -> None:
         timer = asyncio.get_running_loop().call_later(self._server.timeout, self._expire)
@@ -131,7 +145,7 @@ class Connection:
                     group.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def _transport(self) -> AsyncIterator[AbstractAsyncContextManager[TransportStreams]]:
+    async def _transport(self) -> AsyncIterator[Transport]:
         """What the client opens, and closes."""
         server = self._server
         if server.command:
@@ -205,13 +219,16 @@ class Connection:
                 self.problem = f"The MCP server {self._name} was stopped."
         said = cleaned(self._process.said, LONGEST_REASON) if self._process is not None else ""
         if said and said not in self.problem:
-            self.problem += f" It said: {said}"
+            self.problem += f" It said: “{said}”"
+        self.problem = redacted(self.problem)
         self.settled.set()
 
     def _reason(self, error: BaseException) -> str:
         """What went wrong, as the end of a sentence."""
         status = f" (HTTP {self._status})" if self._status >= 400 else ""
-        text = error.message if isinstance(error, MCPError) else getattr(error, "strerror", "") or str(error)
+        text = error.message if isinstance(error, MCPError) else str(error)
+        if isinstance(error, OSError) and error.strerror:
+            text = ": ".join(map(str, filter(None, (error.strerror, error.filename))))
         text = " ".join(cleaned(text, LONGEST_REASON).split()) or type(error).__name__
         return f"{text.rstrip('.')}{status}."
 

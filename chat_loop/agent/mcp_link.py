@@ -30,9 +30,13 @@ class Link:
             return "connected"
         return "failed" if self.connection.settled.is_set() else "connecting"
 
-    async def ready(self) -> None:
-        """Wait until it is connected, or is not going to be; have the tools as they are now."""
+    async def settled(self) -> None:
+        """Wait until it is connected, or is not going to be."""
         await self.connection.settled.wait()
+
+    async def ready(self) -> None:
+        """The same, and have the tools as they are now."""
+        await self.settled()
         await self.connection.refresh()
         self._keep()
 

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from chat_loop.agent.mcp_tools import Listed, Named, asked, named
-from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.frozen import dataclass
@@ -21,6 +19,8 @@ from chat_loop.values import ToolSpec
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_link import Link
+    from chat_loop.agent.mcp_tools import Listed, Named
+    from chat_loop.agent.tools import Tool
 
 T = TypeVar("T")
 
@@ -59,6 +59,8 @@ class Servers:
         self._closing = asyncio.Event()
         self._told: set[str] = set()
         self._left_out = 0
+        self._names: dict[tuple[str, str], str] = {}
+        """What each tool was called, by its server and its own name."""
 
     def start(self) -> None:
         """Begin to connect, in the background; safe in any thread, and more than once."""
@@ -73,15 +75,18 @@ class Servers:
     ) -> tuple[Tool, ...]:
         """The tools of all servers, as they are now, under names that are not `taken`.
 
-        Waits for those that still connect, at most as long as their timeouts; `waiting` is told which. What a model is
-        told of all of them takes at most `room` characters.
+        Waits for those that still connect, at most as long as their timeouts; `waiting` is told which, whenever they
+        become fewer. What a model is told of all of them takes at most `room` characters.
         """
+        from chat_loop.agent.mcp_tools import named  # not before there is a request
+
         self.start()
-        connecting = await self._there(self._connecting())
-        if connecting:
+        while connecting := await self._there(self._connecting()):
             waiting(connecting)
+            await self._there(self._one_of(connecting))
         offered = await self._there(self._ready())
-        chosen, self._left_out = named(offered, taken, room)
+        chosen, self._left_out = named(offered, taken, room, self._names)
+        self._names.update({(tool.server, tool.tool.name): tool.name for tool in chosen})
         return tuple(self._tool(tool) for tool in chosen)
 
     def notices(self) -> tuple[tuple[str, str], ...]:
@@ -161,6 +166,9 @@ class Servers:
         )
 
     def _tool(self, tool: Named) -> Tool:
+        from chat_loop.agent.mcp_tools import asked
+        from chat_loop.agent.tools import Tool
+
         own = tool.tool.name
 
         async def run(arguments: Mapping[str, object]) -> str:
@@ -189,6 +197,15 @@ class Servers:
 
     async def _connecting(self) -> tuple[str, ...]:
         return tuple(name for name, link in self._links.items() if link.state == "connecting")
+
+    async def _one_of(self, connecting: tuple[str, ...]) -> None:
+        """Wait until one of these is connected, or is not going to be."""
+        waits = [asyncio.ensure_future(self._links[name].settled()) for name in connecting]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def _ready(self) -> list[tuple[str, tuple[Listed, ...]]]:
         await asyncio.gather(*(link.ready() for link in self._links.values()))

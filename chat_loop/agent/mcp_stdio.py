@@ -16,17 +16,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp.client._transport import ReadStream, WriteStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
-
-TransportStreams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     _Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+    _Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 LARGEST_MESSAGE = 16 << 20
 CHUNK = 1 << 16
@@ -79,17 +77,18 @@ class ServerProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     @asynccontextmanager
-    async def transport(self) -> AsyncIterator[TransportStreams]:
+    async def transport(self) -> AsyncIterator[_Streams]:
         """The process as a transport: it runs while that is open. Raises OSError and ValueError."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._environment,
-            cwd=self._cwd,
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # a process that is half made would be left behind
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._environment,
+                cwd=self._cwd,
+                start_new_session=True,
+            )
         _running.add(process.pid)
         self.begun = True
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)

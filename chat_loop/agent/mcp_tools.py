@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ LONGEST_OWN_NAME = 256
 LONGEST_SHOWN = 64
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """What some wires refuse at the top of a schema."""
+_KEPT = ("type", "items")
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 Json = Mapping[str, Any]
 
@@ -69,16 +72,23 @@ def listed(tools: Iterable[Json], valid: Callable[[Json], bool]) -> tuple[Listed
 
 
 def named(
-    servers: Iterable[tuple[str, Sequence[Listed]]], taken: Collection[str], room: int
+    servers: Iterable[tuple[str, Sequence[Listed]]],
+    taken: Collection[str],
+    room: int,
+    before: Mapping[tuple[str, str], str] | None = None,
 ) -> tuple[tuple[Named, ...], int]:
     """The tools of all servers under names that no other has, and how many are left out.
 
-    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters.
+    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters. A name that a tool
+    had `before`, by its server and own name, stays its own: what was allowed for it must not become another one's.
     """
-    names, chosen, left = set(taken), list[Named](), 0
+    before = before or {}
+    names, chosen, left = {*taken, *before.values()}, list[Named](), 0
     for server, tools in servers:
         for tool in tools:
-            name = _unique(tool_name(f"{server}_{tool.name}"), names)
+            name = before.get((server, tool.name), "")
+            if not name or name in taken:
+                name = _unique(tool_name(f"{server}_{tool.name}"), names)
             size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
             if len(chosen) == MOST_TOOLS or size > room:
                 left += 1
@@ -96,7 +106,7 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
         return {"type": "object", "properties": {}}
     given = whole.get("properties")
     known = given if isinstance(given, dict) else {}
-    properties = {name: _schema(value) for name, value in known.items() if name == tool_name(name)}
+    properties = {name: _schema(value) for name, value in known.items() if _ARGUMENT.fullmatch(name)}
     properties = dict(list(properties.items())[:MOST_ARGUMENTS])
     wanted = whole.get("required")
     required = [name for name in wanted if name in properties] if isinstance(wanted, list) else []
@@ -104,7 +114,7 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
     made = {**rest, "type": "object", "properties": properties, "required": required}
     if _fits(made) and valid(made):
         return made
-    short = {name: {"type": value["type"]} if "type" in value else {} for name, value in properties.items()}
+    short = {name: {key: value[key] for key in _KEPT if key in value} for name, value in properties.items()}
     made = {"type": "object", "properties": short, "required": required}
     if _fits(made) and valid(made):
         return made
@@ -119,6 +129,7 @@ def cleaned(text: str, most: int) -> str:
 
 def asked(server: str, tool: str, arguments: Mapping[str, object]) -> str:
     """The whole of what a call would do, for the user."""
+    tool = " ".join(cleaned(tool, LONGEST_SHOWN).split())
     given = json.dumps(arguments, indent=2, ensure_ascii=False) if arguments else "no arguments"
     return f"{tool} of the MCP server {server}\n{given}"
 
@@ -162,9 +173,12 @@ def _bytes_of(block: Json, key: str) -> str:
 
 
 def _says(text: str, value: object) -> bool:
-    """Whether a text is the JSON of a value, as servers repeat it for those that read texts only."""
+    """Whether a text is a value, as servers repeat it for who reads texts only; some wrap what is no object."""
+    values = [value, *value.values()] if isinstance(value, dict) and list(value) == ["result"] else [value]
+    if text in values:
+        return True
     try:
-        return bool(json.loads(text) == value)
+        return json.loads(text) in values
     except (ValueError, RecursionError):
         return False
 
@@ -188,7 +202,10 @@ def _clean(value: object, depth: int) -> object:
     if isinstance(value, dict | list) and not depth:
         return {} if isinstance(value, dict) else []
     if isinstance(value, dict):
-        return {cleaned(str(key), LONGEST_OWN_NAME): _clean(inner, depth - 1) for key, inner in value.items()}
+        made = {cleaned(str(key), LONGEST_OWN_NAME): _clean(inner, depth - 1) for key, inner in value.items()}
+        if made.get("type") == "array" and "prefixItems" not in made:
+            made.setdefault("items", {})  # without it a wire refuses the request
+        return made
     if isinstance(value, list):
         return [_clean(inner, depth - 1) for inner in value]
     return value

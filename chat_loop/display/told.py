@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chat_loop.display.text import one_line
 from chat_loop.events import Compacted, Connecting, Retrying, SessionFound, SessionSealed
 from chat_loop.values import Usage
-from chat_loop.wording import compaction_text, counts_text, tokens_text
+from chat_loop.wording import compaction_text, counted, counts_text, tokens_text
 
 if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager
@@ -67,7 +67,9 @@ def connecting(display: DisplayManager, event: Connecting) -> None:
     """What a terminal shows while it lasts."""
     display.begin_waiting()
     if event.servers:
-        display.status(f"Connecting to {one_line(', '.join(event.servers), 100)} …")
+        names = ", ".join(event.servers)
+        fits = len(names) < display.console.width - 30  # a line that is broken could not be taken back
+        display.status(f"Connecting to {one_line(names) if fits else counted(len(event.servers), 'MCP server')} …")
 
 
 def retrying(display: DisplayManager, event: Retrying) -> None:

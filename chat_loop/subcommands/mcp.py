@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 
 from chat_loop.agent.mcp_servers import Servers
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
+from chat_loop.headless import ENDED_BY
 from chat_loop.wording import counted
 
 
@@ -22,9 +25,21 @@ def list_servers(servers: Servers | None, *, as_json: bool) -> int:
 
 
 async def _list(servers: Servers, *, as_json: bool) -> int:
+    settling = asyncio.ensure_future(servers.settled())
+    received: list[int] = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        settling.cancel()
+
+    for number in (signal.SIGINT, *ENDED_BY):
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
-        await servers.settled()
+        await settling
         states = servers.states()
+    except asyncio.CancelledError:
+        return 128 + received[0] if received else 130
     finally:
         await servers.close()
     if as_json:
