@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,24 @@ def test_a_line_whose_file_is_missing_comes_back_with_its_pastes(tmp_path: Path)
         leave(terminal)
     [exchange] = saved(home).exchanges
     assert exchange.query.text == f"see @photo.png {pasted}"
+
+
+def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with chat(home) as terminal:
+        terminal.send("\x1b[200~see @.env\nand @missing.txt\x1b[201~ and @\x1b[200~photo.png\x1b[201~ and @lost.md")
+        terminal.wait_for("and @lost.md")
+        terminal.line("")
+        terminal.wait_for("There is no file lost.md.")
+        terminal.wait_for(re.compile(r"file lost.md.*and @lost.md", re.DOTALL))
+        terminal.send("\x7f" * 13)
+        shown = answered(terminal, "")
+        assert "📎 photo.png, 640×480" in shown
+        assert ".env" not in shown.partition("📎")[2].partition("\n")[0]
+        leave(terminal)
+    [exchange] = saved(home).exchanges
+    assert exchange.query.text == "see @.env\nand @missing.txt and @photo.png"
+    assert [file.name for file in exchange.attached] == ["photo.png"]
 
 
 @pytest.mark.parametrize(
