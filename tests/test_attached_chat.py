@@ -118,6 +118,13 @@ def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> N
     assert "⚠️  No file is called app.route: sent as text.\nSally: Fine.\n" in screen.text
 
 
+def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    Screen(folder, ['see @"my notes.txt"'], "Fine.", SUMMARY)
+    shown = Screen(folder, ["/show 1 1"], hours=1).text
+    assert 'You:\nsee @"my notes.txt"\n📎 my notes.txt, 13 bytes\nSally:\nFine.\n' in shown
+
+
 def test_a_quote_of_another_session_names_no_files(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "sessions", ["the words are \\@photo.png"], "Fine.", SUMMARY)
     assert screen.code == 0
