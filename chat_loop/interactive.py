@@ -10,13 +10,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 from unicodedata import east_asian_width
 
 from chat_loop.agent.agent import Agent
+from chat_loop.attach.completing import completions
 from chat_loop.chain.options import options_of
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
@@ -210,7 +211,7 @@ class Interactive:
             status=self._status,
             instant=self._instant,
             ready=self._load_behind,
-            paths=_completions,
+            paths=completions,
         )
 
     def _status(self) -> str:
@@ -258,12 +259,6 @@ class Interactive:
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
-
-
-def _completions(before: str) -> Iterable[tuple[str, int]]:
-    from chat_loop.attach.completing import completions  # not before a path is typed
-
-    return completions(before) if "@" in before else ()
 
 
 def offer(name: str, when: str, columns: int) -> str:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.attach import pictures
+from chat_loop.attach import LONGEST, pictures
 from chat_loop.attach.completing import MOST, completions
-from chat_loop.attach.mentions import LONGEST, mentions
+from chat_loop.attach.mentions import mentions
 from chat_loop.attach.pictures import Damaged, Picture, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
