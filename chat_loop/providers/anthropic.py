@@ -84,11 +84,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         base_url: str | None = None,
         api_key: str | None = None,
         max_tokens: int = 8192,
-        takes_images: bool = True,
     ) -> None:
         super().__init__()
         self.model = model
-        self.takes_images = takes_images
         self.window = window
         self._base_url = base_url
         self._api_key = api_key

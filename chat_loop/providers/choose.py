@@ -14,6 +14,7 @@ from chat_loop.config import Config
 from chat_loop.errors import ConfigError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
+from chat_loop.providers.images import seeing
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5.4-mini"}
 LOCAL_SERVERS = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
@@ -76,29 +77,28 @@ def _which(url: str) -> UsageError:
 
 def create(reference: str, config: Config, world: World, *, base_url: str = "") -> Provider:
     """Build the provider for PROVIDER:MODEL. Its library is loaded later. Raises as `choose` does."""
+    return seeing(_created(reference, config, world, base_url), config.images)
+
+
+def _created(reference: str, config: Config, world: World, base_url: str) -> Provider:
     name, colon, model = reference.partition(":")
     if not colon or not model or name not in PROVIDERS:
         raise UsageError(
             f"“{reference[:80]}” is not a model reference.", f"It is PROVIDER:MODEL; providers: {', '.join(PROVIDERS)}."
         )
-    from chat_loop.providers.images import takes_images
     from chat_loop.providers.windows import window_of
 
     window, settings = window_of(model, config.windows), config.providers
-    images = takes_images(model, config.images)
     match name:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
             url = base_url or settings.anthropic.base_url or None
-            return AnthropicProvider(
-                model, window=window, base_url=url, max_tokens=settings.anthropic.max_tokens, takes_images=images
-            )
+            return AnthropicProvider(model, window=window, base_url=url, max_tokens=settings.anthropic.max_tokens)
         case "openai":
             from chat_loop.providers.openai import OpenAIProvider
 
-            url = base_url or settings.openai.base_url or None
-            return OpenAIProvider(model, window=window, base_url=url, takes_images=images)
+            return OpenAIProvider(model, window=window, base_url=base_url or settings.openai.base_url or None)
         case "compatible":
             from chat_loop.providers.openai import OpenAIProvider
 
@@ -116,7 +116,6 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
                 base_url=url,
                 api_key=key,
                 calls_tools=settings.compatible.tools,
-                takes_images=images,
             )
         case "local":
             return _local(model, config, world)
@@ -124,7 +123,7 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
             from chat_loop.providers.scripted import ECHO, ScriptedProvider
 
             return (
-                ScriptedProvider(window=window, takes_images=images)
+                ScriptedProvider(window=window)
                 if model == ECHO
                 else ScriptedProvider.from_file(Path(model).expanduser(), window)
             )

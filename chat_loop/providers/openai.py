@@ -83,7 +83,6 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         api_key: str | None = None,
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
-        takes_images: bool = False,
     ) -> None:
         super().__init__()
         self.name = name
@@ -92,7 +91,6 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.first_event_seconds = first_event_seconds
         self._base_url = base_url
         self._api_key = api_key
-        self.takes_images = takes_images
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
         self.calls_tools = not model.startswith(TAKES_NO_TOOLS) if self._own else calls_tools
