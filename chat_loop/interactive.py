@@ -10,12 +10,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
+from chat_loop.attach.completing import completions
 from chat_loop.chain.options import options_of
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
@@ -232,7 +233,7 @@ class Interactive:
             status=self._status,
             instant=self._instant,
             ready=self._load_behind,
-            paths=_completions,
+            paths=completions,
         )
 
     def _status(self) -> str:
@@ -282,12 +283,6 @@ class Interactive:
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=load, daemon=True, name="load-behind").start()
-
-
-def _completions(before: str) -> Iterable[tuple[str, int]]:
-    from chat_loop.attach.completing import completions  # not before a path is typed
-
-    return completions(before) if "@" in before else ()
 
 
 def _columns() -> int:

@@ -26,7 +26,7 @@ class Reader(Protocol):
 
     @property
     def typed(self) -> str:
-        """The last entry without large pastes: files are only taken where they were typed."""
+        """The last entry without pastes of several lines: files are only taken where they were typed."""
 
     def put_back(self) -> None:
         """Let the last entry be edited again, where there is an editor."""

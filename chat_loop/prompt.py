@@ -50,8 +50,10 @@ class PromptReader:
         self._terminal = instant.terminal if instant is not None else _terminal()
         self._status = status
         self._folded: dict[str, str] = {}
-        self._last: tuple[str, dict[str, str]] = ("", {})
-        """The last entry as it stood in the line, and what was folded in it."""
+        self._pasted: list[str] = []
+        """What of several lines was pasted and not folded."""
+        self._last: tuple[str, dict[str, str], list[str]] = ("", {}, [])
+        """The last entry as it stood in the line, what was folded in it, and what was pasted."""
         self._again = ""
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
@@ -86,20 +88,25 @@ class PromptReader:
         finally:
             if self._terminal is not None:
                 self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen
-        self._last = text, dict(self._folded)
+        self._last = text, dict(self._folded), list(self._pasted)
         text = self._unfolded(text)
         self._folded.clear()
+        self._pasted.clear()
         return clean(text)
 
     @property
     def typed(self) -> str:
-        """The last entry as it stood in the line: a large paste is its size there."""
-        return clean(self._last[0])
+        """The last entry without what was pasted into it, but for pastes of one line: they may be paths."""
+        text, _, pasted = self._last
+        for paste in pasted:
+            text = text.replace(paste, " ", 1)
+        return clean(text)
 
     def put_back(self) -> None:
         """Let the last entry stand in the next line, with what was folded in it."""
-        self._again, folded = self._last
+        self._again, folded, pasted = self._last
         self._folded.update(folded)
+        self._pasted += pasted
 
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
@@ -151,6 +158,7 @@ class PromptReader:
         """A long paste stands in the line as its size; the text itself waits until the entry is sent."""
         lines = text.count("\n") + 1
         if len(text) <= FOLD_CHARACTERS and lines <= FOLD_LINES:
+            self._pasted += [text] if lines > 1 else []
             return text
         name = f"[paste {len(self._folded) + 1}: {len(text):,} characters, {lines:,} lines]"
         self._folded[name] = text

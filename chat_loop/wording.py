@@ -57,8 +57,15 @@ def file_size_text(size: int) -> str:
     """Bytes of a smaller file, to the tenth: `812 bytes`, `2.1 KB`, `14 KB`, `3.9 MB`."""
     if size < 1_000:
         return "1 byte" if size == 1 else f"{size} bytes"
+    if size >= 999_500_000:
+        return f"{size / 1e9:,.1f} GB"
     number, unit = (size / 1e6, "MB") if size >= 999_500 else (size / 1e3, "KB")
     return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
+
+
+def attached_text(name: str, size: int, width: int, height: int) -> str:
+    """An attached file in a few words: `notes.txt, 2.1 KB`, or of an image `photo.png, 640×480`."""
+    return f"{name}, {f'{width}×{height}' if width else file_size_text(size)}"
 
 
 def counted(number: int, noun: str) -> str:

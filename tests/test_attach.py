@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.attach import pictures
+from chat_loop.attach import LONGEST, pictures
 from chat_loop.attach.completing import MOST, completions
-from chat_loop.attach.mentions import LONGEST, mentions
+from chat_loop.attach.mentions import mentions
 from chat_loop.attach.pictures import Damaged, Picture, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
@@ -29,6 +29,7 @@ from chat_loop.attach.reading import (
 )
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import LARGEST_IMAGE
+from chat_loop.wording import file_size_text
 from tests.painted import gif, huge_png, jpeg, png, webp
 from tests.strategies import texts
 
@@ -202,6 +203,32 @@ def test_a_text_file(here: Path) -> None:
 )
 def test_what_is_refused(here: Path, data: bytes, message: str) -> None:
     assert refused(here, data) == message
+
+
+def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
+    (here / "x.txt").write_text("x")
+    os.truncate(here / "x.txt", 1 << 40)
+    with pytest.raises(UsageError, match=r"x\.txt has 1,099\.5 GB: text files can have up to 4\.2 MB\."):
+        read("x.txt", here / "x.txt", here)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1.0 KB"),
+        (2_149, "2.1 KB"),
+        (9_949, "9.9 KB"),
+        (9_950, "10 KB"),
+        (999_499, "999 KB"),
+        (999_500, "1.0 MB"),
+        (999_500_000, "1.0 GB"),
+    ],
+)
+def test_sizes_of_files(size: int, text: str) -> None:
+    assert file_size_text(size) == text
 
 
 @pytest.mark.parametrize(

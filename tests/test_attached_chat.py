@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,24 @@ def test_a_line_whose_file_is_missing_comes_back_with_its_pastes(tmp_path: Path)
     assert exchange.query.text == f"see @photo.png {pasted}"
 
 
+def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with chat(home) as terminal:
+        terminal.send("\x1b[200~see @.env\nand @missing.txt\x1b[201~ and @\x1b[200~photo.png\x1b[201~ and @lost.md")
+        terminal.wait_for("and @lost.md")
+        terminal.line("")
+        terminal.wait_for("There is no file lost.md.")
+        terminal.wait_for(re.compile(r"file lost.md.*and @lost.md", re.DOTALL))
+        terminal.send("\x7f" * 13)
+        shown = answered(terminal, "")
+        assert "📎 photo.png, 640×480" in shown
+        assert ".env" not in shown.partition("📎")[2].partition("\n")[0]
+        leave(terminal)
+    [exchange] = saved(home).exchanges
+    assert exchange.query.text == "see @.env\nand @missing.txt and @photo.png"
+    assert [file.name for file in exchange.attached] == ["photo.png"]
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -97,6 +116,13 @@ def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY)
     assert "⚠️  No file is called app.route: sent as text.\nSally: Fine.\n" in screen.text
+
+
+def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    Screen(folder, ['see @"my notes.txt"'], "Fine.", SUMMARY)
+    shown = Screen(folder, ["/show 1 1"], hours=1).text
+    assert 'You:\nsee @"my notes.txt"\n📎 my notes.txt, 13 bytes\nSally:\nFine.\n' in shown
 
 
 def test_a_quote_of_another_session_names_no_files(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from chat_loop.config import parse
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.choose import World, create
-from chat_loop.providers.images import takes_images
+from chat_loop.providers.images import seeing, takes_images
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
@@ -121,7 +121,8 @@ def test_images_on_the_wire_of_openai(server: Loopback, make: Any) -> None:
 )
 def test_a_server_that_refuses_images_is_not_shown_them_again(server: Loopback, message: str, stays: bool) -> None:
     server.enqueue(failing(500 if "mmproj" in message else 400, "invalid_request_error", message))
-    provider = OpenAIProvider("llava", name="c", window=Window(9), base_url=f"{server.url}/v1", takes_images=True)
+    provider = OpenAIProvider("llava", name="c", window=Window(9), base_url=f"{server.url}/v1")
+    provider.takes_images = True
     refusal = failure_of(provider, ASK)
     assert message in refusal.message
     assert provider.takes_images == stays
@@ -200,7 +201,8 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
     assert not takes("anthropic:claude-2.1")
     assert not takes("scripted:echo")
     assert not LocalProvider(tmp_path / "m.gguf", name_of_model="m", window=Window(1)).takes_images
-    assert AnthropicProvider("claude-x", window=Window(1)).takes_images
+    assert not seeing(LocalProvider(tmp_path / "m.gguf", name_of_model="gemma3", window=Window(1)), {}).takes_images
+    assert not AnthropicProvider("claude-x", window=Window(1)).takes_images
 
 
 # Whole runs

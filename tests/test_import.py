@@ -71,6 +71,12 @@ REFUSED = "x.json: Session sally_20261121_143000 is left out: "
         (entry(1, number=10**30), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
         (entry(4, name="read file -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
         (entry(4, id="x\n<!-- chat:end -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
+        (entry(12, media="x --> y"), REFUSED + "its entry 12 (attachment) holds what no transcript can hold."),
+        (
+            entry(12, sha256="x\n<!-- chat:end -->"),
+            REFUSED + "its entry 12 (attachment) holds what no transcript can hold.",
+        ),
+        (entry(13, text="in an image"), REFUSED + "its entry 13 (attachment) holds what no transcript can hold."),
         (header(agent=None), LEFT_OUT + "its header is wrong: expected `str`, got `null` - at `$.agent`."),
         (
             lambda document: document["sessions"][0].pop("header"),

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from chat_loop.attach.mentions import LONGEST, OPENERS
+from chat_loop.attach import LONGEST, OPENERS
 
 MOST = 200
 """Completions that are offered."""

@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from chat_loop.attach import LONGEST, OPENERS
 from chat_loop.frozen import dataclass
 
-LONGEST = 1_000
-"""Characters: a longer word is no path."""
-MARK = "@"
-OPENERS = "([{<\"'“„«‘"
-"""What a path may stand behind, beside a blank."""
 CLOSERS = ".,;:!?)]}>\"'”“»’…"
 """What may follow a path without belonging to it."""
 
@@ -62,7 +58,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _found(text: str) -> Iterator[Mention]:
-    if MARK not in text:
+    if "@" not in text:
         return
     for line in _prose(text):
         for match in _MENTION.finditer(line):

@@ -18,7 +18,7 @@ from chat_loop.errors import UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
 from chat_loop.sessions.images import LARGEST_IMAGE
-from chat_loop.wording import file_size_text
+from chat_loop.wording import attached_text, file_size_text
 
 MOST_FILES = 20
 """Files of a query. Anthropic's wire takes larger images as long as a request holds no more than 20
@@ -53,8 +53,7 @@ class Given:
     @property
     def told(self) -> str:
         """The file in a few words: `notes.txt, 2.1 KB` or `photo.png, 640×480`."""
-        size = f"{self.width}×{self.height}" if self.width else file_size_text(self.size)
-        return f"{self.name}, {size}"
+        return attached_text(self.name, self.size, self.width, self.height)
 
 
 @dataclass(frozen=True)

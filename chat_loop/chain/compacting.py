@@ -54,7 +54,7 @@ class Compacting:
         self._block_from = path
 
     async def make_room(self, text: str, more: int = 0) -> None:
-        """Compact when the query `text`, with `more` tokens, would reach a limit. Calls no model."""
+        """Compact when the next request, with the query `text` and `more` tokens, reaches a limit. Calls no model."""
         head, limits = self._head, self._options.limits
         if not limits.enabled:
             return

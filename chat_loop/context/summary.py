@@ -13,6 +13,7 @@ from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
 from chat_loop.redact import redacted
 from chat_loop.sessions.entries import Attachment
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Message, Request
 from chat_loop.wording import file_size_text
@@ -88,12 +89,11 @@ def spoken(exchange: Exchange) -> str:
 
 def _file(file: Attachment) -> str:
     """What the summariser is told of a file: its name, and how the text in it begins."""
+    name = encode_line(file.name)
     if file.is_image:
-        return f"image: {file.name}, {file.width}×{file.height} pixels"
+        return f"image: {name}, {file.width}×{file.height} pixels"
     beginning = file.text[:FILE_BEGINNING]
-    return (
-        f"file: {file.name}, {file_size_text(file.size)}: {beginning}{'…' if len(file.text) > len(beginning) else ''}"
-    )
+    return f"file: {name}, {file_size_text(file.size)}: {beginning}{'…' if len(file.text) > len(beginning) else ''}"
 
 
 def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:

@@ -9,7 +9,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session
-from chat_loop.wording import counted, counts_text, when_text
+from chat_loop.wording import attached_text, counted, counts_text, when_text
 
 LAST = 5
 """How many exchanges of a session are shown."""
@@ -104,6 +104,9 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
     display.line(f"{session.header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d %H:%M}", "dim")
     display.line("You:", "bold")
     display.line(printable(exchange.query.text))
+    if exchange.attached:
+        files = (attached_text(file.name, file.size, file.width, file.height) for file in exchange.attached)
+        display.line(" · ".join(one_line(file, 200) for file in files), "dim", symbol="📎")
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold")
         display.line(printable(exchange.reply.text))

@@ -16,6 +16,9 @@ class Provider(Protocol):
     retry loop is the agent's.
     """
 
+    takes_images: bool
+    """Whether the model can be shown images, as far as is known: a server that refuses them changes it."""
+
     @property
     def name(self) -> str:
         """The provider's part of a model reference, such as `anthropic`."""
@@ -35,10 +38,6 @@ class Provider(Protocol):
     @property
     def calls_tools(self) -> bool:
         """Whether the model can be offered tools, as far as is known: a server that refuses them changes it."""
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether the model can be shown images, as far as is known: a server that refuses them changes it."""
 
     def warm(self) -> None:
         """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.

@@ -91,11 +91,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         base_url: str | None = None,
         api_key: str | None = None,
         entry: Entry | None = None,
-        takes_images: bool = True,
     ) -> None:
         super().__init__()
         self.model = model
-        self.takes_images = takes_images
         self.entry = entry or CATALOGUE[self.name]
         self.window = window
         self._base_url = base_url

@@ -63,8 +63,8 @@ class BedrockProvider(AnthropicProvider):
         "profile, such as us.anthropic.NAME."
     )
 
-    def __init__(self, model: str, *, window: Window, entry: Entry, takes_images: bool = True) -> None:
-        super().__init__(model, window=window, base_url=entry.base_url or None, entry=entry, takes_images=takes_images)
+    def __init__(self, model: str, *, window: Window, entry: Entry) -> None:
+        super().__init__(model, window=window, base_url=entry.base_url or None, entry=entry)
 
     def _build(self) -> tuple[AsyncAnthropic, Service]:
         import anthropic

@@ -17,6 +17,7 @@ from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
+from chat_loop.providers.images import seeing
 from chat_loop.providers.offered import Offer
 from chat_loop.providers.servers import served_model, shown
 
@@ -27,6 +28,9 @@ PROVIDERS = tuple(CATALOGUE)
 LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
+
+HERE_SECONDS = 600.0
+"""How long the first content of a server on this machine may take: it may load its model first."""
 
 WAYS = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
@@ -150,10 +154,9 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
         if entry.kind == "azure":
             raise UsageError("Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT.")
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
-    from chat_loop.providers.images import takes_images
     from chat_loop.providers.windows import window_of
 
-    return _build(entry, model, window_of(model, config.windows), takes_images(model, config.images), config, world)
+    return seeing(_build(entry, model, window_of(model, config.windows), config, world), config.images)
 
 
 def _no_reference(reference: str, config: Config) -> UsageError:
@@ -163,32 +166,30 @@ def _no_reference(reference: str, config: Config) -> UsageError:
     )
 
 
-def _build(entry: Entry, model: str, window: Window, images: bool, config: Config, world: World) -> Provider:
+def _build(entry: Entry, model: str, window: Window, config: Config, world: World) -> Provider:
     match entry.kind:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
             key = _own_key(entry, world)
-            return AnthropicProvider(
-                model, window=window, base_url=entry.base_url or None, api_key=key, entry=entry, takes_images=images
-            )
+            return AnthropicProvider(model, window=window, base_url=entry.base_url or None, api_key=key, entry=entry)
         case "bedrock":
             from chat_loop.providers.bedrock import BedrockProvider
 
-            return BedrockProvider(model, window=window, entry=entry, takes_images=images)
+            return BedrockProvider(model, window=window, entry=entry)
         case "azure":
             from chat_loop.providers.azure import AzureProvider
 
-            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools, takes_images=images)
+            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools)
         case "openai":
-            return _server(entry, model, window, images, world)
+            return _server(entry, model, window, world)
         case "local":
             return _local(model, config, world)
         case _:
             from chat_loop.providers.scripted import ECHO, ScriptedProvider
 
             if model == ECHO:
-                return ScriptedProvider(window=window, takes_images=images)
+                return ScriptedProvider(window=window)
             return ScriptedProvider.from_file(Path(model).expanduser(), window)
 
 
@@ -197,7 +198,7 @@ def _own_key(entry: Entry, world: World) -> str | None:
     return None if entry.keys == CATALOGUE[entry.name].keys else entry.key(world.environment) or ""
 
 
-def _server(entry: Entry, model: str, window: Window, images: bool, world: World) -> Provider:
+def _server(entry: Entry, model: str, window: Window, world: World) -> Provider:
     from chat_loop.providers.openai import OpenAIProvider
 
     own = entry.name == "openai"
@@ -213,8 +214,8 @@ def _server(entry: Entry, model: str, window: Window, images: bool, world: World
         window=window,
         base_url=entry.base_url or None,
         api_key=key,
+        first_event_seconds=HERE_SECONDS if entry.here else 120.0,
         calls_tools=entry.tools,
-        takes_images=images,
         entry=entry,
     )
 

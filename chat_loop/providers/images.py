@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from chat_loop.errors import ContextTooLong, ProviderError
+from chat_loop.providers import Provider
 from chat_loop.providers.windows import bare_name, longest_prefix
 from chat_loop.values import Request
 
@@ -93,6 +94,12 @@ def takes_images(model: str, overrides: Mapping[str, bool]) -> bool:
         return overrides[model]
     known = longest_prefix(model, TAKE_IMAGES)
     return _MARK in bare_name(model) if known is None else TAKE_IMAGES[known]
+
+
+def seeing(provider: Provider, overrides: Mapping[str, bool]) -> Provider:
+    """The provider, which knows now whether its model takes images. An embedded one takes none, whatever its name."""
+    provider.takes_images = provider.name != "local" and takes_images(provider.model, overrides)
+    return provider
 
 
 def refuses(request: Request, status: int, refusal: ProviderError, *, known: bool) -> bool:

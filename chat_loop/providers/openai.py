@@ -78,7 +78,6 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         api_key: str | None = None,
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
-        takes_images: bool = False,
         entry: Entry | None = None,
     ) -> None:
         super().__init__()
@@ -89,7 +88,6 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.entry = entry or CATALOGUE.get(name) or Entry(name=name, title=name)
         self._base_url = base_url
         self._api_key = api_key
-        self.takes_images = takes_images
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
         self.calls_tools = not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools

@@ -28,6 +28,7 @@ class ScriptedProvider:
 
     name = "scripted"
     first_event_seconds = 120.0
+    takes_images = False
 
     def __init__(
         self,
@@ -36,11 +37,9 @@ class ScriptedProvider:
         *,
         window: Window | None = None,
         calls_tools: bool = False,
-        takes_images: bool = False,
     ) -> None:
         self.model = model
         self.calls_tools = calls_tools
-        self.takes_images = takes_images
         self.window = window or Window(128_000)
         self.requests: list[Request] = []
         self._steps = list(steps)

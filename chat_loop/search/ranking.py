@@ -16,6 +16,7 @@ from math import log
 from chat_loop.frozen import dataclass
 from chat_loop.search.sentences import ASKS, TELLS
 from chat_loop.search.terms import Term, fold, ids
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange
 
 OF_FILE = 50_000
@@ -90,7 +91,7 @@ def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
         (f"Tool {use.call.name}", f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}")
         for use in exchange.uses
     )
-    files = ((f"File {file.name}", file.text[:OF_FILE]) for file in exchange.attached if file.text)
+    files = ((f"File {encode_line(file.name)}", file.text[:OF_FILE]) for file in exchange.attached if file.text)
     return (("User", exchange.query.text), ("Assistant", reply), *used, *files)
 
 

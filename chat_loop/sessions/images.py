@@ -43,8 +43,11 @@ class ImageStore:
                 return
         except OSError:
             pass  # it is not there, or not as it was: it is written
+        new = not path.parent.is_dir()
         self._files.make_directory(self._directory)
         self._files.make_directory(path.parent)
+        if new:
+            self._files.sync_directory(self._directory)
         self._files.replace(path, data)
 
     def base64(self, file: str) -> str:
