@@ -11,11 +11,13 @@ from pathlib import Path
 
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
 from chat_loop.display.manager import DisplayManager
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.files import Files
+from chat_loop.templates import Templates
 from chat_loop.values import Window
 from tests.talking import Clock, Step, Talk, words
 
@@ -84,6 +86,7 @@ class Screen:
         options: Options | None = None,
         show_blocks: bool = False,
         memory: Place | None = None,
+        prompts: Path | None = None,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -113,6 +116,7 @@ class Screen:
             clear_screen=self._clear,
             library=Library(directory, clock.now),
             memory=notebook,
+            templates=Templates(prompts, registry.names()),
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
