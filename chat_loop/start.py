@@ -49,6 +49,13 @@ class Terminal:
         state[6][termios.VMIN] = 1
         self._set(state)
 
+    def forget(self) -> None:
+        """Throw away the keys that were typed and not read yet."""
+        try:
+            self._termios.tcflush(self._descriptor, self._termios.TCIFLUSH)
+        except self._termios.error:
+            return  # the terminal is gone
+
     def restore(self) -> None:
         """Give the terminal back as it was found, for good; free when it was done before."""
         found, self._found = self._found, None
