@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from datetime import date
 from pathlib import Path
+
+import pytest
 
 from chat_loop.agent import python_file
 from chat_loop.agent.agent_path import file_of
@@ -28,9 +32,9 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
     assert said(session) == ["He go home.", "You said: He go home."]
 
 
-def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
-    from datetime import date
-
+def test_python_tools_know_the_calendar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.delitem(sys.modules, "agent", raising=False)
     asked: list[Question] = []
 
     def consent(question: Question, wanted: tuple[str, ...]) -> bool:
@@ -45,3 +49,4 @@ def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
     days_between, working_days = definition.functions
     assert days_between(date(2026, 11, 22), date(2026, 12, 24)) == 32
     assert working_days(date(2026, 11, 20), 1) == "Monday, 2026-11-23"
+    del sys.modules["agent"]
