@@ -105,6 +105,8 @@ class LineReader:
                 target=self._pump, args=(asyncio.get_running_loop(), self._lines), daemon=True, name="stdin"
             ).start()
         line = await self._lines.get()
+        if not line:
+            self._lines.put_nowait(b"")  # the end stays the end, also for who reads after a question
         self._out.write(line.decode("utf-8", "replace").rstrip("\r\n") + "\n")
         return line
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -19,6 +20,7 @@ from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models, Offer
 from chat_loop.sessions.files import Files
+from chat_loop.templates import Templates
 from chat_loop.values import Window
 from tests.talking import Clock, Model, Step, Talk, words
 
@@ -117,6 +119,7 @@ class Screen:
         show_blocks: bool = False,
         memory: Place | None = None,
         others: Sequence[Model] = (),
+        prompts: Path | None = None,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -147,6 +150,7 @@ class Screen:
             models=models(others),
             library=Library(directory, clock.now),
             memory=notebook,
+            templates=Templates(prompts, registry.names()),
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)

@@ -6,10 +6,11 @@ no bytecode that somebody planted, can take their place.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
@@ -30,8 +31,6 @@ def load(snapshot: Snapshot) -> Definition:
 
     What it prints is not shown.
     """
-    import asyncio
-
     code = _compiled(snapshot.source, snapshot.path, snapshot.path)
     finder = _Finder(snapshot)
     module = ModuleType(finder.free_name(snapshot.path.stem))
@@ -42,7 +41,7 @@ def load(snapshot: Snapshot) -> Definition:
     def run() -> None:
         exec(code, module.__dict__)
 
-    _, _, error = asyncio.run(in_thread(run))
+    _, _, error = asyncio.run(in_thread(lambda: uncancelled(run)))
     if error is not None:
         sys.meta_path.remove(finder)
         raise _failed(snapshot, error) from error
@@ -56,6 +55,14 @@ def load(snapshot: Snapshot) -> Definition:
     if caught.error is not None:
         raise _failed(snapshot, caught.error) from caught.error
     return definition
+
+
+def uncancelled(work: Callable[[], object]) -> object:
+    """What `work` returns. What would end a task of the program, raised by foreign code, is an error like any other."""
+    try:
+        return work()
+    except (asyncio.CancelledError, GeneratorExit) as error:
+        raise RuntimeError(type(error).__name__).with_traceback(error.__traceback__) from error
 
 
 def description_of(source: bytes) -> str:

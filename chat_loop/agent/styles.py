@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent.foreign import Caught, in_thread
+from chat_loop.agent.python_file import uncancelled
 from chat_loop.frozen import dataclass
 from chat_loop.values import Request, StopReason, Usage
 
@@ -106,8 +107,9 @@ def _pydantic_ai_event(event: Any, steps: Steps) -> StopReason | None:
             steps.called(event.part.tool_call_id, event.part.tool_name, event.part.args_as_json_str())
         case "function_tool_result":
             part = event.part if hasattr(event, "part") else event.result
-            failed = part.part_kind == "retry-prompt"
-            text = part.model_response() if failed else part.model_response_str()
+            retry = part.part_kind == "retry-prompt"
+            text = part.model_response() if retry else part.model_response_str()
+            failed = retry or getattr(part, "outcome", "success") != "success"
             steps.returned(part.tool_call_id, str(text), failed=failed)
         case "agent_run_result":
             output = event.result.output
@@ -191,7 +193,7 @@ async def _called(agent: Any, request: Request, steps: Steps) -> StopReason:
             return None
         return result
 
-    result, _, error = await in_thread(call)
+    result, _, error = await in_thread(lambda: uncancelled(call))
     if error is not None:
         raise error
     if inspect.isawaitable(result):

@@ -85,8 +85,8 @@ class Compacting:
         return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used))
 
     async def give_way(self) -> None:
-        """Stop a summary that would keep the reply waiting: an embedded model does one thing at a time."""
-        if self._background.running and self.routes[0].name == "local" == self._head.agent.provider.name:
+        """Stop a summary that would keep the reply waiting."""
+        if self._background.running and self.routes[0].name == self._head.agent.provider.name in ("local", "python"):
             await self._background.cancel()
 
     def watch(self) -> None:
@@ -115,9 +115,8 @@ class Compacting:
             self._background.start(span, work, used)
 
     async def draft(self, focus: str) -> Draft | None:
-        """What a compaction asked for would be; None when no summary could be made, which is told.
-
-        Raises UsageError when there is nothing to compact.
+        """What a compaction asked for would be; None when no summary could be made, which is told: for an agent of
+        another library, which may not know how, it is then made without. Raises UsageError for nothing to compact.
         """
         head = self._head
         thread = head.thread
@@ -134,8 +133,11 @@ class Compacting:
         thread = self._as_edited(thread)
         if not self._options.use_ai_summary:
             return self._drafted(thread, found, None, (), used)
-        outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=NOT_COMPACTED)
-        return None if outcome.narrative is None else self._drafted(thread, found, outcome, covered, used)
+        otherwise = "" if head.agent.own_tools else NOT_COMPACTED
+        outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=otherwise)
+        if outcome.narrative is None:
+            return self._drafted(thread, found, None, (), used) if head.agent.own_tools else None
+        return self._drafted(thread, found, outcome, covered, used)
 
     async def narrate(
         self, thread: Thread, span: Sequence[Exchange], focus: str = "", *, otherwise: str = ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from shlex import quote
 
 from chat_loop.commands.chat import PAGE, Chat, Listing
 from chat_loop.commands.options import given
@@ -11,7 +13,7 @@ from chat_loop.commands.registry import Quit, registry
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Header, Session
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
@@ -131,13 +133,22 @@ async def clear(chat: Chat, argument: str) -> None:
     chat.display.line("A fresh session; nothing is carried over.", "dim")
 
 
+def _way_back(header: Header) -> str:
+    """How the session is resumed with the agent that made it, when that has a file."""
+    if not header.agent_path:
+        return ""
+    if not os.path.lexists(header.agent_path):
+        return "That file is not there any more."
+    return f"With that one: chat-loop --agent {quote(header.agent_path)} --resume {header.id}"
+
+
 async def _different_agent(chat: Chat, session: Session) -> bool:
     """Ask when the session was made with another agent; True when the user says no."""
     agent, header = chat.conversation.agent, session.header
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return False
     created = header.agent_path or header.agent
-    chat.display.warn(f"Session created with {created}, using {agent.path or agent.name}.")
+    chat.display.warn(f"Session created with {created}, using {agent.path or agent.name}.", _way_back(header))
     if await chat.confirm("Different agent detected. Continue? (y/n) "):
         return False
     chat.display.line(f"Not resumed. {chat.conversation.otherwise}")

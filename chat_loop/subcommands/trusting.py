@@ -36,6 +36,7 @@ def open_asked(
             raise unapproved(question)
         if instant is not None:
             instant.erase()
+            instant.terminal.forget()  # what was typed before the question is no answer to it
             instant.terminal.restore()
             instant = None
         ask(question, wanted)

@@ -1,0 +1,142 @@
+"""Templates: texts of the user's, sent by name; what is sent and saved is the filled text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.commands.registry import Registry, Unknown
+from chat_loop.errors import ChatLoopError
+from chat_loop.templates import Template, Templates, read
+from tests.screens import Screen
+from tests.talking import SUMMARY
+
+
+def folder(tmp_path: Path, **texts: str) -> Path:
+    made = tmp_path / "prompts"
+    made.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (made / f"{name}.md").write_text(text)
+    return made
+
+
+EXPLAIN = "---\ndescription: Explain it simply\nargument: WORD\n---\nExplain {input} to a child.\nKeep {braces} {}.\n"
+
+
+def test_a_template_is_filled_sent_and_saved(tmp_path: Path) -> None:
+    prompts = folder(tmp_path, explain=EXPLAIN, shout="Shout!")
+    lines = ["/explain a {input} monad", "/Shout  at me\nloudly", "/shout"]
+    screen = Screen(tmp_path / "s", lines, "a", "b", "c", SUMMARY, prompts=prompts)
+    asked = [messages[-1].text for messages in screen.talk.sent[:-1]]
+    assert asked == [
+        "Explain a {input} monad to a child.\nKeep {braces} {}.",
+        "Shout!\n\nat me\nloudly",
+        "Shout!",
+    ]
+    [path] = (tmp_path / "s").glob("*.md")
+    assert "**You:** Explain a {input} monad to a child.\n" in path.read_text()
+    assert screen.text.startswith("You: /explain a {input} monad\nSally: a\n")
+
+
+def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
+    texts = {"explain": EXPLAIN, "long_one": "x" * 300, "Compact": "mine", "bad": "---\nfoo: 1\n---\nx"}
+    screen = Screen(tmp_path / "s", ["/help", "/help explain"], prompts=folder(tmp_path, **texts))
+    listed = screen.text.partition("Templates:\n")[2]
+    prompts = tmp_path / "prompts"
+    assert listed == (
+        f"""\
+  /explain WORD  Explain it simply
+  /long_one      {"x" * 99}…
+⚠️  The template {prompts}/bad.md is not used: above its text it may only say description and argument, as texts.
+⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
+Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
+A leading space makes any line text.
+You: /help explain
+/explain WORD
+  Explain it simply
+  Explain {{input}} to a child.
+  Keep {{braces}} {{}}.
+Goodbye!
+"""
+    )
+
+
+def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Path) -> None:
+    prompts = folder(tmp_path, pins="mine", explain=EXPLAIN)
+    screen = Screen(tmp_path / "s", ["/pins", "/xyzzy", "#explain x"], "So.", SUMMARY, prompts=prompts)
+    assert "There is no command /xyzzy." in screen.text
+    assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
+    assert Templates(prompts, ["pins"]).notice == "Not used as templates, as commands have their names: /pins."
+    assert Templates(prompts).notice == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xff", "it is not UTF-8"),
+        (b"x" * 300_000, "it is larger than 256 KB"),
+        (b"", "it has no text"),
+        (b"---\ndescription: x\n---\n \n", "it has no text"),
+        (b"---\nx", "the line --- that ends its beginning is missing"),
+        (b"---\n- a\n---\nx", "above its text it may only say description and argument, as texts"),
+        (b"---\ndescription: 3\n---\nx", "above its text it may only say description and argument, as texts"),
+    ],
+)
+def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(tmp_path: Path, data: bytes, reason: str) -> None:
+    path = folder(tmp_path) / "bad.md"
+    path.write_bytes(data)
+    screen = Screen(tmp_path / "s", ["/bad x"], prompts=path.parent)
+    assert screen.text == (
+        f"You: /bad x\n✗ The template {path} is not used: {reason}.\n  Set it right, or take it away.\nGoodbye!\n"
+    )
+    assert screen.talk.sent == []
+
+
+def test_yaml_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
+    path = folder(tmp_path, bad="---\nname: [\n---\nx") / "bad.md"
+    with pytest.raises(ChatLoopError, match=r"bad\.md, line 2: expected"):
+        read(path, "bad")
+
+
+def test_hostile_names_and_what_is_no_file(tmp_path: Path) -> None:
+    prompts = folder(tmp_path, good="x")
+    for name in ("a b.md", "\x1b[2J.md", "-x.md", ".md", "x;y.md", "z" * 200 + ".md", "é!.md"):
+        (prompts / name).write_text("x")
+    (prompts / "dir.md").mkdir()
+    os.mkfifo(prompts / "pipe.md")
+    (prompts / "loop.md").symlink_to("loop.md")
+    (prompts / "nowhere.md").symlink_to("/nowhere/at/all")
+    (prompts / "linked.md").symlink_to(prompts / "good.md")
+    troubles: list[str] = []
+    templates = Templates(prompts)
+    assert templates.names() == ["dir", "good", "linked", "loop", "nowhere", "pipe"]
+    assert [template.name for template in templates.all(troubles.append)] == ["good", "linked"]
+    assert [trouble.removeprefix(f"The template {prompts}/") for trouble in troubles] == [
+        "dir.md is not used: is a directory.",
+        "loop.md is not used: too many levels of symbolic links.",
+        "nowhere.md is not used: no such file or directory.",
+        "pipe.md is not used: it is no regular file.",
+    ]
+    assert Templates(tmp_path / "none").names() == []
+    assert Templates(prompts / "good.md").names() == []
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_only_the_place_for_the_input_is_filled(text: str, given: str) -> None:
+    filled = Template(name="x", text=text).filled(given)
+    if "{input}" in text:
+        assert filled == given.join(text.split("{input}"))
+    else:
+        assert filled == (f"{text}\n\n{given}" if given else text)
+
+
+@given(st.text(max_size=40))
+def test_what_follows_an_unknown_name_is_kept_as_it_was_typed(text: str) -> None:
+    line = Registry().parse(f"/name {text}")
+    assert isinstance(line, Unknown)
+    assert text.endswith(line.argument)
+    assert line.argument == text.lstrip() or not text.strip()
