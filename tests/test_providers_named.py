@@ -84,6 +84,19 @@ def test_a_token_of_azure_counts_before_a_key(
     assert (headers["authorization"], "api-key" in headers) == ("Bearer token-1", False)
 
 
+@pytest.mark.parametrize("token", ["", "token-1"])
+def test_the_api_of_azure_without_versions(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", token)
+
+    events_of(setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK)
+
+    [request] = server.requests
+    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
+    assert request.headers["authorization"] == f"Bearer {token or SECRET}"
+
+
 @pytest.mark.parametrize(
     ("missing", "message", "hint"),
     [

@@ -2,6 +2,7 @@
 
 The model of a reference is the name of the deployment. Endpoint and version of the API come from the config, else from
 AZURE_OPENAI_ENDPOINT and OPENAI_API_VERSION; the key from AZURE_OPENAI_API_KEY, or a token from AZURE_OPENAI_AD_TOKEN.
+An endpoint that ends in /openai/v1 is that of the API without versions, where the deployment stands in the body.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
 TOKEN = "AZURE_OPENAI_AD_TOKEN"
+VERSIONLESS = "/openai/v1"
 
 
 def endpoint_of(entry: Entry, environment: Mapping[str, str]) -> str:
@@ -37,7 +39,9 @@ def endpoint_of(entry: Entry, environment: Mapping[str, str]) -> str:
 
 
 def version_of(entry: Entry, environment: Mapping[str, str]) -> str:
-    """The version of the API. Raises `NoProvider`."""
+    """The version of the API, "" for an endpoint that has none. Raises `NoProvider`."""
+    if endpoint_of(entry, environment).rstrip("/").endswith(VERSIONLESS):
+        return ""
     version = entry.api_version or next((value for name in VERSIONS if (value := environment.get(name, ""))), "")
     if not version:
         raise NoProvider(
@@ -65,6 +69,8 @@ class AzureProvider(OpenAIProvider):
         key = "" if token else self.entry.key(os.environ)
         if not (token or key):
             raise self._keyless()
+        if not version:
+            return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, max_retries=0, http_client=http)
         return openai.AsyncAzureOpenAI(
             azure_endpoint=endpoint,
             api_version=version,

@@ -27,6 +27,9 @@ LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm"
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
 
+HERE_SECONDS = 600.0
+"""How long the first content of a server on this machine may take: it may load its model first."""
+
 WAYS = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
   start Ollama, LM Studio, llama-server or vLLM on this machine
@@ -209,6 +212,7 @@ def _server(entry: Entry, model: str, window: Window, world: World) -> Provider:
         window=window,
         base_url=entry.base_url or None,
         api_key=key,
+        first_event_seconds=HERE_SECONDS if entry.here else 120.0,
         calls_tools=entry.tools,
         entry=entry,
     )
