@@ -306,8 +306,20 @@ def _check_named(config: Config, name: str) -> None:
     for provider, setting in config.providers.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
             raise ConfigError(f"{name}: “{provider[:80]}” is no name for a provider.", "It takes a-z, 0-9, - and _.")
+        if setting.api_key_env and not _names_variable(setting.api_key_env):
+            where = f"{name}: providers.{provider}.api_key_env"
+            raise ConfigError(f"{where} takes the name of a variable, not a key.", "For example: api_key_env: MY_KEY.")
         if min(setting.max_tokens, setting.context, setting.threads) < 0:
             raise ConfigError(f"{name}: providers.{provider}: numbers must not be negative.")
+
+
+def _names_variable(text: str) -> bool:
+    """Whether `text` may be a variable's name, and is no key that was put in its place: names are shown, keys never."""
+    from chat_loop.redact import redacted
+
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", text) or redacted(text) != text:
+        return False
+    return len(text) <= 24 or "_" in text
 
 
 def _check_keys(value: object, kind: Any, name: str, where: str) -> None:

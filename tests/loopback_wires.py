@@ -99,7 +99,7 @@ class Received:
     def system(self) -> str:
         if self.wire != "openai":
             return _text(self.body.get("system"))
-        return "".join(message["content"] for message in self.body["messages"] if message["role"] == "system")
+        return "".join(_text(message["content"]) for message in self.body["messages"] if message["role"] == "system")
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -245,6 +245,7 @@ def answering(answer: bytes | None) -> Iterator[int]:
         HEAD + b'{"data": ["qwen"]}',
         HEAD + b'{"data": [{"id": 3}]}',
         HEAD + b'{"data": [{"id": ""}]}',
+        HEAD + b'{"data": [{"id": "' + b"x" * 201 + b'"}]}',
         HEAD + b'{"data": [{"id": "a\\u001b[31mb"}]}',
         HEAD + b'{"data": [{"id": "a\\nb"}]}',
         HEAD + b"[" * 100_000,

@@ -100,6 +100,30 @@ def test_a_window_is_set_by_model_name() -> None:
 
 
 @pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-abcdefghijklmnopqrstuvwxyz123456",
+        "gsk_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "abcdef0123456789abcdef0123456789",
+        "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
+        "MY KEY",
+        "$MY_KEY",
+        "M" * 65,
+    ],
+)
+def test_a_key_in_place_of_its_variable_s_name_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(f"providers: {{office: {{api_key_env: '{key}'}}}}".encode(), "c.yaml")
+    assert caught.value.message == "c.yaml: providers.office.api_key_env takes the name of a variable, not a key."
+    assert key not in caught.value.hint
+
+
+@pytest.mark.parametrize("variable", ["MY_KEY", "OfficeKey", "_k", "A_VERY_LONG_NAME_OF_A_VARIABLE_FOR_A_KEY"])
+def test_names_of_variables(variable: str) -> None:
+    assert parse(f"providers: {{office: {{api_key_env: {variable}}}}}".encode(), "x").providers["office"]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("modle: x", "c.yaml: unknown key modle. Did you mean model?"),

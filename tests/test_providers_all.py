@@ -25,6 +25,7 @@ from tests.asking import closing, events_of, failure_of, host, outcome_of
 from tests.loopback import Failure, Loopback, Reply, failing
 from tests.loopback_wires import unmarked
 from tests.reaching import ALL, SECRET, Reach
+from tests.test_choose import answering
 
 TALK = Request(
     system="Be brief.",
@@ -269,6 +270,17 @@ def test_errors_when_nobody_listens(reach: Reach, tmp_path: Path) -> None:
     started = {"ollama": "Ollama", "lmstudio": "LM Studio", "llama-server": "llama-server", "vllm": "vLLM"}
     if reach.name in started:
         assert error.hint == f"Start {started[reach.name]}, or set providers.{reach.name}.base_url."
+
+
+def test_errors_of_a_server_that_speaks_no_tls(reach: Reach, tmp_path: Path) -> None:
+    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        error = failure_of(reach.at(f"https://127.0.0.1:{port}", tmp_path), TALK)
+
+    assert type(error) is ConnectionFailed
+    assert error.message == (
+        f"Cannot reach 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins with http, not https."
+    )
+    assert error.hint
 
 
 @pytest.mark.parametrize("reach", [reach for reach in ALL if reach.keyed], ids=str, indirect=True)

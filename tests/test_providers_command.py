@@ -63,13 +63,15 @@ def test_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 · deepseek      DEEPSEEK_API_KEY is not set.
 · groq          GROQ_API_KEY is not set.
 · openrouter    OPENROUTER_API_KEY is not set.
-· azure         Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set.
-· bedrock       There are no credentials for AWS.
+· azure         Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set. Set AZURE_OPENAI_ENDPOINT or \
+providers.azure.base_url, as https://NAME.openai.azure.com.
+· bedrock       There are no credentials for AWS. Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and \
+AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 ✓ ollama        qwen3:8b
 · lmstudio      Nothing listens at http://127.0.0.1:{servers["lmstudio"]}/v1.
 · llama-server  Nothing listens at http://127.0.0.1:{servers["llama-server"]}/v1.
 · vllm          Nothing listens at http://127.0.0.1:{servers["vllm"]}/v1.
-· compatible    It has no address.
+· compatible    It has no address. Set providers.compatible.base_url, or give --base-url URL.
 · local         No model is installed.
 ✓ scripted      echo
 ✓ office        name a model
@@ -134,10 +136,12 @@ def test_what_bedrock_and_azure_need_one_after_the_other(tmp_path: Path, capsys:
         "",
     ]
     azure = {"AZURE_OPENAI_AD_TOKEN": SECRET, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
-    steps = [{}, azure, azure | {"AZURE_OPENAI_API_VERSION": "2024-10-21"}]
+    versionless = azure | {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/openai/v1/"}
+    steps = [{}, azure, azure | {"AZURE_OPENAI_API_VERSION": "2024-10-21"}, versionless]
     assert [told(capsys, world(tmp_path, step))["azure"]["missing"] for step in steps] == [
         "AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN is not set.",
         "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
+        "",
         "",
     ]
 

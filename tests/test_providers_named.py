@@ -84,6 +84,19 @@ def test_a_token_of_azure_counts_before_a_key(
     assert (headers["authorization"], "api-key" in headers) == ("Bearer token-1", False)
 
 
+@pytest.mark.parametrize("token", ["", "token-1"])
+def test_the_api_of_azure_without_versions(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", token)
+
+    events_of(setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK)
+
+    [request] = server.requests
+    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
+    assert request.headers["authorization"] == f"Bearer {token or SECRET}"
+
+
 @pytest.mark.parametrize(
     ("missing", "message", "hint"),
     [
@@ -241,6 +254,24 @@ def test_a_model_without_a_cache_is_not_told_of_one(server: Loopback, tmp_path: 
         "messages": [{"role": "user", "content": "Hello"}],
         "temperature": 0.2,
     }
+
+
+def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(server: Loopback, tmp_path: Path) -> None:
+    claude = replace(BY_NAME["openrouter"], model="anthropic/claude-sonnet-5-5").at(server.url, tmp_path)
+    messages = (Message("user", "One"), Message("assistant", "1"), Message("user", "Two"), Message("user", " "))
+    events_of(claude, replace(TALK, messages=messages))
+    events_of(claude, replace(TALK, grammar="root ::= [a-z]"))
+    events_of(BY_NAME["openrouter"].at(server.url, tmp_path), TALK)
+
+    kept = {"cache_control": {"type": "ephemeral"}}
+    assert server.requests[0].body["messages"] == [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief.", **kept}]},
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": [{"type": "text", "text": "Two", **kept}]},
+        {"role": "user", "content": " "},
+    ]
+    assert "cache_control" not in f"{server.requests[1].body} {server.requests[2].body}"
 
 
 # --- What services say in their own way ----------------------------------------------------------------------------

@@ -21,6 +21,12 @@ def caused(error: Exception, cause: BaseException) -> Exception:
     return error
 
 
+def broken_tls(reason: str | None) -> ssl.SSLError:
+    error = ssl.SSLError(1, "[SSL: X] something (_ssl.c:1000)")
+    error.reason = reason  # type: ignore[assignment]
+    return error
+
+
 def refused_certificate() -> ssl.SSLCertVerificationError:
     error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)")
     error.verify_message = "self-signed certificate"
@@ -35,6 +41,20 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
             False,
             ConnectionFailed,
             "Cannot reach api.test: name or service not known.",
+            NETWORK,
+        ),
+        (
+            caused(httpx2.ConnectError("x"), broken_tls("TLSV1_ALERT_INTERNAL_ERROR")),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: TLS: tlsv1 alert internal error.",
+            NETWORK,
+        ),
+        (
+            caused(httpx2.ConnectError("x"), broken_tls(None)),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: TLS: it failed.",
             NETWORK,
         ),
         (

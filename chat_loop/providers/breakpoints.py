@@ -38,10 +38,26 @@ def of_messages(messages: Sequence[MessageParam]) -> list[MessageParam]:
     return [_ended(message) if number in users else message for number, message in enumerate(messages)]
 
 
+def of_completion(messages: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """The same for Chat Completions, where some services hand the marks on to Anthropic's models."""
+    users = [number for number, message in enumerate(messages) if message["role"] == "user"][-NEWEST:]
+    marked = {number for number, message in enumerate(messages) if message["role"] == "system"}.union(users)
+    return [_closed(message) if number in marked else message for number, message in enumerate(messages)]
+
+
+def _closed(message: dict[str, object]) -> dict[str, object]:
+    ended = _with_end(message["content"])
+    return message if ended is None else {**message, "content": ended}
+
+
 def _ended(message: MessageParam) -> MessageParam:
-    content = message["content"]
+    ended = _with_end(message["content"])
+    return message if ended is None else cast("MessageParam", {**message, "content": ended})
+
+
+def _with_end(content: Any) -> list[Any] | None:
+    """A content with a breakpoint at its end; None for one that ends with nothing, where a breakpoint is refused."""
     blocks: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
     if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
-        return message  # a breakpoint at nothing is refused
-    ended = [*blocks[:-1], {**blocks[-1], "cache_control": _here()}]
-    return cast("MessageParam", {**message, "content": ended})
+        return None
+    return [*blocks[:-1], {**blocks[-1], "cache_control": _here()}]

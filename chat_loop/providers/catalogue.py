@@ -32,6 +32,8 @@ class Quirks:
     """What the names of models begin with that have no tools here."""
     tagged: bool = True
     """Whether reasoning may stand in the reply's text, between `<think>` and `</think>`."""
+    marked: tuple[str, ...] = ()
+    """What the names of models begin with whose cache is told of by marks, as on Anthropic's own wire."""
     wants_reasoning: bool = False
     """Whether calls are sent back with the reasoning that led to them; without it they are refused."""
 
@@ -157,6 +159,7 @@ _TABLE = (
         keys=("OPENROUTER_API_KEY",),
         needs_key=True,
         model="openrouter/auto",
+        quirks=Quirks(marked=("anthropic/",)),
     ),
     Entry(
         name="azure",

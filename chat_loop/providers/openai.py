@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import images
+from chat_loop.providers import breakpoints, images
 from chat_loop.providers.asides import Asides
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.catalogue import CATALOGUE, Entry
@@ -193,6 +193,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if message.calls:
                 self._return(message.calls, made[-1])
             messages += made
+        if self.model.startswith(self.entry.quirks.marked) and request.grammar is None:
+            messages = breakpoints.of_completion(messages)
         body: dict[str, object] = {"messages": messages}
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]

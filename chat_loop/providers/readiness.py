@@ -16,9 +16,8 @@ def lacking(entry: Entry, environment: Mapping[str, str]) -> ProviderError | Non
     try:
         match entry.kind:
             case "azure":
-                from chat_loop.providers.azure import endpoint_of, version_of
+                from chat_loop.providers.azure import version_of
 
-                endpoint_of(entry, environment)
                 version_of(entry, environment)
             case "bedrock":
                 from chat_loop.providers.bedrock import check

@@ -30,6 +30,10 @@ from chat_loop.providers.told import told_window
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
 
+SPEAKS_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+"""What TLS calls an answer that is none of its own, as of a server whose address begins with http."""
+NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https"
+
 AGAIN = "Wait a little, then send the query again."
 
 
@@ -176,12 +180,16 @@ def reason(error: BaseException) -> str:
             seen = seen.exceptions[0]
             continue
         if isinstance(seen, ssl.SSLCertVerificationError):
-            found = f": {seen.verify_message}"
+            found = f": {seen.verify_message.lower()}"
+        elif isinstance(seen, ssl.SSLError):  # its errno is none of the system's
+            words = (seen.reason or "it failed").replace("_", " ").lower()
+            found = f": {NO_TLS if seen.reason in SPEAKS_NO_TLS else f'TLS: {words}'}"
         elif isinstance(seen, OSError) and seen.strerror:
             # asyncio puts the address where the system's words should be; names that do not resolve have no errno.
-            found = f": {os.strerror(seen.errno) if seen.errno and seen.errno in errno.errorcode else seen.strerror}"
+            words = os.strerror(seen.errno) if seen.errno and seen.errno in errno.errorcode else seen.strerror
+            found = f": {words.lower()}"
         seen = seen.__cause__ or seen.__context__
-    return short(found).lower() if found else ""
+    return short(found)
 
 
 def _status(kind: str) -> int | None:

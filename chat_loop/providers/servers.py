@@ -8,6 +8,8 @@ from urllib.parse import urlsplit, urlunsplit
 CONNECT_SECONDS = 0.2
 """For a server on this machine, which answers at once or not at all."""
 FAR_SECONDS = 2.0
+LONGEST_NAME = 200
+"""Characters of a model's name."""
 _MAX_ANSWER = 1 << 20
 
 
@@ -64,4 +66,4 @@ def served_model(address: str) -> str:
     models = answer.get("data") if isinstance(answer, dict) else None
     first = models[0] if isinstance(models, list) and models else None
     name = first.get("id") if isinstance(first, dict) else None
-    return name if isinstance(name, str) and name.isprintable() else ""
+    return name if isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_NAME else ""

@@ -39,12 +39,18 @@ def providers(config: Config, world: World, *, as_json: bool) -> int:
         out_json([vars(status) for status in found])
         return 0
     for status in found:
-        state = status.model or "name a model" if status.usable else status.missing
+        state = status.model or "name a model" if status.usable else _lack(status)
         out(f"{'✓' if status.usable else '·'} {status.name:<13} {state}\n")
     usable = next((status for status in found if status.usable), None)
     example = f"{usable.name}:{usable.model or 'MODEL'}" if usable else "PROVIDER:MODEL"
     out(f"\nUse one with --model {example}; those with ✓ can be used now, with the model that is shown by default.\n")
     return 0
+
+
+def _lack(status: Status) -> str:
+    """What is missing, with what to do where that does not say itself."""
+    plain = status.hint.startswith(("export ", "Start "))
+    return status.missing if plain or not status.hint else f"{status.missing} {status.hint}"
 
 
 def status_of(entry: Entry, world: World) -> Status:
