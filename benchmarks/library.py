@@ -24,11 +24,11 @@ from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import Options
 from chat_loop.context.archive import common_words
 from chat_loop.conversation import Conversation
-from chat_loop.interactive import SWITCH_SECONDS
 from chat_loop.library.finding import search_all
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
+from chat_loop.loading import SWITCH_SECONDS
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.manager import SessionManager

@@ -27,7 +27,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 sessions on the whole screen
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
-    interactive, headless, subcommands/, cli
+    interactive, loading, headless, subcommands/, composing, cli
                                 argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
 """
 

@@ -66,12 +66,13 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
     from pathlib import Path
 
-    from chat_loop import config as configuration
+    from chat_loop import config_file
+    from chat_loop.config import find_paths
 
     _check(options)
-    paths = configuration.find_paths()
-    file = Path(options.config).expanduser() if options.config else paths.config
-    config = configuration.load(file, required=bool(options.config))
+    paths = find_paths()
+    path = Path(options.config).expanduser() if options.config else paths.config
+    config = config_file.load(path, required=bool(options.config))
     if options.command == "models":
         from chat_loop.subcommands import models
 

@@ -1,22 +1,15 @@
-"""Settings: a frozen value, read once from YAML and passed down.
-
-`config.example.yaml` shows every key with its default. Nothing here needs a library while no config file exists.
-"""
+"""Settings: a frozen value, read once (`config_file`) and passed down. `config.example.yaml` shows every key."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from chat_loop.errors import ConfigError
-from chat_loop.frontmatter import read_yaml
 from chat_loop.frozen import dataclass
 
-MAX_BYTES = 256 * 1024
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
@@ -199,144 +192,3 @@ def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
         Path(platformdirs.user_config_dir("chat-loop", appauthor=False)) / "config.yaml",
         Path(platformdirs.user_data_dir("chat-loop", appauthor=False)),
     )
-
-
-def load(path: Path, *, required: bool) -> Config:
-    """Read a config file; a missing one is the defaults unless `required`. Raises ConfigError."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        if not required:
-            return Config()
-        raise ConfigError(f"There is no config file {path}.", "config.example.yaml shows every key.") from None
-    except OSError as error:
-        raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"The config file {path} is larger than {MAX_BYTES // 1024} KB.")
-    return parse(data, str(path))
-
-
-def parse(data: bytes, name: str) -> Config:
-    """Read a config from YAML bytes; `name` is the file's name for messages. Raises ConfigError."""
-    value = read_yaml(data, name)
-    if value is None:
-        return Config()
-    config = _converted(value, name)
-    for agent, settings in config.agents.items():
-        overlaid(config, settings, name, f"agents.{agent}.")
-    return config
-
-
-def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
-    """`config` with what `settings` says in its place, by section and key. Raises ConfigError.
-
-    `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
-    """
-    for key in ("agents", "agent"):
-        inner = settings.get(key)
-        if key in settings and (key == "agents" or (isinstance(inner, Mapping) and "default" in inner)):
-            wrong = "agents" if key == "agents" else "agent.default"
-            raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
-    return _checked(_laid(config, _converted(settings, name, where), settings), name)
-
-
-def _laid(below: Any, above: Any, settings: Mapping[str, Any]) -> Any:
-    changes = {}
-    for key, value in settings.items():
-        old, new = getattr(below, key), getattr(above, key)
-        if is_dataclass(new) and isinstance(value, Mapping):
-            changes[key] = _laid(old, new, value)
-        else:
-            changes[key] = {**old, **new} if isinstance(new, Mapping) else new
-    return replace(below, **changes)
-
-
-def _converted(value: Any, name: str, where: str = "") -> Config:
-    import msgspec  # only a file needs it
-
-    _check_keys(value, Config, name, where)
-    try:
-        return _checked(msgspec.convert(value, Config), name)
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        key = f"{where}{place.rstrip('`')}".removesuffix(".") or "the top level"
-        raise ConfigError(
-            f"{name}: {key}: {what[:1].lower()}{what[1:]}.", "config.example.yaml shows every key."
-        ) from None
-
-
-def _checked(config: Config, name: str) -> Config:
-    """Refuse numbers that mean nothing. Raises ConfigError."""
-    auto, context = config.auto_compact, config.context
-    for key, share in (("trigger_threshold", auto.trigger_threshold), ("compact_ratio", auto.compact_ratio)):
-        if not 0 < share <= 1:
-            raise ConfigError(f"{name}: auto_compact.{key} is a share above 0 and at most 1, not {share:g}.")
-    counts = {
-        "auto_compact.preserve_recent": auto.preserve_recent,
-        "auto_compact.summary_max_tokens": auto.summary_max_tokens - 100,
-        "memory.max_tokens": config.memory.max_tokens - 100,
-        "tools.max_steps": config.tools.max_steps - 1,
-        "context.max_history_messages": context.max_history_messages,
-        "context.max_history_tokens": context.max_history_tokens,
-    }
-    if not config.tools.timeout > 0:
-        raise ConfigError(f"{name}: tools.timeout must be above 0 seconds.")
-    for key, number in counts.items():
-        if number < 0:
-            least = "at least 100" if key.endswith("max_tokens") else "not negative"
-            least = "at least 1" if key == "tools.max_steps" else least
-            raise ConfigError(f"{name}: {key} must be {least}.")
-    _check_named(config, name)
-    return config
-
-
-_NAMED = {"models": ModelConfig, "providers": ProviderConfig, "mcp": McpServer}
-"""Keys whose own keys are names of the user's choice."""
-
-
-def _check_named(config: Config, name: str) -> None:
-    """The same for what has names of the user's choice."""
-    for server, described in config.mcp.items():
-        from chat_loop.servers import fault_of  # most configs have none
-
-        fault = fault_of(server, described)
-        if fault:
-            raise ConfigError(f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs.")
-    for provider, setting in config.providers.items():
-        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
-            raise ConfigError(f"{name}: “{provider[:80]}” is no name for a provider.", "It takes a-z, 0-9, - and _.")
-        if setting.api_key_env and not _names_variable(setting.api_key_env):
-            where = f"{name}: providers.{provider}.api_key_env"
-            raise ConfigError(f"{where} takes the name of a variable, not a key.", "For example: api_key_env: MY_KEY.")
-        if min(setting.max_tokens, setting.context, setting.threads) < 0:
-            raise ConfigError(f"{name}: providers.{provider}: numbers must not be negative.")
-
-
-def _names_variable(text: str) -> bool:
-    """Whether `text` may be a variable's name, and is no key that was put in its place: names are shown, keys never."""
-    from chat_loop.redact import redacted
-
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", text) or redacted(text) != text:
-        return False
-    return len(text) <= 24 or "_" in text
-
-
-def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
-    """Refuse a key that is not in `kind`: a misspelt setting must not be silently the default."""
-    if not isinstance(value, dict) or not is_dataclass(kind):
-        return
-    hints = get_type_hints(kind)
-    known = {one.name for one in fields(kind)}
-    for key, inner in value.items():
-        if key not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(key), known, 1)
-            hint = f"Did you mean {where}{near[0]}?" if near else f"Known keys: {', '.join(sorted(known))}."
-            raise ConfigError(f"{name}: unknown key {where}{key}.", hint)
-        if key in _NAMED and isinstance(inner, dict):
-            for entry, setting in inner.items():
-                _check_keys(setting, _NAMED[key], name, f"{key}.{entry}.")
-        else:
-            _check_keys(inner, hints[key], name, f"{where}{key}.")

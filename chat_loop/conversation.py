@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.asking import Asking, recall
-from chat_loop.chain.cancelling import uncancel
+from chat_loop.chain.asking import Asking
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.describing import describe
 from chat_loop.chain.ending import Ending
@@ -21,16 +20,14 @@ from chat_loop.chain.words import thread_of
 from chat_loop.context.budget import Budget
 from chat_loop.context.draft import Draft
 from chat_loop.context.plan import trigger
-from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
-from chat_loop.errors import ContextTooLong, ProviderError, SessionError, UsageError
-from chat_loop.events import Event, SessionFound, Warned
+from chat_loop.errors import SessionError, UsageError
+from chat_loop.events import Event, SessionFound
 from chat_loop.providers import Provider
-from chat_loop.sessions.entries import Pin, Query, Reply, Undo, Unpin
+from chat_loop.sessions.entries import Pin, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Exchange, SealReason, Session
-from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from chat_loop.chain.merging import Merging
     from chat_loop.chain.resuming import Offer, Resuming
 
-LONGEST_ACKNOWLEDGMENT = 2048
-"""Tokens; a few sentences are asked for, and a small model may not find its end."""
 ARCHIVE_SECONDS = 30.0
 
 
@@ -59,12 +54,11 @@ class Conversation:
         servers: Servers | None = None,
     ) -> None:
         self.sessions = sessions
-        self._servers = servers
         self.options = options
         self._show = show
         self._head = Head(agent, sessions, count, show, memory, options.meanings)
         self._compacting = Compacting(self._head, options)
-        self._asking = Asking(self._head, options)
+        self._asking = Asking(self._head, self._compacting, options, servers)
         self._ending = Ending(self._head, self._compacting, options)
 
     @property
@@ -139,13 +133,7 @@ class Conversation:
         compacted and asked once more. Raises ContextFull, with the query saved, when the request cannot fit. When
         cancelled, the partial reply is saved as interrupted and CancelledError goes on.
         """
-        try:
-            return await self._asked(text, files)
-        except ContextTooLong as error:
-            if not (self.options.limits.enabled and self._asking.may_ask_again() and self._compacting.shrink()):
-                raise
-            self._show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
-            return await self._asked(text, files)
+        return await self._asking.ask(text, files)
 
     async def switch(self, provider: Provider) -> None:
         """Have another model answer from the next query on. The window is its own from now on."""
@@ -222,7 +210,7 @@ class Conversation:
         if not self._compacting.take(draft):
             return False
         if acknowledge:
-            await self._acknowledge()
+            await self._asking.acknowledge()
         return True
 
     async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
@@ -264,7 +252,7 @@ class Conversation:
         self._head.begin_child(offer.beginning, "resume")
         self._compacting.restored_from(offer.beginning.path if offer.has_own_block else None)
         if acknowledge:
-            await self._acknowledge()
+            await self._asking.acknowledge()
 
     def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one.
@@ -288,37 +276,3 @@ class Conversation:
         await self._compacting.settled()
         if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
-
-    async def _asked(self, text: str, files: Sequence[Given]) -> Reply:
-        images = sum(image_tokens(file.width, file.height) for file in files if file.data)
-        await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
-        await self._compacting.give_way()
-        number = self.live.next_number
-        self._head.add(Query(number=number, at=self.sessions.now(), text=text))
-        if files:
-            from chat_loop.chain.attaching import keep  # loaded by then
-
-            keep(self._head, number, files)
-        recall(self._head, self.options, number, text)
-        if self._servers is not None:
-            from chat_loop.chain.serving import offer_servers  # not without servers
-
-            await offer_servers(self._head, self._servers)
-        reply = await self._head.answer(number, self._asking.messages())
-        self._compacting.watch()
-        return reply
-
-    async def _acknowledge(self) -> None:
-        """Let the agent confirm what it was given."""
-        restoration = self.session.restoration
-        if not self.options.acknowledge or restoration is None or not restoration.block:
-            return
-        head = self._head
-        try:
-            request = Message("user", with_task(head.fitted(Thread(self.session))[0][0].text))
-            ceiling = min(LONGEST_ACKNOWLEDGMENT, head.window // 8)
-            await head.answer(0, (request,), ceiling)
-        except ProviderError as error:
-            self._show(Warned(f"The acknowledgment failed: {error.message}", "The context is restored all the same."))
-        except asyncio.CancelledError:
-            uncancel()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +24,7 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import offer
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
 from chat_loop.library.embedding import Embedding
@@ -34,6 +32,7 @@ from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
 from chat_loop.lines import LineReader, Reader
+from chat_loop.loading import Loading
 from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
@@ -52,9 +51,6 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
 
 T = TypeVar("T")
-
-SWITCH_SECONDS = 0.0005
-"""How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +83,6 @@ class Interactive:
         self._instant = instant
         agent = setting.agent
         self._counter = TokenCounter()
-        self._loading = False
-        self._used = threading.Event()
         self._meanings = Meanings() if setting.config.search.meaning else None
         self._library = Library(setting.sessions.directory, setting.sessions.now)
         self._display = DisplayManager(
@@ -113,6 +107,14 @@ class Interactive:
             show=self._show,
             options=options_of(setting.config, setting.summariser, self._meanings),
             memory=self._notebook.block if self._notebook is not None else str,
+            servers=setting.servers,
+        )
+
+        self._loading = Loading(
+            provider=lambda: self._agent.provider,
+            display=self._display,
+            keeper=self._keeper,
+            counter=self._counter,
             servers=setting.servers,
         )
 
@@ -209,7 +211,7 @@ class Interactive:
         if self._setting.first:
             if self._instant is not None:
                 self._instant.erase()
-            self._load_behind()
+            self._loading.begin()
 
     def _tell(self, text: str) -> None:
         """Write a line before the first prompt; the display would load rich for it."""
@@ -221,7 +223,7 @@ class Interactive:
     def _reader(self) -> Reader:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             self._display.line(f"{banner()} · {self._setting.agent.model}")
-            self._load_behind()
+            self._loading.begin()
             return LineReader()
         if self._instant is None:
             self._display.prose(banner())
@@ -232,7 +234,7 @@ class Interactive:
             commands=[*registry.names(), *self._templates.names()],
             status=self._status,
             instant=self._instant,
-            ready=self._load_behind,
+            ready=self._loading.begin,
             paths=completions,
         )
 
@@ -249,40 +251,11 @@ class Interactive:
         return " · ".join(parts)
 
     def _show(self, event: Event) -> None:
-        self._used.set()
+        self._loading.used.set()
         self._display.show(event)
         if isinstance(event, ReplyEnded | SessionBegun | SessionSealed) and self._conversation.live.saved:
             live = self._conversation.live
             self._keeper.note(live.session, live.path, sealed=isinstance(event, SessionSealed))
-
-    def _load_behind(self) -> None:
-        """Load, while the user types, what the first request and the first reply need; failures come back with them.
-
-        The tokenizer follows when the user waits for something: building it holds up every other thread for 0.1 s.
-        """
-        if self._loading:
-            return
-        self._loading = True
-        provider = self._agent.provider
-
-        def load() -> None:
-            try:
-                _load_saving()
-                with contextlib.suppress(ChatLoopError):  # the first request says it again, to somebody who waits
-                    provider.warm()
-                self._display.load()
-                _load_compaction()
-            finally:
-                _collect_again()
-            if self._setting.servers is not None and provider.calls_tools:
-                self._setting.servers.start()
-            self._keeper.start()
-            self._used.wait()
-            self._counter.load(self._agent.provider.model)
-
-        sys.setswitchinterval(SWITCH_SECONDS)
-        gc.disable()
-        threading.Thread(target=load, daemon=True, name="load-behind").start()
 
 
 def _columns() -> int:
@@ -290,18 +263,3 @@ def _columns() -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns or 80
     except OSError:
         return 80
-
-
-def _load_saving() -> None:
-    from chat_loop.sessions import lock  # noqa: F401 - loading it is the point
-
-
-def _load_compaction() -> None:
-    from chat_loop.agent import tools  # noqa: F401 - the first request needs it
-    from chat_loop.context import compactor, cover  # noqa: F401 - they are needed after the first reply
-
-
-def _collect_again() -> None:
-    """Modules are no garbage: set them aside, so that no collection holds up a key or a reply to look through them."""
-    gc.freeze()
-    gc.enable()

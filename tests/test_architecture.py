@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 LAYERS = (
     ("frozen",),
     ("values", "events", "errors", "wording", "redact", "frontmatter"),
-    ("tokens", "config", "options", "servers"),
+    ("tokens", "config", "config_file", "options", "servers"),
     ("sessions", "models", "start"),
     ("search", "memory", "attach", "templates"),
     ("library", "export"),
@@ -25,7 +25,7 @@ LAYERS = (
     ("display", "lines", "prompt", "editor", "browser"),
     ("commands",),
     ("loop",),
-    ("headless", "interactive", "subcommands"),
+    ("headless", "loading", "interactive", "subcommands"),
     ("composing",),
     ("cli", "__main__"),
 )
@@ -62,9 +62,7 @@ DOORS = {
 }
 
 ALARM = 300
-LONGER = {
-    "conversation.py": "one chain's whole life: asking, compacting, resuming and ending share its one live session",
-}
+LONGER: dict[str, str] = {}
 
 
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:

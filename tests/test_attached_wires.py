@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chat_loop.config import parse
+from chat_loop.config_file import parse
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.choose import World, create
 from chat_loop.providers.images import seeing, takes_images

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, find_paths, load, parse
+from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, find_paths
+from chat_loop.config_file import load, parse
 from chat_loop.errors import ConfigError
 from chat_loop.servers import chosen, completed
 

@@ -14,7 +14,8 @@ import yaml
 
 from chat_loop.agent.mcp_servers import Servers, ServerState
 from chat_loop.agent.tools import Toolbox
-from chat_loop.config import McpServer, parse
+from chat_loop.config import McpServer
+from chat_loop.config_file import parse
 from chat_loop.errors import UsageError
 from chat_loop.servers import chosen
 from chat_loop.values import ToolCall

@@ -18,7 +18,8 @@ from benchmarks.factchain.standin import WINDOW
 from benchmarks.factchain.summarisers import Lossy, Real, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Talk
 from benchmarks.factchain.wording import PROFILES
-from chat_loop.config import find_paths, load
+from chat_loop.config import find_paths
+from chat_loop.config_file import load
 from chat_loop.errors import ChatLoopError
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import choose, real_world

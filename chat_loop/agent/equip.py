@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.definition import Definition
-from chat_loop.config import Config, overlaid
+from chat_loop.config import Config
+from chat_loop.config_file import overlaid
 
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool

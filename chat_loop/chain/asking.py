@@ -1,22 +1,36 @@
-"""What a request holds: the messages that fit, and what the archive has on the query."""
+"""Asking: a query is saved and sent with what belongs to it, and its reply saved as it arrives."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from chat_loop.chain.cancelling import uncancel
+from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
 from chat_loop.context.budget import room
 from chat_loop.context.fit import check
 from chat_loop.context.plan import truncated
+from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
+from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Recalled, Warned
-from chat_loop.sessions.entries import OF_QUERY, Recall
+from chat_loop.sessions.entries import OF_QUERY, Query, Recall, Reply
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Message
+
+if TYPE_CHECKING:
+    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.attach.reading import Given
 
 MOST_RECALLED = 400
 """Tokens of the archive that are attached to a query, at most; less on a small window."""
 RECALL_MARGIN = 20
+LONGEST_ACKNOWLEDGMENT = 2048
+"""Tokens; a few sentences are asked for, and a small model may not find its end."""
 
 
 def recall(head: Head, options: Options, number: int, text: str) -> None:
@@ -38,20 +52,67 @@ def recall(head: Head, options: Options, number: int, text: str) -> None:
 
 
 class Asking:
-    """Makes the requests of a conversation."""
+    """Makes the requests of a conversation. `servers` are the MCP servers whose tools the agent has, if any."""
 
-    def __init__(self, head: Head, options: Options) -> None:
+    def __init__(self, head: Head, compacting: Compacting, options: Options, servers: Servers | None = None) -> None:
         self._head = head
+        self._compacting = compacting
         self._options = options
+        self._servers = servers
         self._shortened_told = 0
         self._images_told: set[str] = set()
 
-    def may_ask_again(self) -> bool:
+    async def ask(self, text: str, files: Sequence[Given]) -> Reply:
+        """As `Conversation.ask`."""
+        try:
+            return await self._once(text, files)
+        except ContextTooLong as error:
+            if not (self._options.limits.enabled and self._may_ask_again() and self._compacting.shrink()):
+                raise
+            self._head.show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
+            return await self._once(text, files)
+
+    async def acknowledge(self) -> None:
+        """Let the agent confirm what it was given."""
+        head = self._head
+        restoration = head.session.restoration
+        if not self._options.acknowledge or restoration is None or not restoration.block:
+            return
+        try:
+            request = Message("user", with_task(head.fitted(Thread(head.session))[0][0].text))
+            ceiling = min(LONGEST_ACKNOWLEDGMENT, head.window // 8)
+            await head.answer(0, (request,), ceiling)
+        except ProviderError as error:
+            head.show(Warned(f"The acknowledgment failed: {error.message}", "The context is restored all the same."))
+        except asyncio.CancelledError:
+            uncancel()
+
+    async def _once(self, text: str, files: Sequence[Given]) -> Reply:
+        head = self._head
+        images = sum(image_tokens(file.width, file.height) for file in files if file.data)
+        await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
+        await self._compacting.give_way()
+        number = head.live.next_number
+        head.add(Query(number=number, at=head.sessions.now(), text=text))
+        if files:
+            from chat_loop.chain.attaching import keep  # loaded by then
+
+            keep(head, number, files)
+        recall(head, self._options, number, text)
+        if self._servers is not None:
+            from chat_loop.chain.serving import offer_servers  # not without servers
+
+            await offer_servers(head, self._servers)
+        reply = await head.answer(number, self._messages())
+        self._compacting.watch()
+        return reply
+
+    def _may_ask_again(self) -> bool:
         """Whether the newest query can be asked anew: none of its tools ran, whose work would be done twice."""
         last = self._head.session.exchanges[-1]
         return not last.uses and not (last.reply and last.reply.text)
 
-    def messages(self) -> tuple[Message, ...]:
+    def _messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
         head, limits = self._head, self._options.limits
         thread = head.thread

@@ -18,7 +18,7 @@ from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, UsageError
-from chat_loop.events import Compacted, Event, SummaryEnded, Warned
+from chat_loop.events import Compacted, SummaryEnded, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions import block
 from chat_loop.sessions.entries import Undo
@@ -291,11 +291,7 @@ class Compacting:
             span,
             parent,
             count=head.count,
-            show=_nobody if quiet else head.show,
+            show=(lambda event: None) if quiet else head.show,
             wanted=wanted,
             focus=focus,
         )
-
-
-def _nobody(event: Event) -> None:
-    """Who is told of what happens in the background."""

@@ -115,9 +115,7 @@ class DisplayManager:
             case Attached():
                 self.line(" · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎")
             case Restoring():
-                text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
-                self.line(text, symbol="🔄")
-                self.begin_waiting()
+                told.restoring(self, event)
             case SummaryStarted():
                 parts = f" ({event.parts} parts)" if event.parts > 1 else ""
                 self._set_status(self.symbol("📝", f"Generating session summary{parts}..."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
-from chat_loop.events import Compacted, Connecting, Retrying, SessionFound, SessionSealed
+from chat_loop.events import Compacted, Connecting, Restoring, Retrying, SessionFound, SessionSealed
 from chat_loop.values import Usage
 from chat_loop.wording import compaction_text, counted, counts_text, tokens_text
 
@@ -81,3 +81,10 @@ def retrying(display: DisplayManager, event: Retrying) -> None:
 
 def _total(usage: Usage) -> str:
     return tokens_text(usage) if usage.total else "0"
+
+
+def restoring(display: DisplayManager, event: Restoring) -> None:
+    """A child session gets its parent's block."""
+    text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
+    display.line(text, symbol="🔄")
+    display.begin_waiting()
