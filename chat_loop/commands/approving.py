@@ -38,10 +38,12 @@ class Permission:
         self.reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def _ask(self, question: str) -> str:
-        """Ctrl-C stops the reply, as it does at any time."""
+        """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of what is piped in, is no."""
         assert self.reader is not None
         try:
             return await self.reader.decide(question)
+        except EOFError:
+            return "no"
         except KeyboardInterrupt:
             signal.raise_signal(signal.SIGINT)  # to who stops the reply
             await asyncio.Event().wait()
