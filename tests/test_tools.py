@@ -240,11 +240,13 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
             await asyncio.Event().wait()
         if given["query"] == "bad":
             raise SessionError("There is no place 9.9.", "The last is 2.14.")
+        if given["query"] == "network":
+            raise TimeoutError(110, "Connection timed out")
         if given["query"] == "disk":
             raise OSError(5, "Input/output error")
         return ""
 
-    queries = ("slow", "bad", "empty", "disk")
+    queries = ("slow", "bad", "empty", "disk", "network")
     provider = scripted(calling(*(f'{{"query": "{query}"}}' for query in queries)), "Sorry.")
     events = run(agent_of(provider, tool(pick), seconds=0.01))
     assert sorted(returned(events)) == [
@@ -252,6 +254,7 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
         ("c2", "There is no place 9.9. The last is 2.14.", True),
         ("c3", "(nothing)", False),
         ("c4", "search failed: Input/output error.", True),
+        ("c5", "search failed: Connection timed out.", True),
     ]
 
 
