@@ -38,7 +38,7 @@ class Reader(Protocol):
         """Throw away the keys that were typed and not read yet."""
 
     async def decide(self, question: str) -> str:
-        """As `ask`, but raises KeyboardInterrupt on Ctrl-C."""
+        """As `ask`, but raises KeyboardInterrupt on Ctrl-C and EOFError at the end."""
 
     def lent(self) -> contextlib.AbstractContextManager[None]:
         """The terminal as another program expects to find it, for as long as the context lasts."""
@@ -82,7 +82,10 @@ class LineReader:
         """Lines of a file were not typed too early."""
 
     async def decide(self, question: str) -> str:
-        return await self.ask(question)
+        line = await self._line(question)
+        if not line:
+            raise EOFError
+        return line.decode("utf-8", "replace").strip().lower()
 
     @property
     def has_editor(self) -> bool:
@@ -106,7 +109,7 @@ class LineReader:
             ).start()
         line = await self._lines.get()
         if not line:
-            self._lines.put_nowait(b"")  # the end stays the end, also for who reads after a question
+            self._lines.put_nowait(line)  # the end stays the end, whoever asks next
         self._out.write(line.decode("utf-8", "replace").rstrip("\r\n") + "\n")
         return line
 

@@ -123,12 +123,9 @@ class PromptReader:
             self._terminal.forget()
 
     async def decide(self, question: str) -> str:
-        """As `ask`, but raises KeyboardInterrupt on Ctrl-C."""
+        """As `ask`, but raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
         session = PromptSession[str](reserve_space_for_menu=0)
-        try:
-            return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
-        except EOFError:
-            return ""
+        return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:

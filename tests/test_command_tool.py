@@ -115,7 +115,7 @@ def test_a_process_that_does_not_want_to_leave_is_killed(
 
 def test_what_is_left_in_the_background_is_ended(tool: Tool, tmp_path: Path) -> None:
     alive = Alive(tmp_path)
-    assert run(tool, f"sleep 1000 > {alive.path} & echo begun") == "Exit code 0.\nbegun"
+    assert run(tool, f"exec 3> {alive.path}; sleep 1000 & echo begun") == "Exit code 0.\nbegun"
     alive.gone()
 
 

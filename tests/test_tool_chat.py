@@ -90,6 +90,8 @@ def test_yes_no_and_always(tmp_path: Path, server: Loopback) -> None:
         chat.line("one")
         chat.wait_for(f"{ASKED}edit_file)", PATIENCE)
         shown = "\n".join(chat.screen())
+        assert b"\x1b[31m-line 1" in chat.raw
+        assert b"\x1b[32m+LINE 1" in chat.raw
         assert "-line 1\n+LINE 1␛[2J<U+202E>\n line 2\n line 3\n line 4\n" in shown
         assert file.read_text().startswith("line 1\n"), "nothing is done before the answer"
         assert "\x1b[2J\u202e" not in chat.output()
@@ -210,6 +212,22 @@ def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(tmp_path: P
         chat.line("y")
         chat.wait_for("Written.", PATIENCE)
     assert (tmp_path / "project" / "new.txt").read_text() == text
+
+
+def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server: Loopback) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    server.enqueue(
+        calling(("run_command", {"command": f"touch {first}"})), Reply(chunks=("One.",)),
+        calling(("run_command", {"command": f"touch {second}"})), Reply(chunks=("Two.",)),
+    )  # fmt: skip
+    keys = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": server.url}
+    arguments = ("--model", "anthropic:claude-test", "--tools", TOOLS)
+    ended = run(tmp_path, *arguments, stdin=b"go\ny\nagain\n", keys=keys)
+    out = ended.stdout.decode()
+    assert (ended.returncode, first.exists(), second.exists()) == (0, True, False)
+    assert out.count(ASKED) == 2
+    assert "  run_command: Exit code 0. It printed nothing.\n" in out
+    assert "  run_command failed: Not run: the user did not allow it.\nAssistant: Two.\n" in out
 
 
 def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:

@@ -28,6 +28,7 @@ from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Use
 from chat_loop.turn import answer
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+from chat_loop.wording import ALLOWED
 from tests.asking import anthropic_at, clear_environment, openai_at
 from tests.loopback import Failure, Loopback, failing
 from tests.loopback import Reply as Sent
@@ -240,11 +241,13 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
             await asyncio.Event().wait()
         if given["query"] == "bad":
             raise SessionError("There is no place 9.9.", "The last is 2.14.")
+        if given["query"] == "network":
+            raise TimeoutError(110, "Connection timed out")
         if given["query"] == "disk":
             raise OSError(5, "Input/output error")
         return ""
 
-    queries = ("slow", "bad", "empty", "disk")
+    queries = ("slow", "bad", "empty", "disk", "network")
     provider = scripted(calling(*(f'{{"query": "{query}"}}' for query in queries)), "Sorry.")
     events = run(agent_of(provider, tool(pick), seconds=0.01))
     assert sorted(returned(events)) == [
@@ -252,6 +255,7 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
         ("c2", "There is no place 9.9. The last is 2.14.", True),
         ("c3", "(nothing)", False),
         ("c4", "search failed: Input/output error.", True),
+        ("c5", "search failed: Connection timed out.", True),
     ]
 
 
@@ -717,6 +721,7 @@ def test_a_fault_of_a_tool_itself_is_not_hidden_and_loses_nothing(tmp_path: Path
 def test_how_calls_are_shown() -> None:
     out = io.StringIO()
     display = DisplayManager(out, agent="Sally")
+    page = "first \x1b[2J line\n" * 2000
     hostile = ToolCall("c1", "search", '{"query":\n "\x1b[2Jboats"}')
     events: list[Event] = [
         TextDelta("I look.\r"),
@@ -725,6 +730,8 @@ def test_how_calls_are_shown() -> None:
         Finished(stop="tool"),
         ToolReturned(id="c1", name="search", text="Found.", failed=False, seconds=1.0),
         ToolReturned(id="c2", name="find", text="There is\nno tool find.", failed=True, seconds=0.0),
+        ToolReturned(id="c3", name="read", text=f"{ALLOWED}\n{page}", failed=False, seconds=0.0),
+        ToolReturned(id="c4", name="read", text="y" * 500, failed=False, seconds=0.0),
         TextDelta("\nIt was found."),
         Finished(stop="end"),
         ReplyEnded(number=1, stop="end", usage=Usage(input=1, output=2), seconds=3.0),
@@ -737,6 +744,8 @@ def test_how_calls_are_shown() -> None:
         "🔧 find\n"
         "  search: Found. (1.0 s)\n"
         "  find failed: There is no tool find.\n"
+        "  read: first ␛[2J line (2,000 lines, 31.9K characters)\n"
+        f"  read: {'y' * 59}… (1 line, 500 characters)\n"
         "Sally: It was found.\n"
         "Time: 3.0s | Tokens: 3 (in: 1, out: 2)\n\n"
     )

@@ -131,9 +131,11 @@ class Toolbox:
     async def _limited(self, tool: Tool, name: str, given: Mapping[str, object]) -> str:
         seconds = self.seconds if tool.seconds is None else tool.seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as limit:
                 return await tool.run(given)
         except TimeoutError as error:
+            if not limit.expired():
+                raise  # the tool's own
             ended = "was stopped" if tool.stops else "is not waited for; it may go on in the background"
             raise ChatLoopError(f"{name} took longer than {seconds:.0f} seconds and {ended}.") from error
 

@@ -17,7 +17,7 @@ LONGEST_CALL = 160
 """Characters of a call's arguments."""
 LONGEST_VALUE = 60
 SHORT_RESULT = 60
-"""Characters of a result that is shown itself; of a longer one, how much it is."""
+"""Characters of a result that are shown; of a longer one also how much it is."""
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 
 
@@ -27,16 +27,17 @@ def called(display: DisplayManager, call: ToolCall) -> None:
 
 
 def returned(display: DisplayManager, event: ToolReturned) -> None:
-    """How it went: the result when it is short, else its size; why, when it failed."""
+    """How it went: the result as far as a line takes it, and its size; why, when it failed."""
     took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
     if event.failed:
         display.line(f"  {event.name} failed: {one_line(event.text.removeprefix(ALLOWED), 300)}{took}", "red")
         return
     text = event.text.removeprefix(ALLOWED).strip("\n")
     lines = text.count("\n") + 1
-    shown = one_line(text) if lines == 1 and len(text) <= SHORT_RESULT else ""
-    size = f"{counted(lines, 'line')}, {compact_number(len(text))} characters"
-    display.line(f"  {event.name}: {shown or size}{took}", "dim")
+    shown = one_line(text.partition("\n")[0], SHORT_RESULT)
+    size = f" ({counted(lines, 'line')}, {compact_number(len(text))} characters)"
+    size = "" if lines == 1 and len(text) <= SHORT_RESULT else size
+    display.line(f"  {event.name}: {shown}{size}{took}", "dim")
 
 
 def proposed(display: DisplayManager, text: str) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display import calls, told
+from chat_loop.display import told
 from chat_loop.display.text import StreamSanitizer, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
@@ -95,11 +95,8 @@ class DisplayManager:
                 self._thinking(event.text)
             case Retrying():
                 told.retrying(self, event)
-            case ToolCalled(call):
-                self._end_text()
-                calls.called(self, call)
-            case ToolReturned():
-                calls.returned(self, event)
+            case ToolCalled() | ToolReturned():
+                self._tool(event)
             case ReplyEnded():
                 self._reply_ended(event)
             case SessionFound():
@@ -264,6 +261,15 @@ class DisplayManager:
         """Something else follows the reply's text; what comes of it later begins anew."""
         self._write(self._sanitizer.finish() if self._in_reply else "")
         self.begin_waiting()
+
+    def _tool(self, event: ToolCalled | ToolReturned) -> None:
+        from chat_loop.display import calls  # not before a tool is called
+
+        if isinstance(event, ToolCalled):
+            self._end_text()
+            calls.called(self, event.call)
+        else:
+            calls.returned(self, event)
 
     def _thinking(self, text: str) -> None:
         if not self.is_terminal:
