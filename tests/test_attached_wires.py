@@ -327,3 +327,16 @@ def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> Non
     assert result.returncode == 0, result.stderr
     page = (tmp_path / "x.html").read_text()
     assert f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">' in page
+
+
+@pytest.mark.usefixtures("here")
+def test_cleaning_leaves_images_alone(tmp_path: Path, server: Loopback) -> None:
+    home = tmp_path / "home"
+    run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
+    [session] = saved(home)
+    cleaned = run(home, "sessions", "clean", "--older-than", "0d", "--yes")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert saved(home) == []
+    assert (home / "sessions" / place(PHOTO)).read_bytes() == PHOTO
+    assert run(home, "sessions", "restore", session.header.id).returncode == 0
+    assert saved(home) == [session]
