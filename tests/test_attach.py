@@ -324,6 +324,12 @@ def test_a_file_without_permission(here: Path) -> None:
         read("x.txt", here / "x.txt", here)
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has it")
+def test_a_file_that_fails_while_it_is_read(here: Path) -> None:
+    with pytest.raises(UsageError, match=r"/proc/self/mem cannot be read: input/output error\."):
+        read("/proc/self/mem", Path("/proc/self/mem"), here)
+
+
 def test_secrets_are_noticed_and_can_be_left_out(here: Path) -> None:
     found = given_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n", ".env")
     assert found.secret
