@@ -154,7 +154,13 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        (Answers(401, b"no"), "cannot be reached: Server returned an error response (HTTP 401)."),
+        (
+            Answers(401, b"no"),
+            (
+                "cannot be reached: Server returned an error response (HTTP 401). mcp.NAME.headers in the config can "
+                "hold a token."
+            ),
+        ),
         (Answers(500), "cannot be reached: Server returned an error response (HTTP 500)."),
         (Answers(404), "cannot be reached: Not Found (HTTP 404)."),
         (Answers(200, b"<html>", content_type="text/html"), "cannot be reached: Unexpected content type: text/html."),

@@ -113,7 +113,7 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
         ([], OPEN),
         ({"type": "string"}, {**OPEN, "required": []}),
         ({"type": "object", "properties": {"a": {"type": 5}}}, OPEN),
-        ({"properties": {"a b": {}, "c": {}}, "required": ["a b", "c", 5]}, {
+        ({"properties": {"a b": {}, "c": {}}, "required": ["a b", "c", 5, [], "c"]}, {
             "type": "object", "properties": {"c": {}}, "required": ["c"],
         }),
         ({"properties": {"a": 5}, "anyOf": [{"required": ["a"]}]}, {

@@ -37,6 +37,7 @@ LONGEST_REASON = 300
 REFRESH_SECONDS = 5.0
 HTTP_SECONDS = 30.0
 """For connecting and writing; how long an answer may take is the caller's to say."""
+TOKEN = "mcp.NAME.headers in the config can hold a token."
 FAULTS = (
     MCPError,
     anyio.BrokenResourceError,
@@ -215,6 +216,7 @@ class Connection:
             elif first is not None:
                 verb = "cannot be started" if process is not None else "cannot be reached"
                 self.problem = f"The MCP server {self._name} {verb}: {self._reason(first)}"
+                self.hint = TOKEN if process is None and self._status in (401, 403) else ""
             else:
                 self.problem = f"The MCP server {self._name} was stopped."
         said = cleaned(self._process.said, LONGEST_REASON) if self._process is not None else ""

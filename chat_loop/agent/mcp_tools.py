@@ -109,7 +109,8 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
     properties = {name: _schema(value) for name, value in known.items() if _ARGUMENT.fullmatch(name)}
     properties = dict(list(properties.items())[:MOST_ARGUMENTS])
     wanted = whole.get("required")
-    required = [name for name in wanted if name in properties] if isinstance(wanted, list) else []
+    names = [name for name in wanted if isinstance(name, str)] if isinstance(wanted, list) else []
+    required = [name for name in dict.fromkeys(names) if name in properties]
     rest = {key: value for key, value in whole.items() if key not in _CHOICES}
     made = {**rest, "type": "object", "properties": properties, "required": required}
     if _fits(made) and valid(made):
