@@ -149,6 +149,19 @@ def test_installed_and_standard_modules_keep_their_meaning(tmp_path: Path) -> No
     assert all(str(tmp_path) not in file for file in foreign(""))
 
 
+def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approved_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = agent(tmp_path / "a", "import helpers\ndef agent(text): return helpers.WORD\n", helpers="WORD = 'good'")
+    agent(tmp_path / "cwd", "", helpers="WORD = 'evil'")
+    monkeypatch.chdir(tmp_path / "cwd")
+    for entry in ("", str(tmp_path / "cwd"), str(tmp_path / "a")):
+        monkeypatch.syspath_prepend(entry)
+    foreign = load(path).foreign
+    assert callable(foreign)
+    assert foreign("") == "good"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

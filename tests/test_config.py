@@ -56,6 +56,7 @@ def test_a_window_is_set_by_model_name() -> None:
         ),
         ("- a", "c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows every key."),
         ("agent: {name: 3}", "c.yaml: agent.name: expected `str`, got `int`. config.example.yaml shows every key."),
+        ("agent: {default: ./x.md}", "c.yaml: agent.default must be a name or a whole path, not ./x.md. "),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),
         (
             "a: !!python/object:os.system {}",
