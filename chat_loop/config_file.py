@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -86,6 +87,9 @@ def _checked(config: Config, name: str) -> Config:
     for key, share in (("trigger_threshold", auto.trigger_threshold), ("compact_ratio", auto.compact_ratio)):
         if not 0 < share <= 1:
             raise ConfigError(f"{name}: auto_compact.{key} is a share above 0 and at most 1, not {share:g}.")
+    default = config.agent.default
+    if ("/" in default or os.sep in default) and not Path(default).expanduser().is_absolute():
+        raise ConfigError(f"{name}: agent.default must be a name or a whole path, not {default}.")
     counts = {
         "auto_compact.preserve_recent": auto.preserve_recent,
         "auto_compact.summary_max_tokens": auto.summary_max_tokens - 100,

@@ -79,6 +79,7 @@ class ChatLoop:
                     if template is not None:
                         await self._turn(template.filled(given))
                         return
+                    nearest = self._chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
                     display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
                 case None:

@@ -69,6 +69,13 @@ class Templates:
         found = name if name in known else next((one for one in known if one.lower() == name.lower()), "")
         return read(self._files()[found], found) if found else None
 
+    def nearest(self, name: str) -> str:
+        """The name closest to a misspelt one, or empty."""
+        from difflib import get_close_matches  # only a misspelt name needs it
+
+        near = get_close_matches(name.lower(), self.names(), 1, 0.7)
+        return near[0] if near else ""
+
     def all(self, trouble: Callable[[str], None]) -> Iterable[Template]:
         """Every template; what is wrong with the others is told to `trouble`, a sentence each."""
         for name in self.names():

@@ -112,7 +112,7 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
         screen.wait_for("Description:    Repeats.")
         screen.ctrl("d")
         assert screen.exit_code() == 0
-        assert f"chat-loop --agent {path} --resume dice_" in screen.text().replace("\n", "")
+        assert f"chat-loop--agent{path}--resumedice_" in "".join(screen.text().split())
     python_agent(path.parent, "changed")
     with terminal(home, "--agent", str(path), "--continue") as screen:
         screen.wait_for("(y/N)")

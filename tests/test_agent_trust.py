@@ -72,6 +72,7 @@ agent = Agent(system_prompt=" Hi. ", model="m:n", description="Adds", tools=[add
     found = load(path)
     [function] = found.functions
     assert function(2, 3) == 5
+    assert function.__annotations__["a"] is int
     assert found == Definition(
         name="sally",
         path=str(path),
@@ -147,6 +148,19 @@ def test_installed_and_standard_modules_keep_their_meaning(tmp_path: Path) -> No
     foreign = load(path).foreign
     assert callable(foreign)
     assert all(str(tmp_path) not in file for file in foreign(""))
+
+
+def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approved_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = agent(tmp_path / "a", "import helpers\ndef agent(text): return helpers.WORD\n", helpers="WORD = 'good'")
+    agent(tmp_path / "cwd", "", helpers="WORD = 'evil'")
+    monkeypatch.chdir(tmp_path / "cwd")
+    for entry in (str(tmp_path / "a"), str(tmp_path / "cwd"), ""):
+        monkeypatch.syspath_prepend(entry)
+    foreign = load(path).foreign
+    assert callable(foreign)
+    assert foreign("") == "good"
 
 
 @pytest.mark.parametrize(
@@ -270,6 +284,8 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     assert approvals.question(changed) == Question(snapshot=changed, changes=changes)
     approvals.approve(changed)
     assert approvals.question(changed) is None
+    same_names = Snapshot(path=path, files={**changed.files, "helpers.py": b"5"})
+    assert approvals.question(same_names) == Question(snapshot=same_names, changes=("helpers.py has changed",))
     assert approvals.question(first) is not None
     copy = snapshot_of(agent(tmp_path / "copy", AGENT, helpers="3", fresh="4"))
     assert approvals.question(copy) == Question(snapshot=copy)  # approved is the place as well

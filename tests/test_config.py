@@ -173,6 +173,7 @@ def test_names_of_variables(variable: str) -> None:
         ("mcp: {n: {command: x, timeout: 0.5}}", f"c.yaml: mcp.n: the timeout is from 1 to 600 seconds. {SERVERS}"),
         ("- a", "c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows every key."),
         ("agent: {name: 3}", "c.yaml: agent.name: expected `str`, got `int`. config.example.yaml shows every key."),
+        ("agent: {default: ./x.md}", "c.yaml: agent.default must be a name or a whole path, not ./x.md. "),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),
         (
             "a: !!python/object:os.system {}",

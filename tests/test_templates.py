@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.registry import Registry, Unknown
+from chat_loop.commands.view import RULE
 from chat_loop.errors import ChatLoopError
 from chat_loop.templates import Template, Templates, read
+from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.talking import SUMMARY
 
@@ -53,8 +56,7 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
   /long_one      {"x" * 99}…
 ⚠️  The template {prompts}/bad.md is not used: above its text it may only say description and argument, as texts.
 ⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
-Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
-A leading space makes any line text.
+{RULE}
 You: /help explain
 /explain WORD
   Explain it simply
@@ -67,8 +69,9 @@ Goodbye!
 
 def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Path) -> None:
     prompts = folder(tmp_path, pins="mine", explain=EXPLAIN)
-    screen = Screen(tmp_path / "s", ["/pins", "/xyzzy", "#explain x"], "So.", SUMMARY, prompts=prompts)
-    assert "There is no command /xyzzy." in screen.text
+    screen = Screen(tmp_path / "s", ["/pins", "/xyzzy", "/explan x", "#explain x"], "So.", SUMMARY, prompts=prompts)
+    assert "There is no command /xyzzy. help lists them." in screen.text
+    assert "There is no command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
     assert Templates(prompts, ["pins"]).notice == "Not used as templates, as commands have their names: /pins."
     assert Templates(prompts).notice == ""
@@ -94,6 +97,21 @@ def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(tmp_path: Path
         f"You: /bad x\n✗ The template {path} is not used: {reason}.\n  Set it right, or take it away.\nGoodbye!\n"
     )
     assert screen.talk.sent == []
+
+
+def test_tab_completes_them_and_the_start_says_what_is_not_used(tmp_path: Path) -> None:
+    folder(tmp_path, explain=EXPLAIN, resume="mine")
+    environment = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    command = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
+    with PtyChat(command, environment, cols=100) as terminal:
+        terminal.wait_for("Not used as templates, as commands have their names: /resume.")
+        terminal.wait_for("scripted:echo")
+        terminal.send("/expl\t")
+        terminal.wait_for("You: /explain")
+        terminal.line(" monads")
+        terminal.wait_for("Assistant: You said: Explain monads to a child.")
+        terminal.ctrl("d")
+        assert terminal.exit_code() == 0
 
 
 def test_yaml_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:

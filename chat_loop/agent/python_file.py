@@ -155,7 +155,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _taken(self, name: str) -> bool:
         if name in sys.stdlib_module_names or name in sys.modules:
             return True
-        elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != self._folder]
+        here = (self._folder, Path().resolve())  # where a run with `python -m` looks, too
+        elsewhere = [entry for entry in sys.path if entry and Path(entry).resolve() not in here]
         return importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None
 
     def find_spec(

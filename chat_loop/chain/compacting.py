@@ -135,9 +135,8 @@ class Compacting:
             return self._drafted(thread, found, None, (), used)
         otherwise = "" if head.agent.own_tools else NOT_COMPACTED
         outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=otherwise)
-        if outcome.narrative is None:
-            return self._drafted(thread, found, None, (), used) if head.agent.own_tools else None
-        return self._drafted(thread, found, outcome, covered, used)
+        told = outcome if outcome.narrative is not None else None
+        return None if told is None and otherwise else self._drafted(thread, found, told, covered, used)
 
     async def narrate(
         self, thread: Thread, span: Sequence[Exchange], focus: str = "", *, otherwise: str = ""
