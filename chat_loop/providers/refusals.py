@@ -29,6 +29,9 @@ from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
 
+KIND_CHARACTERS = 80
+"""How much of an error's `code` or `type` is shown."""
+
 MOST_NESTED = 4
 """How deep the error may stand in the body of a refusal."""
 
@@ -207,7 +210,8 @@ def _told(body: object) -> tuple[tuple[str, ...], str]:
         if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
             body = body["error"]
     if isinstance(body, Mapping):
-        kinds = tuple(str(body[key]).lower() for key in ("code", "type") if isinstance(body.get(key), str | int))
+        given = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
+        kinds = tuple(short(str(kind))[:KIND_CHARACTERS].rstrip().lower() for kind in given)
         said = next((body[key] for key in ("message", "Message", "detail") if isinstance(body.get(key), str)), "")
         return kinds, short(said or _faulty(body.get("detail")))
     text = body if isinstance(body, str) else ""
