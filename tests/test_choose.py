@@ -261,6 +261,13 @@ def test_a_server_that_answers_anything_else_is_no_server(tmp_path: Path, answer
         assert served_model(f"http://127.0.0.1:{port}/v1") == ""
 
 
+def test_of_a_server_s_models_the_first_that_one_can_talk_to_is_taken() -> None:
+    with Loopback(models=("nomic-embed-text:latest", "a\x1bb", "qwen3:8b", "other")) as server:
+        assert served_model(f"{server.url}/v1") == "qwen3:8b"
+    with Loopback(models=("mxbai-Embed-large",)) as server:
+        assert served_model(f"{server.url}/v1") == ""
+
+
 def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
     with answering(None) as port, Loopback(models=("qwen3",)) as server:
         around = world(tmp_path, {}, {"ollama": port, "llama-server": port_of(server)})

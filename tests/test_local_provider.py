@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import ContextTooLong, ModelNotFound, ProviderError, RequestRejected
-from chat_loop.events import Event, Finished, TextDelta
+from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.local_engine import Engine
@@ -141,6 +141,14 @@ def test_a_grammar_binds(provider: Provider) -> None:
     events = collect(provider, request("Name two grains.", grammar=grammar))
     assert text_of(events) in ("- rye\n- oat\n", "- rye\n- wheat\n")
     assert finished(events).stop == "end"
+
+
+def test_reasoning_in_the_text_is_no_part_of_the_answer(provider: Provider) -> None:
+    """The grammar makes it write what reasoning models write."""
+    events = collect(provider, request("Hello", grammar='root ::= "<think>Hm.</think>\\n\\nHello."'))
+
+    assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Hm."
+    assert text_of(events) == "Hello."
 
 
 def test_control_tokens_and_surrogates_in_a_text_are_only_text(provider: Provider) -> None:

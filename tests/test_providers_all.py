@@ -283,6 +283,22 @@ def test_errors_of_a_server_that_speaks_no_tls(reach: Reach, tmp_path: Path) -> 
     assert error.hint
 
 
+def test_calls_share_a_connection_and_cancelling_closes_it(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    async def run() -> None:
+        provider = reach.at(server.url, tmp_path)
+        for _ in range(3):
+            async with closing(provider, TALK) as stream:
+                assert [event async for event in stream]
+        assert server.connections == 1
+        server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
+        async with closing(provider, TALK) as stream:
+            assert await anext(stream) == TextDelta("Hel")
+        await asyncio.to_thread(server.left, 3)
+        await provider.close()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("reach", [reach for reach in ALL if reach.keyed], ids=str, indirect=True)
 def test_errors_without_a_key(server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in reach.variables:

@@ -151,6 +151,47 @@ def test_bedrock_by_a_profile_with_its_region(
     assert "/ap-southeast-2/bedrock/aws4_request" in sent
 
 
+AWS_CONFIG = "[profile {name}]\nregion = eu-central-1\n"
+
+
+def test_credentials_of_aws_that_cannot_be_had(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").write_text(f"{AWS_CONFIG.format(name='odd')}credential_process = false\n")
+
+    error = failure_of(setting(BEDROCK, profile="odd").at(server.url, tmp_path))
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials for AWS cannot be read: Error when retrieving credentials from")
+
+
+@pytest.mark.parametrize("left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"])
+def test_credentials_of_aws_that_go_away(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str
+) -> None:
+    """They were there when the program started; the SDK looks again when it signs."""
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text(AWS_CONFIG.format(name="going"))
+    (folder / "credentials").write_text(f"[going]\naws_access_key_id = A\naws_secret_access_key = {SECRET}\n")
+    provider = setting(BEDROCK, profile="going", region=f"x-{len(left)}").at(server.url, tmp_path)
+    provider.warm()
+    (folder / "credentials").unlink()
+    (folder / "config").write_text(left)
+
+    error = failure_of(provider)
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials cannot be read: ")
+    assert "AWS_PROFILE" in error.hint
+    assert server.requests == []
+
+
 def test_bedrock_says_what_is_missing(server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     profile = failure_of(setting(BEDROCK, profile="nobody").at(server.url, tmp_path))
     monkeypatch.delenv("AWS_REGION")
@@ -603,6 +644,14 @@ def test_deepseek_s_reasoning_goes_back_with_the_calls(
 
 def _joined(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def test_deepseek_does_not_reason_about_a_summary(server: Loopback, tmp_path: Path) -> None:
+    provider = BY_NAME["deepseek"].at(server.url, tmp_path)
+    for request in (replace(TALK, grammar="root ::= [a-z]"), TALK):
+        events_of(provider, request)
+
+    assert [request.body.get("thinking") for request in server.requests] == [{"type": "disabled"}, None]
 
 
 def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:

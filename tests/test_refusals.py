@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 
-from chat_loop.errors import ConnectionFailed, ProviderError, StreamBroken, TimedOut
+from chat_loop.errors import ConnectionFailed, ProviderError, RequestRejected, StreamBroken, TimedOut
 from chat_loop.providers.refusals import SAID_CHARACTERS, Service, retry_after, short
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
@@ -143,3 +143,17 @@ def test_short() -> None:
     assert short(" a\n\tb  c ") == "a b c"
     assert short("x" * SAID_CHARACTERS) == "x" * SAID_CHARACTERS
     assert short("x" * (SAID_CHARACTERS + 1)) == "x" * (SAID_CHARACTERS - 1) + "…"
+
+
+def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
+    body: object = {"message": "deep"}
+    for _ in range(5000):
+        body = {"error": body}
+    error = SERVICE.refused(400, body)
+    assert (type(error), error.message) == (RequestRejected, "api.test rejected the request (400).")
+    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith("(400): no")
+
+
+def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
+    error = SERVICE.refused(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
+    assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no"

@@ -34,6 +34,8 @@ class Quirks:
     """Whether reasoning may stand in the reply's text, between `<think>` and `</think>`."""
     marked: tuple[str, ...] = ()
     """What the names of models begin with whose cache is told of by marks, as on Anthropic's own wire."""
+    briefly: tuple[tuple[str, object], ...] = ()
+    """What a request for a summary holds more, so that its ceiling is not used up by reasoning."""
     wants_reasoning: bool = False
     """Whether calls are sent back with the reasoning that led to them; without it they are refused."""
 
@@ -141,7 +143,7 @@ _TABLE = (
         keys=("DEEPSEEK_API_KEY",),
         needs_key=True,
         model="deepseek-v4-flash",
-        quirks=Quirks(tagged=False, wants_reasoning=True),
+        quirks=Quirks(tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True),
     ),
     Entry(
         name="groq",

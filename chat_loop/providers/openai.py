@@ -193,9 +193,10 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if message.calls:
                 self._return(message.calls, made[-1])
             messages += made
-        if self.model.startswith(self.entry.quirks.marked) and request.grammar is None:
+        summary = request.grammar is not None
+        if self.model.startswith(self.entry.quirks.marked) and not summary:
             messages = breakpoints.of_completion(messages)
-        body: dict[str, object] = {"messages": messages}
+        body: dict[str, object] = {"messages": messages, **dict(self.entry.quirks.briefly if summary else ())}
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]
         if self._manner.takes("stream_options"):

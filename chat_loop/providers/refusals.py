@@ -30,6 +30,12 @@ from chat_loop.providers.told import told_window
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
 
+KIND_CHARACTERS = 80
+"""How much of an error's `code` or `type` is shown."""
+
+MOST_NESTED = 4
+"""How deep the error may stand in the body of a refusal."""
+
 SPEAKS_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """What TLS calls an answer that is none of its own, as of a server whose address begins with http."""
 NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https"
@@ -203,11 +209,12 @@ def _told(body: object) -> tuple[tuple[str, ...], str]:
     """The `code` and `type` of an error body, lower case, and its message; bodies differ between servers."""
     if isinstance(body, list) and body and isinstance(body[0], Mapping):
         body = body[0]  # Gemini
+    for _ in range(MOST_NESTED):
+        if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
+            body = body["error"]
     if isinstance(body, Mapping):
-        inner = body.get("error")
-        if isinstance(inner, Mapping | str):
-            return _told(inner)
-        kinds = tuple(str(body[key]).lower() for key in ("code", "type") if isinstance(body.get(key), str | int))
+        given = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
+        kinds = tuple(short(str(kind))[:KIND_CHARACTERS].rstrip().lower() for kind in given)
         said = next((body[key] for key in ("message", "Message", "detail") if isinstance(body.get(key), str)), "")
         return kinds, short(said or _faulty(body.get("detail")))
     text = body if isinstance(body, str) else ""

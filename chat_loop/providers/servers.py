@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import TypeGuard
 from urllib.parse import urlsplit, urlunsplit
 
 CONNECT_SECONDS = 0.2
@@ -10,6 +11,8 @@ CONNECT_SECONDS = 0.2
 FAR_SECONDS = 2.0
 LONGEST_NAME = 200
 """Characters of a model's name."""
+EMBEDS = "embed"
+"""In the names of models that answer nothing."""
 _MAX_ANSWER = 1 << 20
 
 
@@ -46,7 +49,7 @@ def listens(address: str) -> bool:
 
 
 def served_model(address: str) -> str:
-    """The first model that an OpenAI-compatible server offers, or ""; `address` usually ends in /v1."""
+    """The first model to talk to that an OpenAI-compatible server offers, or ""; `address` usually ends in /v1."""
     if not listens(address):
         return ""
     import json  # only when something listens
@@ -64,6 +67,9 @@ def served_model(address: str) -> str:
     finally:
         connection.close()
     models = answer.get("data") if isinstance(answer, dict) else None
-    first = models[0] if isinstance(models, list) and models else None
-    name = first.get("id") if isinstance(first, dict) else None
-    return name if isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_NAME else ""
+    names = (model.get("id") for model in models if isinstance(model, dict)) if isinstance(models, list) else ()
+    return next((name for name in names if _is_sayable(name) and EMBEDS not in name.lower()), "")
+
+
+def _is_sayable(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= LONGEST_NAME
