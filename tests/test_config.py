@@ -42,7 +42,7 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
     assert config.providers["azure"] == ProviderConfig(
         base_url="https://NAME.openai.azure.com", api_version="2024-10-21", model="DEPLOYMENT"
     )
-    assert config.providers["local"] == ProviderConfig(context=16384, threads=4)
+    assert config.providers["local"] == ProviderConfig(context=16384, threads=4, tools=True)
     assert [*config.providers] == ["compatible", "office", "anthropic", "openai", "azure", "bedrock", "local"]
 
 
@@ -69,7 +69,7 @@ mcp:
 
 def test_the_example_of_a_server_is_one() -> None:
     """What stands in the comments of the example, without their signs."""
-    lines = EXAMPLE.read_text().partition("\nmcp: {}")[2].split("\n")[1:]
+    lines = EXAMPLE.read_text().partition("\nmcp: {}")[2].partition("\n\n")[0].split("\n")[1:]
     text = "mcp:\n" + "\n".join(line.strip().removeprefix("#") for line in lines)
     assert sorted(parse(text.encode(), "example").mcp) == ["notes", "wiki"]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
-from chat_loop.display.text import StreamSanitizer, one_line, printable
+from chat_loop.display.text import StreamSanitizer, one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Attached,
@@ -140,16 +139,7 @@ class DisplayManager:
         `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
         """
         if self.is_terminal:
-            parts = textwrap.wrap(
-                printable(text),
-                max(self.console.width - 1, 10),
-                subsequent_indent=" " * indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-                drop_whitespace=True,
-            )
-            leading = text[: len(text) - len(text.lstrip(" "))]
-            text = "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
+            text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
 
     def panel(self, renderable: RenderableType) -> None:

@@ -47,3 +47,19 @@ class StreamSanitizer:
     def finish(self) -> str:
         held, self._held = self._held, ""
         return printable(held)
+
+
+def wrapped(text: str, width: int, indent: int) -> str:
+    """A sentence broken between words into lines of `width` columns, its further lines indented by `indent`."""
+    import textwrap  # the prompt does not wait for it
+
+    parts = textwrap.wrap(
+        printable(text),
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    leading = text[: len(text) - len(text.lstrip(" "))]
+    return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""

@@ -1,0 +1,52 @@
+"""Images through every provider's own SDK: the whole message as its server gets it; docs/providers.md names this test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_loop.values import Image, Message, Request
+from tests.asking import events_of
+from tests.loopback import Loopback
+from tests.loopback_wires import unmarked
+from tests.painted import base64, jpeg, png
+from tests.reaching import ALL, Reach
+
+SHOWN = {"image/png": base64(png()), "image/jpeg": base64(jpeg())}
+LOOK = Request(
+    system="Be brief.",
+    messages=(
+        Message("user", "Compare.", images=tuple(Image("x", kind, 4, 3, "", data) for kind, data in SHOWN.items())),
+    ),
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+@pytest.fixture(params=ALL, ids=str)
+def reach(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reach:
+    made: Reach = request.param
+    made.set_up(monkeypatch, tmp_path)
+    return made
+
+
+def image(wire: str, media: str, data: str) -> dict[str, Any]:
+    if wire == "openai":
+        return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{data}"}}
+    return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+
+
+def test_images(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+    events_of(reach.at(server.url, tmp_path), LOOK)
+
+    [request] = server.requests
+    blocks = [*(image(reach.wire, *each) for each in SHOWN.items()), {"type": "text", "text": "Compare."}]
+    [sent] = unmarked(request.body["messages"][-1:])
+    assert sent == {"role": "user", "content": blocks}
