@@ -104,10 +104,11 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
         assert screen.exit_code() == 2
     with terminal(home, "--agent", str(path)) as screen:
         screen.wait_for("(y/N)")
-        screen.line("y")
-        screen.wait_for("python:dice")
+        screen.send("y\rtyped ahead\r")
+        screen.wait_for("dice: heard: typed ahead")
         screen.line("hi")
-        screen.wait_for("dice: heard: hi")
+        screen.wait_for("Answer what the user says now:\n\nhi\n")
+        assert screen.text().count("chat-loop 0.1.0") == 1
         screen.line("/info")
         screen.wait_for("Description:    Repeats.")
         screen.ctrl("d")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import field, fields
 from pathlib import Path
@@ -72,8 +73,9 @@ def wants(definition: Definition) -> tuple[str, ...]:
     asked = []
     for name, server in definition.servers.items():
         command = [str(server.get("command", "")), *map(str, _listed(server.get("args")))]
-        what = " ".join(filter(None, command)) or str(server.get("url", ""))
-        asked.append(f"the MCP server {name}: {what}")
+        rest = {key: value for key, value in server.items() if key not in ("command", "args")}
+        more = [f"{key}: {value}" for section, settings in rest.items() for key, value in _flat(section, settings)]
+        asked.append(f"the MCP server {name}: {', '.join(filter(None, (shlex.join(filter(None, command)), *more)))}")
     for section, settings in definition.config.items():
         if section not in HARMLESS:
             asked += [f"{key}: {value}" for key, value in _flat(section, settings)]

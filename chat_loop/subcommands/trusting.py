@@ -13,7 +13,7 @@ from chat_loop.config import Paths
 from chat_loop.display.plain import err, out
 from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
-from chat_loop.start import InstantPrompt
+from chat_loop.start import InstantPrompt, Terminal
 
 LISTED = 20
 """Files of an agent that are listed by name."""
@@ -22,14 +22,13 @@ LISTED = 20
 def open_asked(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, asked: bool, trusted: bool
 ) -> tuple[Definition, InstantPrompt | None]:
-    """The agent with this name or path, and the instant prompt, None when something was shown in its place.
+    """The agent with this name or path, and the instant prompt, erased when something was shown in its place.
 
     The user is asked whether it may run where that is needed. `asked`: there is somebody. `trusted`: it may, this once.
     Raises AgentError, ConfigError, and KeyboardInterrupt when the user stops it.
     """
 
     def consent(question: Question, wanted: tuple[str, ...]) -> bool:
-        nonlocal instant
         if trusted:
             return False
         if not asked:
@@ -38,8 +37,10 @@ def open_asked(
             instant.erase()
             instant.terminal.forget()  # what was typed before the question is no answer to it
             instant.terminal.restore()
-            instant = None
         ask(question, wanted)
+        if instant is not None:
+            instant.terminal = Terminal(sys.stdin.fileno())
+            instant.terminal.silence(signals=True)
         return True
 
     if instant is not None:
@@ -60,7 +61,8 @@ def ask(question: Question, wanted: tuple[str, ...]) -> None:
     """Ask the user whether an agent may run, as it is now. Raises AgentError when the answer is no."""
     path = question.snapshot.path
     if path.suffix.lower() == PYTHON:
-        _line(f"The agent {path} is Python code. It would run with your rights: it can do whatever you can.")
+        _line(f"The agent {path} is Python code.")
+        _line("It would run with your rights, and can do whatever you can. What would run:")
         show_files(question.snapshot)
     else:
         _line(f"The agent {path} asks for:")
