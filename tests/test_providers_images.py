@@ -1,4 +1,4 @@
-"""Images through every provider's own SDK: the whole message as its server gets it; docs/providers.md names this test."""
+"""Images through every provider's own SDK: the whole message as its server gets it; docs/providers.md names this."""
 
 from __future__ import annotations
 
