@@ -19,6 +19,7 @@ from chat_loop.errors import UsageError
 from chat_loop.servers import chosen
 from chat_loop.values import ToolCall
 from tests.serving import (
+    PATIENCE_SECONDS,
     Offered,
     connected,
     gone,
@@ -244,7 +245,7 @@ def test_changed_tools_are_offered_from_the_next_request_on(tmp_path: Path, wire
             "changed",
             "learned",
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (after := await offered.again()) == before:
                 pass  # the notice may come after the result
         assert after == (["s_new"] if wire == "raw" else [*before, "s_new"])
@@ -282,19 +283,22 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
 def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> None:
     """One that ignores its closed input and SIGTERM, and one whose child does."""
     code = "import os,signal,sys,time; signal.signal(15, signal.SIG_IGN)"
-    deaf = f"{code}; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+    deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
 
     async def run() -> int:
-        servers = {
-            "test": sdk(),
-            "deaf": McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "deaf")), timeout=2.0),
-        }
-        async with connected(servers) as offered:
-            return int(await offered.call("test_child"))
+        record = str(tmp_path / "record")
+        hanging = Servers({"deaf": McpServer(command=sys.executable, args=("-c", deaf, record))}, {})
+        hanging.start()
+        async with connected({"test": sdk()}) as offered:
+            child = int(await offered.call("test_child"))
+            await until(lambda: bool(processes(tmp_path)))
+            await hanging.close()
+            return child
 
     child = asyncio.run(run())
     assert gone(child)
-    assert gone(int((tmp_path / "deaf").read_text()))
+    [deaf_one] = processes(tmp_path)
+    assert gone(deaf_one)
 
 
 def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
