@@ -170,9 +170,12 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
         assert await offered.call("raw_echo") == "hello"
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
         assert await offered.again() == ["raw_echo", "raw_quit"], "offered, as the next call starts it"
+        assert offered.servers.state("raw").comes_back
+        assert offered.servers.notices() == ()
         assert await offered.call("raw_quit") == f"FAILED {died} {LAST}"
         assert await offered.call("raw_echo") == f"FAILED {died} {LAST}"
         assert await offered.again() == []
+        assert not offered.servers.state("raw").comes_back
         assert offered.servers.notices() == ((died, "Its tools are not there; /mcp restart raw tries again."),)
         assert (await offered.servers.restart("raw")).state == "connected"
         assert await offered.again() == ["raw_echo", "raw_quit"]
@@ -181,6 +184,18 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
 
     with_servers(act, raw=raw(tmp_path, ECHO))
     assert all(gone(process) for process in processes(tmp_path))
+
+
+def test_a_server_that_refuses_is_there(tmp_path: Path) -> None:
+    """A call that it says has failed counts as one that reached it."""
+
+    async def act(offered: Offered) -> None:
+        for _ in range(3):
+            assert (await offered.call("raw_quit")).endswith(NEXT)
+            assert await offered.call("raw_fail") == "FAILED No."
+
+    failing = {"isError": True, **text("No.")}
+    with_servers(act, raw=raw(tmp_path, {"pages": [listing("fail", "quit")], "results": {"fail": failing}}))
 
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
