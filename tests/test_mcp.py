@@ -37,8 +37,8 @@ from tests.serving import (
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and signals of POSIX")
 
 ECHO = {"pages": [listing("echo", "quit")], "results": {"echo": text("hello")}}
-NEXT = "It is started again at the next call."
-LAST = "It is not started again."
+NEXT = "The next call connects it again."
+LAST = "It is not connected again."
 
 
 def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer) -> None:

@@ -71,7 +71,7 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
             assert len(await offered.call("web_large", megabytes=5)) == 5 << 20
             broken = await offered.call("web_large", megabytes=20)
             sentence = "FAILED The MCP server web failed: it sent a message of more than 16 MB."
-            assert broken == f"{sentence} It is started again at the next call."
+            assert broken == f"{sentence} The next call connects it again."
             call = asyncio.ensure_future(offered.call("web_hang"))
             await until_recorded(tmp_path, "hangs")
             call.cancel()
@@ -100,7 +100,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
                 stack.close()
                 gone = await offered.call("web_echo", text="hello")
                 assert gone.startswith("FAILED The MCP server web failed: ")
-                assert gone.endswith("It is started again at the next call.")
+                assert gone.endswith("The next call connects it again.")
                 with running(port, tmp_path):
                     assert await offered.call("web_echo", text="back") == "back"
 

@@ -12,7 +12,7 @@ from chat_loop.agent.mcp_tools import Listed
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
 
-AGAIN = "It is started again at the next call."
+AGAIN = "The next call connects it again."
 
 
 class Link:
@@ -95,5 +95,5 @@ class Link:
 
     def _failure(self, connection: Connection) -> ChatLoopError:
         return ChatLoopError(
-            connection.problem, connection.hint or (AGAIN if self._tries else "It is not started again.")
+            connection.problem, connection.hint or (AGAIN if self._tries else "It is not connected again.")
         )
