@@ -20,7 +20,7 @@ from chat_loop.errors import ChatLoopError
 HERE = Path(__file__).parent
 SERVER = str(HERE / "mcp_server.py")
 RAW = str(HERE / "mcp_raw_server.py")
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 """Reached only when something is broken."""
 
 

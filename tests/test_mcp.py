@@ -20,6 +20,7 @@ from chat_loop.errors import UsageError
 from chat_loop.servers import chosen
 from chat_loop.values import ToolCall
 from tests.serving import (
+    PATIENCE_SECONDS,
     Offered,
     connected,
     gone,
@@ -37,8 +38,8 @@ from tests.serving import (
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and signals of POSIX")
 
 ECHO = {"pages": [listing("echo", "quit")], "results": {"echo": text("hello")}}
-NEXT = "It is started again at the next call."
-LAST = "It is not started again."
+NEXT = "The next call connects it again."
+LAST = "It is not connected again."
 
 
 def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer) -> None:
@@ -170,9 +171,12 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
         assert await offered.call("raw_echo") == "hello"
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
         assert await offered.again() == ["raw_echo", "raw_quit"], "offered, as the next call starts it"
+        assert offered.servers.state("raw").comes_back
+        assert offered.servers.notices() == ()
         assert await offered.call("raw_quit") == f"FAILED {died} {LAST}"
         assert await offered.call("raw_echo") == f"FAILED {died} {LAST}"
         assert await offered.again() == []
+        assert not offered.servers.state("raw").comes_back
         assert offered.servers.notices() == ((died, "Its tools are not there; /mcp restart raw tries again."),)
         assert (await offered.servers.restart("raw")).state == "connected"
         assert await offered.again() == ["raw_echo", "raw_quit"]
@@ -181,6 +185,18 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
 
     with_servers(act, raw=raw(tmp_path, ECHO))
     assert all(gone(process) for process in processes(tmp_path))
+
+
+def test_a_server_that_refuses_is_there(tmp_path: Path) -> None:
+    """A call that it says has failed counts as one that reached it."""
+
+    async def act(offered: Offered) -> None:
+        for _ in range(3):
+            assert (await offered.call("raw_quit")).endswith(NEXT)
+            assert await offered.call("raw_fail") == "FAILED No."
+
+    failing = {"isError": True, **text("No.")}
+    with_servers(act, raw=raw(tmp_path, {"pages": [listing("fail", "quit")], "results": {"fail": failing}}))
 
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
@@ -245,7 +261,7 @@ def test_changed_tools_are_offered_from_the_next_request_on(tmp_path: Path, wire
             "changed",
             "learned",
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (after := await offered.again()) == before:
                 pass  # the notice may come after the result
         assert after == (["s_new"] if wire == "raw" else [*before, "s_new"])
@@ -283,19 +299,22 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
 def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> None:
     """One that ignores its closed input and SIGTERM, and one whose child does."""
     code = "import os,signal,sys,time; signal.signal(15, signal.SIG_IGN)"
-    deaf = f"{code}; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+    deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
 
     async def run() -> int:
-        servers = {
-            "test": sdk(),
-            "deaf": McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "deaf")), timeout=2.0),
-        }
-        async with connected(servers) as offered:
-            return int(await offered.call("test_child"))
+        record = str(tmp_path / "record")
+        hanging = Servers({"deaf": McpServer(command=sys.executable, args=("-c", deaf, record))}, {})
+        hanging.start()
+        async with connected({"test": sdk()}) as offered:
+            child = int(await offered.call("test_child"))
+            await until(lambda: bool(processes(tmp_path)))
+            await hanging.close()
+            return child
 
     child = asyncio.run(run())
     assert gone(child)
-    assert gone(int((tmp_path / "deaf").read_text()))
+    [deaf_one] = processes(tmp_path)
+    assert gone(deaf_one)
 
 
 def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:

@@ -69,13 +69,16 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
             assert await offered.call("web_add", a=1, b=2) == "3"
             assert await offered.call("web_fail", why="No.") == "FAILED Error executing tool fail"
             assert len(await offered.call("web_large", megabytes=5)) == 5 << 20
+            broken = await offered.call("web_large", megabytes=20)
+            sentence = "FAILED The MCP server web failed: it sent a message of more than 16 MB."
+            assert broken == f"{sentence} The next call connects it again."
             call = asyncio.ensure_future(offered.call("web_hang"))
             await until_recorded(tmp_path, "hangs")
             call.cancel()
             await until_recorded(tmp_path, "was cancelled")
             before = list(offered.tools)
             assert await offered.call("web_learn", name="new") == "learned"
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while await offered.again() == before:
                     pass
             assert list(offered.tools) == [*before, "web_new"]
@@ -96,8 +99,8 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
                 assert await offered.call("web_echo", text="hello") == "hello"
                 stack.close()
                 gone = await offered.call("web_echo", text="hello")
-                assert gone.startswith("FAILED The MCP server web cannot be reached: ")
-                assert gone.endswith("It is started again at the next call.")
+                assert gone.startswith("FAILED The MCP server web failed: ")
+                assert gone.endswith("The next call connects it again.")
                 with running(port, tmp_path):
                     assert await offered.call("web_echo", text="back") == "back"
 

@@ -37,6 +37,8 @@ LONGEST_REASON = 300
 REFRESH_SECONDS = 5.0
 HTTP_SECONDS = 30.0
 """For connecting and writing; how long an answer may take is the caller's to say."""
+CLOSED = "Connection closed"
+"""What the SDK says to the requests of a connection that is over; the status 404: the server has forgotten it."""
 TOKEN = "mcp.NAME.headers in the config can hold a token."
 FAULTS = (
     MCPError,
@@ -92,8 +94,7 @@ class Connection:
         try:
             result = await self._client.call_tool(tool, dict(arguments))
         except MCPError as error:
-            lost = self._process is None and self._status == 404  # the server has forgotten the session
-            if error.code == CONNECTION_CLOSED or lost:
+            if self._is_over(error):
                 self.close()
                 await self.over.wait()
                 raise Gone from error
@@ -109,12 +110,21 @@ class Connection:
         """List the tools anew where the server has said that they changed."""
         if self._client is None or not self._stale:
             return
+        self._stale = False
         try:
             async with asyncio.timeout(min(REFRESH_SECONDS, self._server.timeout)):
                 self.tools = await self._listed(self._client)
         except FAULTS:
             pass  # those from before are offered until it says again that they changed
-        self._stale = False
+        except asyncio.CancelledError:
+            self._stale = True
+            raise
+
+    def _is_over(self, error: MCPError) -> bool:
+        """Whether an error is the connection's, and not only the request's."""
+        if self._process is not None:
+            return bool(error.code == CONNECTION_CLOSED)
+        return self._status == 404 or error.message == CLOSED  # over HTTP the code is a broken answer's as well
 
     async def _run(self) -> None:
         timer = asyncio.get_running_loop().call_later(self._server.timeout, self._expire)
@@ -162,7 +172,8 @@ class Connection:
 
     async def _answered(self, response: httpx2.Response) -> None:
         """Hold every answer to a size; that of events is the SDK's to mind."""
-        self._status = response.status_code
+        if response.request.method == "POST":
+            self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.DecodingError("its answer is compressed, though that was not asked for")
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
@@ -214,7 +225,13 @@ class Connection:
             elif process is not None and process.begun and process.ended.is_set():
                 self.problem = f"The MCP server {self._name} {process.end}."
             elif first is not None:
-                verb = "cannot be started" if process is not None else "cannot be reached"
+                verb = (
+                    "failed"
+                    if self.settled.is_set()
+                    else "cannot be reached"
+                    if process is None
+                    else "cannot be started"
+                )
                 self.problem = f"The MCP server {self._name} {verb}: {self._reason(first)}"
                 self.hint = TOKEN if process is None and self._status in (401, 403) else ""
             else:

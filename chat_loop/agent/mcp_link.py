@@ -12,6 +12,8 @@ from chat_loop.agent.mcp_tools import Listed
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
 
+AGAIN = "The next call connects it again."
+
 
 class Link:
     """A server and its connection. One that is gone is connected again by the next call, once until a call succeeds."""
@@ -40,9 +42,14 @@ class Link:
         await self.connection.refresh()
         self._keep()
 
+    @property
+    def comes_back(self) -> bool:
+        """Whether it is gone, and a call would connect it again."""
+        return self.state == "failed" and bool(self.tools and self._tries)
+
     def offered(self) -> tuple[Listed, ...]:
-        """The tools that can be called: of a server that is there, or that a call would connect again."""
-        return self.tools if self.connection.connected or self._tries else ()
+        """The tools that can be called: of a server that is there, or comes back."""
+        return self.tools if self.connection.connected or self.comes_back else ()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; its result as text. Raises ChatLoopError with a sentence for the model. Can be cancelled."""
@@ -50,14 +57,17 @@ class Link:
             await self.connection.settled.wait()
             if not self.connection.connected:
                 if not self._tries:
-                    raise self._failure()
+                    raise self._failure(self.connection)
                 self._tries -= 1
                 await self._renew()
             connection = self.connection
         try:
             text = await connection.call(tool, arguments)
         except Gone:
-            raise self._failure() from None
+            raise self._failure(connection) from None
+        except ChatLoopError:
+            self._tries = 1  # the server is there, and refuses
+            raise
         self._tries = 1
         return text
 
@@ -83,6 +93,7 @@ class Link:
         if self.connection.connected:
             self.tools = self.connection.tools
 
-    def _failure(self) -> ChatLoopError:
-        again = "It is started again at the next call." if self._tries else "It is not started again."
-        return ChatLoopError(self.connection.problem, self.connection.hint or again)
+    def _failure(self, connection: Connection) -> ChatLoopError:
+        return ChatLoopError(
+            connection.problem, connection.hint or (AGAIN if self._tries else "It is not connected again.")
+        )

@@ -42,6 +42,8 @@ class ServerState:
     problem: str = ""
     tools: tuple[Listed, ...] = ()
     missing: tuple[str, ...] = ()
+    comes_back: bool = False
+    """It failed, and the next call connects it again."""
 
 
 class Servers:
@@ -95,7 +97,7 @@ class Servers:
         if self._missing:
             found.append((MISSING, INSTALL))
         for state in self.states():
-            if state.state == "failed" and not self._missing:
+            if state.state == "failed" and not state.comes_back and not self._missing:
                 found.append((state.problem, f"Its tools are not there; /mcp restart {state.name} tries again."))
         if self._left_out:
             found.append(
@@ -162,6 +164,7 @@ class Servers:
             if state == "failed"
             else "",
             tools=link.tools,
+            comes_back=link.comes_back,
             missing=tuple(tool for tool in server.tools if tool not in names) if state == "connected" else (),
         )
 

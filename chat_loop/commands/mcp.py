@@ -50,7 +50,8 @@ def _show(chat: Chat, state: ServerState) -> None:
     tools = f" · {counted(len(state.tools), 'tool')}" if state.state == "connected" else ""
     chat.display.line(f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}")
     if state.problem:
-        chat.display.prose(f"  {one_line(state.problem, 1000)}", "yellow", indent=2)
+        again = " The next call connects it again." if state.comes_back else ""
+        chat.display.prose(f"  {one_line(state.problem, 1000)}{again}", "yellow", indent=2)
     if state.missing:
         names = one_line(", ".join(state.missing), 500)
         chat.display.prose(f"  It has no tool called {names}, which the config names.", "yellow", indent=2)
