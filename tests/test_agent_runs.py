@@ -283,9 +283,9 @@ def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> Non
         )
         text = run(home, "--agent", "dice", stdin=b"Roll\nThanks\nMore\n", keys=keys).stdout.decode()
         first, second, third, *_ = server.requests
-    assert text.partition("You: Roll\n")[2].startswith(
-        'Dice: Let me roll.\n🔧 roll: {"sides":6}\nDice: It is 4.\nTime: '
-    )
+    shown = text.partition("You: Roll\n")[2]
+    assert shown.startswith("Dice: Let me roll.\n🔧 roll: ")
+    assert "\nDice: It is 4.\nTime: " in shown
     assert "Tokens: 58 (in: 50, out: 8, cached: 8)" in text
     assert "rolling" not in text
     assert "✗ The agent Dice failed: ModelAuthenticationError: status_code: 401, model_name: dice-model" in text
