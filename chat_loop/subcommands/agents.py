@@ -149,4 +149,4 @@ def _wanted(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _line(text: str) -> None:
-    out(f"{text}\n")
+    out(text.replace("\n", "␊") + "\n")

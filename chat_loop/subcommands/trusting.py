@@ -67,7 +67,7 @@ def ask(question: Question, wanted: tuple[str, ...]) -> None:
     else:
         _line(f"The agent {path} asks for:")
         for line in wanted:
-            _line(f"  {one_line(line, 500)}")
+            _line(f"  {line}")
     if question.changes:
         _line(f"Since you approved it: {one_line(', '.join(question.changes), 2_000)}.")
     out("Run it, now and as long as it stays as it is? (y/N) ")
@@ -94,4 +94,5 @@ def show_files(snapshot: Snapshot) -> None:
 
 
 def _line(text: str) -> None:
-    out(f"{text}\n")
+    """One line, whole: what is approved is neither cut nor broken by what stands in it."""
+    out(text.replace("\n", "␊") + "\n")
