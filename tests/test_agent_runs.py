@@ -119,7 +119,8 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
     python_agent(path.parent, "changed")
     with terminal(home, "--agent", str(path), "--continue") as screen:
         screen.wait_for("(y/N)")
-        assert "Since you approved it: words.py has changed." in screen.text()
+        assert "Since you approved it: words.py has changed.\n" in screen.text()
+        assert "  -WORD = 'heard'\n  +WORD = 'changed'\n" in screen.text()
         screen.line("y")
         screen.wait_for("Restoring context")
         screen.wait_for("python:dice")

@@ -275,34 +275,62 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     assert approvals.question(first) == Question(snapshot=first)
     approvals.approve(first)
     assert approvals.question(snapshot_of(path)) is None
-    assert stat.S_IMODE(approvals.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(approvals.file_of(path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(approvals.file_of(path).parent.stat().st_mode) == 0o700
     assert sorted(file.name for file in path.parent.iterdir()) == ["agent.py", "gone.py", "helpers.py"]
     agent(tmp_path / "sally", AGENT, helpers="3", fresh="4")
     (path.parent / "gone.py").unlink()
     changed = snapshot_of(path)
     changes = ("fresh.py is new", "helpers.py has changed", "gone.py is gone")
-    assert approvals.question(changed) == Question(snapshot=changed, changes=changes)
+    lines = (
+        "--- fresh.py (approved)", "+++ fresh.py (now)", "@@ -0,0 +1 @@", "+4",
+        "--- gone.py (approved)", "+++ gone.py (now)", "@@ -1 +0,0 @@", "-2",
+        "--- helpers.py (approved)", "+++ helpers.py (now)", "@@ -1 +1 @@", "-1", "+3",
+    )  # fmt: skip
+    assert approvals.question(changed) == Question(snapshot=changed, changes=changes, lines=lines)
     approvals.approve(changed)
     assert approvals.question(changed) is None
     same_names = Snapshot(path=path, files={**changed.files, "helpers.py": b"5"})
-    assert approvals.question(same_names) == Question(snapshot=same_names, changes=("helpers.py has changed",))
+    asked = approvals.question(same_names)
+    assert asked is not None
+    assert (asked.changes, asked.lines[-2:]) == (("helpers.py has changed",), ("-3", "+5"))
     assert approvals.question(first) is not None
     copy = snapshot_of(agent(tmp_path / "copy", AGENT, helpers="3", fresh="4"))
     assert approvals.question(copy) == Question(snapshot=copy)  # approved is the place as well
-    assert approvals.forget(path)
-    assert not approvals.forget(path)
-    assert approvals.question(changed) == Question(snapshot=changed)
 
 
-@pytest.mark.parametrize("text", ["", "[", "[]", "3", '{"%s": {"agent.py": 3}}', '{"%s": 3}', "\ud800", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[", "[]", "3", "\ud800", "[" * 100_000, "{}", '{"path": "%s"}', "x" * 5_000_000,
+        '{"path": "%s", "digests": {"agent.py": 3}, "texts": {}}', '{"path": "%s", "digests": {}, "texts": []}',
+        '{"path": "/another", "digests": {}, "texts": {}}',
+    ],
+)  # fmt: skip
 def test_a_damaged_file_of_approvals_approves_nothing(tmp_path: Path, text: str) -> None:
     approvals = Trust(tmp_path)
     snapshot = Snapshot(path=tmp_path / "agent.py", files={"agent.py": b"x"})
-    approvals.path.write_bytes(text.replace("%s", str(snapshot.path)).encode("utf-8", "surrogatepass"))
+    file = approvals.file_of(snapshot.path)
+    file.parent.mkdir()
+    file.write_bytes(text.replace("%s", str(snapshot.path)).encode("utf-8", "surrogatepass"))
     assert approvals.question(snapshot) == Question(snapshot=snapshot)
     approvals.approve(snapshot)
     assert approvals.question(snapshot) is None
-    assert json.loads(approvals.path.read_text()) == {str(snapshot.path): snapshot.digests}
+    assert json.loads(file.read_text()) == {
+        "path": str(snapshot.path), "digests": snapshot.digests, "texts": {"agent.py": "x"},
+    }  # fmt: skip
+
+
+def test_what_is_much_is_approved_without_its_text(tmp_path: Path) -> None:
+    approvals = Trust(tmp_path)
+    large = Snapshot(path=tmp_path / "agent.py", files={"agent.py": b"x" * 200_000, "b.py": b"y" * 200_000})
+    approvals.approve(large)
+    changed = Snapshot(path=large.path, files={**large.files, "b.py": b"z"})
+    assert approvals.question(changed) == Question(snapshot=changed, changes=("b.py has changed",))
+    lines = b"x\n" * 1_500
+    approvals.approve(Snapshot(path=large.path, files={"agent.py": lines}))
+    changed = Snapshot(path=large.path, files={"agent.py": lines + b"y"})
+    assert approvals.question(changed) == Question(snapshot=changed, changes=("agent.py has changed",))
 
 
 def test_names_of_files_cannot_make_one_digest_of_two(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ MOST_FILES = 300
 MOST_BYTES = 8 << 20
 """How many modules beside an agent are read, and how large they may be together."""
 MOST_FOLDERS = 2_000
-NAME = "approved-agents.json"
+MOST_COMPARED = 2_000
+"""Lines of a file before and after a change, together, that are compared; more could take long."""
+FOLDER = "approved-agents"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +49,14 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What the user has to allow before an agent is used. `changes` says what is not as it was approved."""
+    """What the user has to allow before an agent is used.
+
+    `changes` says which files are not as they were approved, `lines` how they differ, as far as that is known.
+    """
 
     snapshot: Snapshot
     changes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 def snapshot_of(path: Path) -> Snapshot:
@@ -104,66 +110,70 @@ def _own(path: Path, folder: Path) -> Path:
 
 
 class Trust:
-    """The user's approvals in `directory`: a file that only the user can read, never one in a project."""
+    """The user's approvals, a file each in a folder of `directory` that only the user can read, never in a project."""
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
-        self._path = directory / NAME
+        self._folder = directory / FOLDER
         self._files = files or Files()
 
-    @property
-    def path(self) -> Path:
-        return self._path
+    def file_of(self, path: Path) -> Path:
+        """Where the approval of the agent at `path` is kept."""
+        return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
 
     def question(self, snapshot: Snapshot) -> Question | None:
         """What has to be asked before the agent is used; None when exactly this was approved."""
-        known = self._read().get(str(snapshot.path))
-        if known is None:
+        approved = self._read(snapshot.path)
+        if approved is None:
             return Question(snapshot=snapshot)
-        digests = snapshot.digests
+        known, digests = approved["digests"], snapshot.digests
         if _together(known) == _together(digests):
             return None
         changes = [f"{name} is new" for name in digests if name not in known]
         changes += [f"{name} has changed" for name in digests if name in known and known[name] != digests[name]]
         changes += [f"{name} is gone" for name in known if name not in digests]
-        return Question(snapshot=snapshot, changes=tuple(changes))
+        return Question(snapshot=snapshot, changes=tuple(changes), lines=_difference(approved["texts"], snapshot))
 
     def approve(self, snapshot: Snapshot) -> None:
         """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
-        known: dict[str, Mapping[str, str]] = {**self._read(), str(snapshot.path): snapshot.digests}
-        self._write(known)
-
-    def forget(self, path: Path) -> bool:
-        """Take an approval back; whether there was one."""
-        known = self._read()
-        if known.pop(str(path), None) is None:
-            return False
-        self._write(known)
-        return True
-
-    def _write(self, known: Mapping[str, Mapping[str, str]]) -> None:
-        data = json.dumps(known, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+        texts: dict[str, str] = {}
+        if sum(map(len, snapshot.files.values())) <= LARGEST:  # so that a change can be shown
+            texts = {name: data.decode("utf-8", "replace") for name, data in snapshot.files.items()}
+        approved = {"path": str(snapshot.path), "digests": snapshot.digests, "texts": texts}
+        file = self.file_of(snapshot.path)
         try:
-            self._files.make_directory(self._path.parent)
-            self._files.replace(self._path, data)
+            self._files.make_directory(self._folder)
+            self._files.replace(file, json.dumps(approved, indent=1).encode() + b"\n")
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise AgentError(f"The approval cannot be kept in {self._path}: {reason}.") from error
+            raise AgentError(f"The approval cannot be kept in {file}: {reason}.") from error
 
-    def _read(self) -> dict[str, Mapping[str, str]]:
-        """What was approved, by path and file. A file that cannot be understood approves nothing."""
-        if not os.path.lexists(self._path):
-            return {}
+    def _read(self, path: Path) -> dict[str, dict[str, str]] | None:
+        """What was approved of the agent at `path`. A file that cannot be read or understood approves nothing."""
         try:
-            value: Any = json.loads(bytes_of(self._path, 16 * LARGEST))
-        except (ValueError, RecursionError):
-            return {}
-        if not isinstance(value, dict):
-            return {}
-        return {path: files for path, files in value.items() if _is_digests(files)}
+            value: Any = json.loads(bytes_of(self.file_of(path), 16 * LARGEST))
+        except (AgentError, ValueError, RecursionError):
+            return None
+        if not isinstance(value, dict) or value.get("path") != str(path):
+            return None
+        approved: dict[str, Any] = {name: value.get(name) for name in ("digests", "texts")}
+        return approved if all(map(_is_texts, approved.values())) else None
 
 
-def _is_digests(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(digest, str) for digest in value.values())
+def _is_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _difference(texts: Mapping[str, str], snapshot: Snapshot) -> tuple[str, ...]:
+    """What has changed, line by line, as far as it was kept and is not too much."""
+    from difflib import unified_diff  # rarely asked for
+
+    lines: list[str] = []
+    now = {name: data.decode("utf-8", "replace") for name, data in snapshot.files.items()}
+    for name in sorted({*texts, *now} if texts else ()):
+        before, after = (text.split("\n") if text else [] for text in (texts.get(name, ""), now.get(name, "")))
+        if before != after and len(before) + len(after) <= MOST_COMPARED:
+            lines += unified_diff(before, after, f"{name} (approved)", f"{name} (now)", n=1, lineterm="")
+    return tuple(lines)
 
 
 def _together(digests: Mapping[str, str]) -> str:

@@ -15,6 +15,8 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
 from chat_loop.start import InstantPrompt, Terminal
 
+SHOWN = 60
+"""Lines of a change that are shown."""
 LISTED = 20
 """Files of an agent that are listed by name."""
 
@@ -70,6 +72,10 @@ def ask(question: Question, wanted: tuple[str, ...]) -> None:
             _line(f"  {line}")
     if question.changes:
         _line(f"Since you approved it: {one_line(', '.join(question.changes), 2_000)}.")
+        for line in question.lines[:SHOWN]:
+            _line(f"  {line}")
+        if len(question.lines) > SHOWN:
+            _line(f"  ({len(question.lines) - SHOWN} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise AgentError(f"The agent {path} was not run.", f"chat-loop agents show {path} shows it.")
