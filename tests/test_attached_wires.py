@@ -330,12 +330,12 @@ def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> Non
 
 
 @pytest.mark.usefixtures("here")
-def test_cleaning_leaves_images_alone(tmp_path: Path, server: Loopback) -> None:
+def test_the_trash_leaves_images_alone(tmp_path: Path, server: Loopback) -> None:
     home = tmp_path / "home"
     run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
     [session] = saved(home)
-    cleaned = run(home, "sessions", "clean", "--older-than", "0d", "--yes")
-    assert cleaned.returncode == 0, cleaned.stderr
+    trashed = run(home, "sessions", "trash", session.header.id)
+    assert trashed.returncode == 0, trashed.stderr
     assert saved(home) == []
     assert (home / "sessions" / place(PHOTO)).read_bytes() == PHOTO
     assert run(home, "sessions", "restore", session.header.id).returncode == 0
