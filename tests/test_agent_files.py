@@ -254,7 +254,7 @@ def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path
 def test_the_users_folder_holds_agents_by_their_names(tmp_path: Path) -> None:
     names = places(tmp_path)
     (names.folder / "poet").mkdir(parents=True)
-    for name in ("poet/agent.yaml", "both.md", "both.py", "plain.md", ".hidden.md", "_helper.py", "notes.txt"):
+    for name in ("poet/agent.yaml", "both.md", "both.py", "plain.md", ".hidden.md", "_part.py", "notes.txt"):
         (names.folder / name).write_text("x")
     (names.folder / "empty").mkdir()
     found = {place.name: place.path.name for place in names.all()}

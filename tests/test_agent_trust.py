@@ -106,11 +106,11 @@ def test_an_agent_of_another_library_is_what_can_be_asked(tmp_path: Path) -> Non
 def test_modules_beside_the_agent_come_from_what_was_read(tmp_path: Path) -> None:
     path = agent(
         tmp_path,
-        "import helpers, pkg.deep.leaf\nfrom spread.part import WORD\n"
-        "def agent(text): import late; return (helpers.WORD, pkg.NAME, pkg.deep.leaf.WORD, WORD, late.WORD)\n",
+        "import pieces, pkg.deep.leaf\nfrom spread.part import WORD\n"
+        "def agent(text): import late; return (pieces.WORD, pkg.NAME, pkg.deep.leaf.WORD, WORD, late.WORD)\n",
         **{
-            "helpers": "WORD = 1",
-            "late": "from helpers import WORD",
+            "pieces": "WORD = 1",
+            "late": "from pieces import WORD",
             "pkg/__init__": "NAME = 'pkg'",
             "pkg/deep/__init__": "",
             "pkg/deep/leaf": "from ..deep import __name__ as WORD",
@@ -127,12 +127,12 @@ def test_modules_beside_the_agent_come_from_what_was_read(tmp_path: Path) -> Non
 
 
 def test_bytecode_that_somebody_planted_is_not_run(tmp_path: Path) -> None:
-    path = agent(tmp_path, "import helpers\ndef agent(text): return helpers.WORD\n", helpers="WORD = 'evil'")
-    helpers = tmp_path / "helpers.py"
-    py_compile.compile(str(helpers), doraise=True)
-    before = helpers.stat()
-    helpers.write_text("WORD = 'good'")  # of the same length
-    os.utime(helpers, ns=(before.st_atime_ns, before.st_mtime_ns))
+    path = agent(tmp_path, "import pieces\ndef agent(text): return pieces.WORD\n", pieces="WORD = 'evil'")
+    pieces = tmp_path / "pieces.py"
+    py_compile.compile(str(pieces), doraise=True)
+    before = pieces.stat()
+    pieces.write_text("WORD = 'good'")  # of the same length
+    os.utime(pieces, ns=(before.st_atime_ns, before.st_mtime_ns))
     foreign = load(path).foreign
     assert callable(foreign)
     assert foreign("") == "good"
@@ -153,8 +153,8 @@ def test_installed_and_standard_modules_keep_their_meaning(tmp_path: Path) -> No
 def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approved_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = agent(tmp_path / "a", "import helpers\ndef agent(text): return helpers.WORD\n", helpers="WORD = 'good'")
-    agent(tmp_path / "cwd", "", helpers="WORD = 'evil'")
+    path = agent(tmp_path / "a", "import pieces\ndef agent(text): return pieces.WORD\n", pieces="WORD = 'good'")
+    agent(tmp_path / "cwd", "", pieces="WORD = 'evil'")
     monkeypatch.chdir(tmp_path / "cwd")
     for entry in (str(tmp_path / "a"), str(tmp_path / "cwd"), ""):
         monkeypatch.syspath_prepend(entry)
@@ -187,7 +187,7 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
             "class Sally:\n    def __call__(self, text): ...\nagent = Sally",
             "F/agent.py: agent is the class Sally. Make one of it: agent = Sally(…)",
         ),
-        ("import helpers", f"{FAILED}ValueError: two lines (helpers.py, line 3). "),
+        ("import pieces", f"{FAILED}ValueError: two lines (pieces.py, line 3). "),
         ("raise SystemExit(3)", f"{FAILED}it ended the program (exit code 3) (agent.py, line 1). "),
         ("raise KeyboardInterrupt", f"{FAILED}KeyboardInterrupt (agent.py, line 1). "),
         ("import asyncio\nraise asyncio.CancelledError", f"{FAILED}RuntimeError: CancelledError (agent.py, line 2). "),
@@ -223,7 +223,7 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
     ],
 )
 def test_what_goes_wrong_in_it_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
-    path = agent(tmp_path, text, helpers="\n\nraise ValueError('two\\nlines.')", broken="\nx y")
+    path = agent(tmp_path, text, pieces="\n\nraise ValueError('two\\nlines.')", broken="\nx y")
     assert complaint(path) == message
 
 
@@ -242,20 +242,20 @@ def test_a_docstring_is_read_without_running_anything() -> None:
 
 
 def test_what_belongs_to_an_agent(tmp_path: Path) -> None:
-    path = agent(tmp_path, AGENT, **{"helpers": "1", "pkg/part": "2"})
+    path = agent(tmp_path, AGENT, **{"pieces": "1", "pkg/part": "2"})
     for name in ("venv/lib/python3.11/site-packages/big.py", ".git/hook.py", "my-notes/x.py", "data.txt", "not-one.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / "elsewhere").symlink_to("/usr/lib")
     snapshot = snapshot_of(path)
-    assert snapshot.files == {"agent.py": AGENT.encode(), "helpers.py": b"1", "pkg/part.py": b"2"}
+    assert snapshot.files == {"agent.py": AGENT.encode(), "pieces.py": b"1", "pkg/part.py": b"2"}
     assert snapshot_of(agent(tmp_path / "alone", AGENT)).digest != snapshot.digest
 
 
 def test_a_link_beside_the_agent_and_too_much_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = agent(tmp_path / "one", AGENT)
-    (tmp_path / "one" / "helpers.py").symlink_to("/etc/passwd")
-    with pytest.raises(AgentError, match=r"helpers.py beside the agent in .* is a symbolic link"):
+    (tmp_path / "one" / "pieces.py").symlink_to("/etc/passwd")
+    with pytest.raises(AgentError, match=r"pieces.py beside the agent in .* is a symbolic link"):
         snapshot_of(path)
     path = agent(tmp_path / "many", AGENT, a="1", b="2")
     monkeypatch.setattr(trust, "MOST_FILES", 2)
@@ -270,32 +270,32 @@ def test_a_link_beside_the_agent_and_too_much_code_are_refused(tmp_path: Path, m
 
 def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     approvals = Trust(tmp_path / "config")
-    path = agent(tmp_path / "sally", AGENT, helpers="1", gone="2")
+    path = agent(tmp_path / "sally", AGENT, pieces="1", gone="2")
     first = snapshot_of(path)
     assert approvals.question(first) == Question(snapshot=first)
     approvals.approve(first)
     assert approvals.question(snapshot_of(path)) is None
     assert stat.S_IMODE(approvals.file_of(path).stat().st_mode) == 0o600
     assert stat.S_IMODE(approvals.file_of(path).parent.stat().st_mode) == 0o700
-    assert sorted(file.name for file in path.parent.iterdir()) == ["agent.py", "gone.py", "helpers.py"]
-    agent(tmp_path / "sally", AGENT, helpers="3", fresh="4")
+    assert sorted(file.name for file in path.parent.iterdir()) == ["agent.py", "gone.py", "pieces.py"]
+    agent(tmp_path / "sally", AGENT, pieces="3", fresh="4")
     (path.parent / "gone.py").unlink()
     changed = snapshot_of(path)
-    changes = ("fresh.py is new", "helpers.py has changed", "gone.py is gone")
+    changes = ("fresh.py is new", "pieces.py has changed", "gone.py is gone")
     lines = (
         "--- fresh.py (approved)", "+++ fresh.py (now)", "@@ -0,0 +1 @@", "+4",
         "--- gone.py (approved)", "+++ gone.py (now)", "@@ -1 +0,0 @@", "-2",
-        "--- helpers.py (approved)", "+++ helpers.py (now)", "@@ -1 +1 @@", "-1", "+3",
+        "--- pieces.py (approved)", "+++ pieces.py (now)", "@@ -1 +1 @@", "-1", "+3",
     )  # fmt: skip
     assert approvals.question(changed) == Question(snapshot=changed, changes=changes, lines=lines)
     approvals.approve(changed)
     assert approvals.question(changed) is None
-    same_names = Snapshot(path=path, files={**changed.files, "helpers.py": b"5"})
+    same_names = Snapshot(path=path, files={**changed.files, "pieces.py": b"5"})
     asked = approvals.question(same_names)
     assert asked is not None
-    assert (asked.changes, asked.lines[-2:]) == (("helpers.py has changed",), ("-3", "+5"))
+    assert (asked.changes, asked.lines[-2:]) == (("pieces.py has changed",), ("-3", "+5"))
     assert approvals.question(first) is not None
-    copy = snapshot_of(agent(tmp_path / "copy", AGENT, helpers="3", fresh="4"))
+    copy = snapshot_of(agent(tmp_path / "copy", AGENT, pieces="3", fresh="4"))
     assert approvals.question(copy) == Question(snapshot=copy)  # approved is the place as well
 
 

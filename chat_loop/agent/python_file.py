@@ -210,15 +210,15 @@ def _failed(snapshot: Snapshot, error: BaseException) -> AgentError:
 def described(error: BaseException) -> str:
     """An exception on one line: its kind, and what it says."""
     with Caught():  # what it says is its own code, too
-        text = named_long(str(error))
+        text = flat(str(error))
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
     return type(error).__name__
 
 
-def named_long(text: str) -> str:
+def flat(text: str) -> str:
     """On one line, at most 300 characters, without the stop at its end."""
-    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text[:1200]).split())
-    return (flat if len(flat) <= 300 else f"{flat[:299]}…").rstrip(".")
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[:1200]).split())
+    return (line if len(line) <= 300 else f"{line[:299]}…").rstrip(".")
 
 
 def _place(snapshot: Snapshot, error: BaseException) -> str:
