@@ -34,17 +34,22 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from chat_loop.agent.functions import changes
     from chat_loop.agent.public import Agent
 
 __version__ = "0.1.0"
 
-__all__ = ["Agent", "__version__"]
+__all__ = ["Agent", "__version__", "changes"]
 
 
 def __getattr__(name: str) -> object:
-    """`Agent`, for the files that define one; the program itself starts without it."""
+    """`Agent` and `changes`, for the files that define an agent; the program itself starts without them."""
     if name == "Agent":
         from chat_loop.agent.public import Agent
 
         return Agent
+    if name == "changes":
+        from chat_loop.agent.functions import changes
+
+        return changes
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -81,16 +81,17 @@ class Composing:
         auto = self.config.auto_compact
         if not (auto.summary_provider or auto.summary_model):
             return None
+        from chat_loop.errors import ConfigError
         from chat_loop.providers.choose import default_model
 
+        if agent.own_tools and not auto.summary_provider:
+            raise ConfigError("auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?")
         provider = auto.summary_provider or agent.provider.name
         same = provider == agent.provider.name
         model = auto.summary_model or (
             agent.provider.model if same else default_model(provider, self.config, self.world)
         )
         if not model:
-            from chat_loop.errors import ConfigError
-
             raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
         return create(f"{provider}:{model}", self.config, self.world)
 

@@ -299,3 +299,22 @@ def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> Non
     assert (session.header.agent, session.header.model) == ("Dice", "python:Dice")
     assert [(use.call.name, use.result and use.result.text) for use in session.exchanges[0].uses] == [("roll", "4")]
     assert said(session)[:3] == ["Roll", "Let me roll.", "It is 4."]
+
+
+def test_another_model_takes_over_from_an_agent_that_had_its_own(tmp_path: Path) -> None:
+    home, path = tmp_path / "home", python_agent(tmp_path / "dice")
+    script = b"hi\n/model scripted:echo\nagain\n"
+    text = run(home, "--trust-agent", "--agent", str(path), stdin=script).stdout.decode()
+    assert "dice: heard: hi" in text
+    assert "scripted:echo answers from now on" in text
+    assert "dice: You said: again" in text
+    assert said(saved(home)[0]) == ["hi", "heard: hi", "again", "You said: again"]
+
+
+def test_who_summarises_for_an_agent_that_has_its_own_model_has_to_be_said_whole(tmp_path: Path) -> None:
+    home, path = tmp_path / "home", python_agent(tmp_path / "dice")
+    home.mkdir()
+    (home / "config.yaml").write_text("auto_compact: {summary_model: m}\n")
+    result = told(run(home, "--trust-agent", "--agent", str(path), stdin=b"hi\n"))
+    message = "auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?\n"
+    assert result == (2, "", message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from datetime import date
 from pathlib import Path
@@ -14,7 +15,8 @@ from chat_loop.agent.named_agents import Places
 from chat_loop.agent.opening import open_agent
 from chat_loop.agent.trust import Question, Trust, snapshot_of
 from chat_loop.config import Paths
-from tests.loopback import Loopback
+from chat_loop.values import ToolCall
+from tests.loopback import Loopback, Reply
 from tests.test_headless import run, said, saved
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -50,3 +52,42 @@ def test_python_tools_know_the_calendar(tmp_path: Path, monkeypatch: pytest.Monk
     assert days_between(date(2026, 11, 22), date(2026, 12, 24)) == 32
     assert working_days(date(2026, 11, 20), 1) == "Monday, 2026-11-23"
     del sys.modules["agent"]
+
+
+def test_python_tools_in_a_conversation(tmp_path: Path) -> None:
+    call = ToolCall("t1", "working_days", '{"start": "2026-11-20", "days": 1}')
+    path = EXAMPLES / "tools"
+    with Loopback() as server:
+        server.enqueue(Reply(calls=(call,)), Reply(chunks=("On Monday.",)))
+        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        arguments = ("--trust-agent", "--agent", str(path), "--model", "anthropic:m")
+        result = run(tmp_path, *arguments, "-p", "One working day after Friday?", keys=keys)
+        assert (result.returncode, result.stdout, result.stderr) == (0, b"On Monday.\n", b"")
+        first, second = server.requests
+    assert [tool["name"] for tool in first.body["tools"]] == ["days_between", "working_days"]
+    assert first.body["tools"][1]["input_schema"]["required"] == ["start", "days"]
+    assert "Monday, 2026-11-23" in str(second.body["messages"][-1])
+    [exchange] = saved(tmp_path)[0].exchanges
+    assert [(use.call.name, use.result and use.result.text) for use in exchange.uses] == [
+        ("working_days", "Monday, 2026-11-23")
+    ]
+
+
+def test_an_mcp_server_in_a_conversation(tmp_path: Path) -> None:
+    folder = tmp_path / "shopper"
+    shutil.copytree(EXAMPLES / "mcp", folder)
+    file = folder / "agent.md"
+    file.write_text(file.read_text().replace("command: python3", f"command: {sys.executable}"))
+    add = ToolCall("t1", "shopping_add_item", '{"name": "lemon", "number": 3}')
+    look = ToolCall("t2", "shopping_list_items", "{}")
+    with Loopback() as server:
+        server.enqueue(Reply(calls=(add,)), Reply(calls=(look,)), Reply(chunks=("Three lemons.",)))
+        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        arguments = ("--trust-agent", "--yes", "--agent", str(folder), "--model", "anthropic:m")
+        result = run(tmp_path / "home", *arguments, "-p", "Put three lemons on the list.", keys=keys)
+        assert (result.returncode, result.stdout, result.stderr) == (0, b"Three lemons.\n", b"")
+    [exchange] = saved(tmp_path / "home")[0].exchanges
+    assert [(use.call.name, use.result and use.result.text) for use in exchange.uses] == [
+        ("shopping_add_item", "[allowed by the user]\n3 of lemon on the list."),
+        ("shopping_list_items", '{\n  "lemon": 3\n}'),
+    ]

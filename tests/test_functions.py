@@ -579,3 +579,12 @@ def test_a_call_is_shown_whole() -> None:
     text = call_text("tool", given)
     assert text.count("\n") == 304
     assert text.endswith(f'  deep: {{"list": [1, null]}}\n  end: {"x" * 5000}')
+
+
+def test_a_function_that_raises_what_ends_a_task_fails_like_any_other() -> None:
+    def cancelled() -> str:
+        """Raises it."""
+        raise asyncio.CancelledError
+
+    with pytest.raises(ChatLoopError, match="cancelled failed: RuntimeError: CancelledError"):
+        asyncio.run(asyncio.wait_for(tool_of(cancelled).run({}), 10))

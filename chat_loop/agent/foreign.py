@@ -56,12 +56,20 @@ async def in_thread(work: Work) -> tuple[object, str, BaseException | None]:
         future.set_running_or_notify_cancel()
         result: object = None
         with _redirected() as printed, Caught() as caught:
-            result = work()
+            result = _uncancelled(work)
         future.set_result((result, printed.getvalue(), caught.error))
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), daemon=True, name="tool").start()
     return await asyncio.wrap_future(future)
+
+
+def _uncancelled(work: Work) -> object:
+    """What `work` returns. What would end a task of the program, raised in a thread, is an error like any other."""
+    try:
+        return work()
+    except (asyncio.CancelledError, GeneratorExit) as error:
+        raise RuntimeError(type(error).__name__).with_traceback(error.__traceback__) from error
 
 
 async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> tuple[object, str, BaseException | None]:

@@ -1,6 +1,6 @@
 """Python functions as tools: the signature becomes the schema, the docstring what the model is told.
 
-    from chat_loop.agent.functions import changes
+    from chat_loop import changes
 
     def due(invoice: int, unpaid: bool = True) -> list[str]:
         '''Lists what is due.

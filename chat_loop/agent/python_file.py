@@ -10,7 +10,7 @@ import asyncio
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
@@ -41,7 +41,7 @@ def load(snapshot: Snapshot) -> Definition:
     def run() -> None:
         exec(code, module.__dict__)
 
-    _, _, error = asyncio.run(in_thread(lambda: uncancelled(run)))
+    _, _, error = asyncio.run(in_thread(run))
     if error is not None:
         sys.meta_path.remove(finder)
         raise _failed(snapshot, error) from error
@@ -55,14 +55,6 @@ def load(snapshot: Snapshot) -> Definition:
     if caught.error is not None:
         raise _failed(snapshot, caught.error) from caught.error
     return definition
-
-
-def uncancelled(work: Callable[[], object]) -> object:
-    """What `work` returns. What would end a task of the program, raised by foreign code, is an error like any other."""
-    try:
-        return work()
-    except (asyncio.CancelledError, GeneratorExit) as error:
-        raise RuntimeError(type(error).__name__).with_traceback(error.__traceback__) from error
 
 
 def description_of(source: bytes) -> str:

@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent.foreign import Caught, in_thread
-from chat_loop.agent.python_file import uncancelled
 from chat_loop.frozen import dataclass
 from chat_loop.values import Request, StopReason, Usage
 
@@ -193,7 +192,7 @@ async def _called(agent: Any, request: Request, steps: Steps) -> StopReason:
             return None
         return result
 
-    result, _, error = await in_thread(lambda: uncancelled(call))
+    result, _, error = await in_thread(call)
     if error is not None:
         raise error
     if inspect.isawaitable(result):

@@ -175,8 +175,9 @@ class Head:
         self._plain, self.agent = replace(self._plain, memory=memory), replace(self.agent, memory=memory)
 
     def switch(self, provider: Provider) -> None:
-        """Have another model answer from here on."""
-        self._plain, self.agent = replace(self._plain, provider=provider), replace(self.agent, provider=provider)
+        """Have another model answer from here on. One that answered by itself goes with its tools."""
+        self._plain = replace(self._plain, provider=provider, own_tools=False)
+        self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._block_of.cache_clear()
         if self.live.empty:  # its header is not written yet
             self.live.header = replace(self.live.header, model=self.agent.model)
