@@ -89,6 +89,11 @@ class Conversation:
         return self._head.budget
 
     @property
+    def tools_size(self) -> int:
+        """About how many tokens the model is told of its tools in."""
+        return self._head.tools_size
+
+    @property
     def otherwise(self) -> str:
         """What happens when a resume fails, as a sentence."""
         return "Starting fresh." if self.live.empty else "This session goes on."

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.chain.options import Options
-from chat_loop.commands.model import meant
+from chat_loop.commands.model import meant, resuming_with
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.entries import Switch
@@ -41,6 +41,7 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
     assert "scripted:small answers from now on; context ~0% of 8K.\n" in screen.text
     assert "You: /model\nscripted:small answers.\n" in screen.text
+    assert f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}" in screen.text
     assert "Tokens of scripted:test:  110 (in: 100, out: 10)" in screen.text
     assert "Tokens of scripted:small: 110 (in: 100, out: 10)" in screen.text
     assert "Cost of the session:      $0.7500" in screen.text
@@ -108,6 +109,18 @@ def test_the_list_of_others(tmp_path: Path) -> None:
         "You: /model\nscripted:test answers.\nThese could as well (/model NAME):\n"
         "  scripted:small  made up\n  scripted:a␛[2J  made up\n"
     ) in screen.text
+
+
+@pytest.mark.parametrize(
+    ("command", "after"),
+    [
+        ("chat-loop", "chat-loop --model local:a"),
+        ("chat-loop --model x:y --config 'my file'", "chat-loop --model local:a --config 'my file'"),
+        ("chat-loop --local --tools read_file", "chat-loop --tools read_file --model local:a"),
+    ],
+)
+def test_the_line_that_goes_on_names_the_model(command: str, after: str) -> None:
+    assert resuming_with("local:a", command) == after
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class Asking:
                 )
             )
         self._shortened_told = shortened
-        check(head.budget.used, messages, head.agent.system, head.window, head.count)
+        check(head.budget.used, messages, head.agent.system, head.window, head.count, tools=head.tools_size)
         if not any(message.images for message in messages):
             return messages
         from chat_loop.chain.attaching import shown  # not before there is an image

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Budget, Count, budget
+from chat_loop.context.budget import Budget, Count, ToolsWeight, budget
 from chat_loop.context.fit import fitted, shortened_block
 from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
@@ -75,6 +75,7 @@ class Head:
         self.count = count
         self.show = show
         self._problem_told = False
+        self._weigh = ToolsWeight(count)
         self._reported_with = self.agent.memory
         """The memory that the last reported number of tokens holds."""
         self._carried: tuple[Exchange, ...] = ()
@@ -103,10 +104,17 @@ class Head:
     def budget(self) -> Budget:
         """How full the window is, as of now."""
         agent = self.agent
-        found = budget(self.session, self.messages, agent.system, agent.provider.window, self.count)
+        found = budget(
+            self.session, self.messages, agent.system, agent.provider.window, self.count, tools=self.tools_size
+        )
         if found.estimated or agent.memory == self._reported_with:
             return found
         return replace(found, used=found.used + self.count(agent.memory) - self.count(self._reported_with))
+
+    @property
+    def tools_size(self) -> int:
+        """About how many tokens the model is told of its tools in."""
+        return self._weigh(self.agent.tools if self.agent.calls_tools else ())
 
     def messages(self) -> tuple[Message, ...]:
         """What the model would be sent."""

@@ -109,7 +109,15 @@ async def context(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     budget, options = conversation.budget, conversation.options
     agent = conversation.agent
-    found = parts(conversation.thread, conversation.messages, agent.system_prompt, agent.memory, budget, chat.count)
+    found = parts(
+        conversation.thread,
+        conversation.messages,
+        agent.system_prompt,
+        agent.memory,
+        budget,
+        chat.count,
+        conversation.tools_size,
+    )
     show_context(chat.display, found, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
         chat.display.prose(f"Compacted by itself from {conversation.trigger:,} tokens on.", "dim")

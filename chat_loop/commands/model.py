@@ -35,7 +35,10 @@ async def model(chat: Chat, argument: str) -> None:
     except BaseException:
         await provider.close()
         raise
+    had_its_own = conversation.agent.own_tools
     await conversation.switch(provider)
+    if not had_its_own:
+        chat.display.resume_command = resuming_with(conversation.agent.model, chat.display.resume_command)
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()
     budget, limits = conversation.budget, conversation.options.limits
@@ -44,6 +47,17 @@ async def model(chat: Chat, argument: str) -> None:
     if limits.enabled and budget.used >= conversation.trigger:
         said += ": it is compacted before your next message"
     chat.display.prose(f"{said}.", "dim")
+
+
+def resuming_with(model: str, command: str) -> str:
+    """The command that goes on with a session, with another model."""
+    import shlex  # not before a model is switched
+
+    words = shlex.split(command)
+    if "--model" in words:
+        words[words.index("--model") + 1] = model
+        return shlex.join(words)
+    return shlex.join([word for word in words if word != "--local"] + ["--model", model])
 
 
 def meant(name: str, provider: str, providers: Collection[str]) -> str:

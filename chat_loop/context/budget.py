@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Attachment, Query, Recall, Reply, Result, Switch
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Window
+
+if TYPE_CHECKING:
+    from chat_loop.agent.tools import Tool
 
 MESSAGE_TOKENS = 4
 """What the wire adds to a message: role and separators."""
@@ -66,13 +70,42 @@ def attached_size(attached: Sequence[Attachment], count: Count) -> int:
     )
 
 
+class ToolsWeight:
+    """About how many tokens a model is told of its tools in: names, descriptions and schemas as JSON.
+
+    The last answer is remembered: it is asked for with every key, and tools rarely change.
+    """
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._last: tuple[tuple[Tool, ...], int] = ((), 0)
+
+    def __call__(self, tools: tuple[Tool, ...]) -> int:
+        known, tokens = self._last
+        if known is not tools and tools:
+            import json  # not before there are tools
+
+            specs = (tool.spec for tool in tools)
+            told = (f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}" for one in specs)
+            tokens = self._count("\n".join(told))
+            self._last = (tools, tokens)
+        return tokens if tools else 0
+
+
 def budget(
-    session: Session, messages: Callable[[], Sequence[Message]], system_prompt: str, window: Window, count: Count
+    session: Session,
+    messages: Callable[[], Sequence[Message]],
+    system_prompt: str,
+    window: Window,
+    count: Count,
+    *,
+    tools: int = 0,
 ) -> Budget:
     """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that, and
     after another model has taken over.
 
-    `messages` are what would be sent; they are only asked for when everything has to be estimated.
+    `messages` are what would be sent; they are only asked for when everything has to be estimated. `tools` are the
+    tokens in which the model is told of its tools.
     """
     after = 0
     for entry in reversed(session.standing):
@@ -84,5 +117,5 @@ def budget(
             after += size(entry.text, count)
         elif isinstance(entry, Attachment):
             after += attached_size((entry,), count)
-    whole = count(system_prompt) + sum(message_size(message, count) for message in messages())
+    whole = count(system_prompt) + tools + sum(message_size(message, count) for message in messages())
     return Budget(whole, window, True)

@@ -79,14 +79,17 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
     return replace(thread, session=replace(thread.session, entries=entries), carried=carried), shortened
 
 
-def check(budgeted: int, messages: Sequence[Message], system_prompt: str, window: int, count: Count) -> None:
+def check(
+    budgeted: int, messages: Sequence[Message], system_prompt: str, window: int, count: Count, *, tools: int = 0
+) -> None:
     """Raise ContextFull when a request is too large for the window: it is better not sent.
 
     `budgeted` is what the budget says; it counts shortened texts whole, so that the messages are counted as well.
+    `tools` are the tokens in which the model is told of its tools.
     """
     if budgeted <= room(window):
         return
-    used = min(budgeted, count(system_prompt) + sum(message_size(message, count) for message in messages))
+    used = min(budgeted, count(system_prompt) + tools + sum(message_size(message, count) for message in messages))
     if used > room(window):
         raise ContextFull(
             f"Not sent: the request would hold {used:,} tokens, and the window of {window_text(window, False)} takes "

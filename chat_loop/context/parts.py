@@ -11,11 +11,18 @@ from chat_loop.values import Message
 
 
 def parts(
-    thread: Thread, messages: Sequence[Message], system_prompt: str, memory: str, budget: Budget, count: Count
+    thread: Thread,
+    messages: Sequence[Message],
+    system_prompt: str,
+    memory: str,
+    budget: Budget,
+    count: Count,
+    offered: int = 0,
 ) -> tuple[tuple[str, int], ...]:
     """(part, tokens), in the order in which they are sent; together they are what the budget says is used.
 
-    The parts are estimated one by one; what the provider reported beyond that is the turns'.
+    `offered` are the tokens in which the model is told of its tools. The parts are estimated one by one; what the
+    provider reported beyond that is the turns'.
     """
     session = thread.session
     block = carried = recalled = tools = files = 0
@@ -33,10 +40,11 @@ def parts(
             files += attached_size((entry,), count)
     system, noted = count(system_prompt), count(memory)
     queries = sum(isinstance(entry, Query) for entry in session.standing)
-    rest = budget.used - system - noted - block - carried - recalled - tools - files
+    rest = budget.used - system - noted - offered - block - carried - recalled - tools - files
     found = [
         ("System prompt", system),
         ("Memory", noted),
+        ("Tools", offered),
         ("Restored block", block),
         ("Carried words", carried),
         ("From the archive", recalled),

@@ -24,7 +24,6 @@ from chat_loop.providers.servers import served_model, shown
 if TYPE_CHECKING:
     from chat_loop.values import Window
 
-PROVIDERS = tuple(CATALOGUE)
 LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
