@@ -367,6 +367,12 @@ def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
     assert estimate(read_text(exchanges, asked, room, estimate)) <= max(room, 100)
 
 
+def test_an_excerpt_without_any_room_is_a_few_words() -> None:
+    assert excerpt("0", (), -20, lambda text: 0) == "0"
+    assert excerpt("", (), -1, words) == ""
+    assert excerpt(LONG, (), -1, words) == excerpt(LONG, (), 0, words) != ""
+
+
 @given(hostile, st.integers(0, 60), st.data())
 def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataObject) -> None:
     text = f"{text} {LONG[:600]}"

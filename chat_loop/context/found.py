@@ -225,7 +225,7 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
     tokens = _tokens(text, room, count)
     if tokens <= room:
         return text.strip()
-    size = max(_LEAST, len(text) * max(room, 1) // tokens)
+    size = max(_LEAST, len(text) * max(room, 1) // max(tokens, 1))
     while True:
         cut = _around(text, [(place.start, place.end) for place in places] or [(0, 0)], size)
         if size <= _LEAST or count(cut) <= room:
