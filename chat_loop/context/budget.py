@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Attachment, Query, Recall, Reply, Result, Switch
+from chat_loop.sessions.entries import OF_QUERY, Attachment, Query, Recall, Reply, Result, Switch, Undo
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Window
@@ -108,7 +108,12 @@ def budget(
     tokens in which the model is told of its tools.
     """
     after = 0
-    for entry in reversed(session.standing):
+    undone: set[int] = set()
+    for entry in reversed(session.entries):  # not `standing`, which looks at every one of them
+        if isinstance(entry, Undo):
+            undone.add(entry.number)
+        if isinstance(entry, OF_QUERY) and entry.number in undone:
+            continue
         if isinstance(entry, Reply) and entry.usage is not None and not entry.usage.estimated:
             return Budget(entry.usage.input + entry.usage.output - entry.usage.reasoning + after, window, False)
         if isinstance(entry, Switch):

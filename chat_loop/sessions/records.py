@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
 from chat_loop.frozen import dataclass
@@ -137,7 +138,7 @@ class Session:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        entries = self.standing
+        entries, depth = self.standing, self.depth
         replies: dict[int, Reply] = {}
         calls: dict[int, list[Call]] = {}
         results: dict[tuple[int, str], Result] = {}
@@ -156,7 +157,7 @@ class Session:
             Exchange(
                 entry,
                 replies.get(entry.number),
-                self.depth,
+                depth,
                 tuple(Use(call, results.get((call.number, call.id))) for call in calls.get(entry.number, ())),
                 tuple(attached.get(entry.number, ())),
             )
@@ -231,8 +232,9 @@ class Session:
         restoration = self.restoration
         return restoration.depth if restoration is not None else 1
 
-    @property
+    @cached_property
     def restoration(self) -> Restoration | None:
+        """Asked for with every exchange's depth: a session without one is looked through only once."""
         return next((entry for entry in self.entries if isinstance(entry, Restoration)), None)
 
     @property
