@@ -1,0 +1,40 @@
+"""What the documents say of the program is what it does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypothesis import given
+
+from chat_loop.sessions.bodies import KINDS
+from chat_loop.sessions.records import Session
+from chat_loop.sessions.transcript import FIELDS, render
+from tests.strategies import sessions
+
+FORMAT = (Path(__file__).parent.parent / "docs" / "format.md").read_text()
+MARKER = re.compile(r"^<!-- chat:([a-z-]+)((?: [a-z_]+=\S+)*) -->$", re.MULTILINE)
+
+
+def rows() -> dict[str, str]:
+    """The rows of the table of records, by kind."""
+    found = {}
+    for line in FORMAT.partition("## Records")[2].partition("## The summary block")[0].split("\n"):
+        for kind in re.findall(r"`([a-z-]+)`", line.partition("|")[2].partition("|")[0]):
+            found[kind] = line
+    return found
+
+
+def test_every_kind_of_record_and_every_line_of_the_header_is_in_the_format() -> None:
+    assert set(rows()) == {*KINDS, "session", "compaction", "sealed"}
+    assert [field for field in FIELDS if f"`**{field}:**`" not in FORMAT] == []
+
+
+@given(sessions)
+def test_every_value_of_a_marker_is_in_the_format(session: Session) -> None:
+    known, opened = rows(), "session"
+    for kind, values in MARKER.findall(render(session).decode()):
+        opened = kind if kind != "end" else opened
+        for key in re.findall(r" ([a-z_]+)=", values):
+            row = known["reply" if opened == "acknowledgment" else opened]
+            assert f"`{key}`" in row, f"{key} of {kind} ({opened})"
