@@ -64,14 +64,16 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
-    from pathlib import Path
-
     from chat_loop import config_file
-    from chat_loop.config import find_paths
+    from chat_loop.config import expanded, find_paths
 
     _check(options)
+    if options.command == "doctor":
+        from chat_loop.subcommands import doctor
+
+        return doctor.doctor(options)
     paths = find_paths()
-    path = Path(options.config).expanduser() if options.config else paths.config
+    path = expanded(options.config) if options.config else paths.config
     config = config_file.load(path, required=bool(options.config))
     if options.command == "models":
         from chat_loop.subcommands import models

@@ -83,10 +83,24 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
         dest="action", required=True, metavar="ACTION"
     )
     _json(commands.add_parser("providers", help="say which providers can be used now, and what the others need"))
+    _doctor(commands)
     models.add_parser("list", help="list the models that can be embedded")
     for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
         models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
     return made
+
+
+def _doctor(commands: Actions) -> None:
+    text = "check what is installed, stored and set, and say what to do"
+    made = commands.add_parser(
+        "doctor",
+        help=text,
+        description="Check what is installed, stored and set, and say what to do. Nothing is changed, no service is "
+        "asked, no key is shown. Exit codes: 0 no problem, 1 at least one (✗), 2 misused.",
+    )
+    made.add_argument("--online", action="store_true", help="ask the model that would answer one small question")
+    made.add_argument("--connect", action="store_true", help="start the MCP servers of the config, and connect to them")
+    _json(made)
 
 
 def _agents(made: argparse.ArgumentParser) -> None:
