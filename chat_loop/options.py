@@ -52,9 +52,19 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     made.add_argument("--config", default="", metavar="FILE", help="read this config file")
     made.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
-    made.add_argument("-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave")
+    made.add_argument(
+        "-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave; - reads it"
+    )
     made.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
     made.add_argument("--yes", dest="allow", action="store_true", help="with -p: run tools without asking")
+    made.add_argument(
+        "--system", default=None, metavar="TEXT", help="with -p: the system prompt, instead of the agent's"
+    )
+    made.add_argument(
+        "--output", default="", metavar="FILE", help="with -p: write the reply into this file, when whole"
+    )
+    made.add_argument("--force", action="store_true", help="with --output: replace the file if it is there")
+    made.add_argument("--no-save", dest="save", action="store_false", help="with -p: leave nothing on the disk")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     sessions = commands.add_parser(
         "sessions",
