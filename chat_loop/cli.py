@@ -64,14 +64,16 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
-    from pathlib import Path
-
     from chat_loop import config_file
-    from chat_loop.config import find_paths
+    from chat_loop.config import expanded, find_paths
 
     _check(options)
+    if options.command == "doctor":
+        from chat_loop.subcommands import doctor
+
+        return doctor.doctor(options)
     paths = find_paths()
-    path = Path(options.config).expanduser() if options.config else paths.config
+    path = expanded(options.config) if options.config else paths.config
     config = config_file.load(path, required=bool(options.config))
     if options.command == "models":
         from chat_loop.subcommands import models
@@ -105,7 +107,13 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
 
     config = configured(config, definition)
     composing = Composing(options=options, config=config, paths=paths, definition=definition)
-    sessions = SessionManager(paths.sessions(config, options.sessions_dir), project=composing.directory)
+    folder = paths.sessions(config, options.sessions_dir)
+    if not options.save:
+        from chat_loop.sessions.unsaved import UnsavedManager
+
+        sessions: SessionManager = UnsavedManager(folder, project=composing.directory)
+    else:
+        sessions = SessionManager(folder, project=composing.directory)
     if not chat:
         from chat_loop.subcommands import sessions as about_sessions
 
@@ -121,19 +129,46 @@ def _check(options: argparse.Namespace) -> None:
     """Raises UsageError for options that do not go together."""
     from chat_loop.errors import UsageError
 
-    if options.question is not None and (options.command or options.resume):
-        what = "a command" if options.command else "--continue and --resume"
-        raise UsageError(f"-p asks one question in a session of its own: it does not go with {what}.")
+    if options.question is None:
+        _check_chat(options)
+    elif options.command:
+        raise UsageError("-p asks one question: it does not go with a command.")
     if options.resume and options.command:
         raise UsageError("--continue and --resume begin a chat: they do not go with a command.")
+    if options.resume and options.question is not None:
+        _check_resumed(options)
     if options.json and hasattr(options, "as_json"):
         options.as_json = True
     elif options.json and options.question is None:
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
-    if options.allow and options.question is None:
-        raise UsageError("--yes goes with -p: in a chat you are asked.")
+    if options.force and not options.output:
+        raise UsageError("--force goes with --output.")
     if getattr(options, "action", "") == "browse" and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
+
+
+def _check_chat(options: argparse.Namespace) -> None:
+    from chat_loop.errors import UsageError
+
+    if options.allow:
+        raise UsageError("--yes goes with -p: in a chat you are asked.")
+    examples = {
+        ' --system "Be brief."': options.system is not None,
+        " --output reply.md": options.output,
+        " --no-save": not options.save,
+    }
+    for example in (example for example, given in examples.items() if given):
+        raise UsageError(f"{example.split()[0]} goes with -p.", f'For example: chat-loop{example} -p "question".')
+
+
+def _check_resumed(options: argparse.Namespace) -> None:
+    from chat_loop.errors import UsageError
+    from chat_loop.options import BROWSE
+
+    if options.resume == BROWSE:
+        raise UsageError("Which session? With -p --resume needs one.", "--continue takes the last one.")
+    if not options.save:
+        raise UsageError("--no-save does not go with --continue and --resume: they begin a session that goes on.")
 
 
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,20 +134,30 @@ class Composing:
         return place_of(self.config, self.paths, agent.provider.window.tokens)
 
     def asked(self, question: str, sessions: SessionManager) -> Asked:
-        """One question without a terminal."""
-        from chat_loop.headless import Asked
+        """One question without a terminal. Raises as `agent` does, and UsageError for a file that cannot be written."""
+        from chat_loop.errors import UsageError
+        from chat_loop.headless import STDIN, Asked, target_of
 
+        options = self.options
+        target = target_of(options.output, force=options.force)
         agent = self.agent()
+        if options.system is not None:
+            if agent.own_tools:
+                raise UsageError(f"The agent {agent.name} has instructions of its own: --system does not go with it.")
+            agent = replace(agent, system_prompt=options.system)
         return Asked(
             agent=agent,
             sessions=sessions,
             question=question,
-            typed=self.options.question,
+            typed="" if options.question == STDIN else options.question,
             config=self.config,
             place=self.memory(agent),
-            as_json=self.options.json,
-            allow=self.options.allow,
+            as_json=options.json,
+            allow=options.allow,
             servers=self.servers(),
+            reference=options.resume,
+            target=target,
+            saves=options.save,
         )
 
     def _provider(self, instant: InstantPrompt | None) -> Provider:

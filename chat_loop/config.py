@@ -8,6 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from chat_loop.errors import ConfigError
 from chat_loop.frozen import dataclass
 
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
@@ -175,16 +176,24 @@ class Paths:
         return self.config.parent / "prompts"
 
     def sessions(self, config: Config, override: str = "") -> Path:
-        """The sessions folder: the command line's, else the config's, else in the data directory."""
+        """The sessions folder: of the command line, else the config, else in the data directory. Raises ConfigError."""
         chosen = override or config.sessions.directory
-        return Path(chosen).expanduser().absolute() if chosen else self.data / "sessions"
+        return expanded(chosen).absolute() if chosen else self.data / "sessions"
+
+
+def expanded(path: str) -> Path:
+    """A path with `~` as the home directory. Raises ConfigError when there is no such home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{path} is in the home directory of nobody.", "Give the whole path.") from None
 
 
 def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """The platform's directories for config and data, or CHAT_LOOP_HOME for both."""
+    """The platform's directories for config and data, or CHAT_LOOP_HOME for both. Raises ConfigError."""
     home = environment.get("CHAT_LOOP_HOME", "")
     if home:
-        base = Path(home).expanduser().absolute()
+        base = expanded(home).absolute()
         return Paths(base / "config.yaml", base)
     import platformdirs  # not needed with CHAT_LOOP_HOME
 

@@ -4,37 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import shlex
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
 from chat_loop.attach.reading import without_secrets
 from chat_loop.chain.options import options_of
-from chat_loop.config import Config
+from chat_loop.config import Config, expanded
 from chat_loop.conversation import Conversation
-from chat_loop.display.plain import JsonOutput, TextOutput
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.display.plain import JsonOutput, ReplyText, TextOutput, out
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError, SaveError, UsageError
 from chat_loop.events import Event, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
 from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
+from chat_loop.wording import counted
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
 
 ENDED_BY = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 LARGEST_INPUT = 64 << 20
+STDIN = "-"
+"""The question that stands for standard input."""
 
 
 def whole_question(question: str) -> str:
-    """The question, and after it standard input when that is not a terminal. Raises UsageError when both are empty."""
-    question = clean(question)
-    if not sys.stdin.isatty():
+    """The question, and after it standard input when that is not a terminal; `-` is standard input alone.
+
+    Raises UsageError when both are empty.
+    """
+    alone = question == STDIN
+    question = "" if alone else clean(question)
+    if alone or not sys.stdin.isatty():
         piped = clean(sys.stdin.buffer.read(LARGEST_INPUT).decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
@@ -46,7 +59,8 @@ def whole_question(question: str) -> str:
 class Asked:
     """One question. `typed` is the part of it that may name files: never what came from standard input.
 
-    `allow`: tools run that the user would be asked about.
+    `allow`: tools run that the user would be asked about. `reference`: the session that is gone on with; "" begins one.
+    `saves` is False when `sessions` are those that leave nothing behind.
     """
 
     agent: Agent
@@ -58,15 +72,77 @@ class Asked:
     as_json: bool
     allow: bool
     servers: Servers | None
+    reference: str = ""
+    target: Target | None = None
+    saves: bool = True
+
+
+@dataclass(frozen=True)
+class Target:
+    """The file that the reply is written into."""
+
+    path: Path
+    force: bool
+
+    def write(self, text: str) -> None:
+        """Put the text there in one step, private. Raises SaveError."""
+        files = Files()
+        data = text.encode("utf-8", "replace")
+        try:
+            if self.force:
+                files.replace(self.path, data)
+                return
+            whole = self.path.with_name(f".{self.path.name[:40]}.{os.urandom(6).hex()}.tmp")
+            files.replace(whole, data)
+            try:
+                self.path.hardlink_to(whole)
+            finally:
+                whole.unlink()
+        except FileExistsError:
+            raise SaveError(f"{self.path} is there already by now: the reply is not in it.") from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SaveError(f"{self.path} cannot be written: {reason}.") from error
+
+
+def target_of(file: str, *, force: bool) -> Target | None:
+    """Where the reply goes: None is standard output. Raises UsageError for what cannot become that file."""
+    if file in ("", STDIN):
+        return None
+    path = expanded(file).absolute()
+    try:
+        path = path.resolve()
+        there = path.exists()
+        if not path.parent.is_dir():
+            raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
+        if there and not path.is_file():
+            raise UsageError(f"{path} is not a file.", "Name a file, or leave --output away and redirect.")
+    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a loop of links, a NUL
+        raise UsageError(f"{one_line(file)} cannot be a file.", "Name another one.") from error
+    if there and not force:
+        raise UsageError(f"{path} is there already.", "--force replaces it.")
+    return Target(path, force)
 
 
 def ask(asked: Asked) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
-    output: _Output = JsonOutput() if asked.as_json else TextOutput()
-    return asyncio.run(_ask(asked, output))
+    text: list[str] = []
+    reply = ReplyText(text.append) if asked.target is not None else None
+    shown = JsonOutput() if asked.as_json else TextOutput(out if reply is None else text.append)
+    kept = asked.target is None
+    try:
+        code, whole = asyncio.run(_ask(asked, _Watched(shown, reply if asked.as_json else None)))
+        if asked.target is not None and whole:
+            asked.target.write("".join(text))
+            kept = True
+        return code
+    finally:
+        if not kept and not asked.as_json:  # what came of it is not lost
+            out("".join(text))
 
 
-async def _ask(asked: Asked, output: _Output) -> int:
+async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
+    """The exit code, and whether the reply is whole."""
     place, servers = asked.place, asked.servers
     approve = anything if asked.allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
     agent = replace(asked.agent, approve=approve)
@@ -83,8 +159,9 @@ async def _ask(asked: Asked, output: _Output) -> int:
         memory=notebook.block if notebook is not None else str,
         servers=servers,
     )
-    task = asyncio.ensure_future(_answered(conversation, asked.question, asked.typed, output))
+    task = asyncio.ensure_future(_answered(conversation, asked, output))
     received: list[int] = []
+    output.left = task.cancel  # nobody reads any more: what is there is saved, and nothing more is paid for
 
     def stop(number: int) -> None:
         received.append(number)
@@ -92,12 +169,11 @@ async def _ask(asked: Asked, output: _Output) -> int:
 
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
         for number in (signal.SIGINT, *ENDED_BY):
-            if number == signal.SIGINT or servers is not None:  # their processes must not outlive this one
-                asyncio.get_running_loop().add_signal_handler(number, stop, number)
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         await task
     except asyncio.CancelledError:
-        return 128 + received[0] if received else 130
+        return (0 if output.gone else 128 + received[0] if received else 130), False
     except ChatLoopError as error:
         output.failed(error)
         raise
@@ -107,16 +183,87 @@ async def _ask(asked: Asked, output: _Output) -> int:
         if servers is not None:
             await servers.close()
         await agent.provider.close()
-    return 0 if output.saved else 1
+    return (0 if output.saved or output.gone or not asked.saves else 1), True
 
 
-async def _answered(conversation: Conversation, question: str, typed: str, output: _Output) -> None:
+async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
     """Ask with the files that are named. What looks like a secret in them is left out: nobody is there to be asked."""
-    files = await conversation.files(clean(typed)) if "@" in typed else ()
+    if asked.reference:
+        await _take_up(conversation, asked, output)
+    files = await conversation.files(clean(asked.typed)) if "@" in asked.typed else ()
     for file in files:
         if file.secret:
             output.show(Warned(f"What looks like a key or a password in {file.name} is not sent."))
-    await conversation.ask(question, tuple(map(without_secrets, files)))
+    await conversation.ask(asked.question, tuple(map(without_secrets, files)))
+
+
+async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -> None:
+    """Go on with a saved session, in the words that its model saw: no model is asked for a summary as long as they fit.
+
+    Raises SessionError, and UsageError for a session of another agent's file.
+    """
+    from chat_loop.library.library import Library
+    from chat_loop.subcommands.shelf import Shelf
+
+    library = Library(asked.sessions.directory, asked.sessions.now)
+    try:
+        shelf = Shelf(
+            sessions=asked.sessions, library=library, config=asked.config, models=lambda: (conversation.agent, None)
+        )
+        loaded = shelf.load(asked.reference)
+    finally:
+        library.close()
+    header, agent = loaded.session.header, conversation.agent
+    if header.agent_path != agent.path:
+        theirs = f"--agent {shlex.quote(header.agent_path)}" if header.agent_path else "no --agent"
+        made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
+        raise UsageError(
+            f"Session {header.id} was made with {made}, not with {now}.",
+            f"Go on with {theirs}; in a chat --resume asks.",
+        )
+    offer = await conversation.offer(loaded, whole=True)
+    if offer.left_out:
+        output.show(Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised."))
+    await conversation.accept(offer, acknowledge=False)
+
+
+class _Watched:
+    """An output whose reader may leave: `left` is called then, once, and nothing more is written.
+
+    `reply` is given the events as well.
+    """
+
+    def __init__(self, output: _Output, reply: ReplyText | None) -> None:
+        self._output = output
+        self._reply = reply
+        self.left: Callable[[], object] = bool
+        self.gone = False
+
+    @property
+    def saved(self) -> bool:
+        return self._output.saved
+
+    def show(self, event: Event) -> None:
+        if self._reply is not None:
+            self._reply.show(event)
+        self._write(lambda: self._output.show(event))
+
+    def failed(self, error: ChatLoopError) -> None:
+        self._write(lambda: self._output.failed(error))
+
+    def end(self) -> None:
+        if self._reply is not None:
+            self._reply.end()
+        self._write(self._output.end)
+
+    def _write(self, write: Callable[[], None]) -> None:
+        if self.gone:
+            return
+        try:
+            write()
+        except BrokenPipeError:
+            self.gone = True
+            self.left()
 
 
 class _Output(Protocol):

@@ -52,9 +52,19 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     made.add_argument("--config", default="", metavar="FILE", help="read this config file")
     made.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
-    made.add_argument("-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave")
+    made.add_argument(
+        "-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave; - reads it"
+    )
     made.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
     made.add_argument("--yes", dest="allow", action="store_true", help="with -p: run tools without asking")
+    made.add_argument(
+        "--system", default=None, metavar="TEXT", help="with -p: the system prompt, instead of the agent's"
+    )
+    made.add_argument(
+        "--output", default="", metavar="FILE", help="with -p: write the reply into this file, when whole"
+    )
+    made.add_argument("--force", action="store_true", help="with --output: replace the file if it is there")
+    made.add_argument("--no-save", dest="save", action="store_false", help="with -p: leave nothing on the disk")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     sessions = commands.add_parser(
         "sessions",
@@ -83,10 +93,24 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
         dest="action", required=True, metavar="ACTION"
     )
     _json(commands.add_parser("providers", help="say which providers can be used now, and what the others need"))
+    _doctor(commands)
     models.add_parser("list", help="list the models that can be embedded")
     for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
         models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
     return made
+
+
+def _doctor(commands: Actions) -> None:
+    text = "check what is installed, stored and set, and say what to do"
+    made = commands.add_parser(
+        "doctor",
+        help=text,
+        description="Check what is installed, stored and set, and say what to do. Nothing is changed, no service is "
+        "asked, no key is shown. Exit codes: 0 no problem, 1 at least one (✗), 2 misused.",
+    )
+    made.add_argument("--online", action="store_true", help="ask the model that would answer one small question")
+    made.add_argument("--connect", action="store_true", help="start the MCP servers of the config, and connect to them")
+    _json(made)
 
 
 def _agents(made: argparse.ArgumentParser) -> None:

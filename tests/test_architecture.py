@@ -52,7 +52,7 @@ DOORS = {
     "filelock": {"sessions/lock.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
-    "sqlite3": {"search/text.py", "library/file.py"},
+    "sqlite3": {"search/text.py", "library/file.py", "library/looking.py"},
     "numpy": {"search/meaning.py"},
     "onnxruntime": {"search/meaning.py"},
     "mcp": {"agent/mcp.py", "agent/mcp_stdio.py"},

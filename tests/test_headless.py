@@ -182,6 +182,8 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("sessions", "show", "../../etc/passwd"), 1, "That is not a session id"),
         (("models", "install", "nope"), 2, "There is no embedded model named nope."),
         (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
+        (("--config", "~nosuchuser/x", "-p", "x"), 2, "~nosuchuser/x is in the home directory of nobody."),
+        (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
         (("--frobnicate",), 2, "unrecognized arguments: --frobnicate"),
     ],
 )

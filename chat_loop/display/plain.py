@@ -7,11 +7,12 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime
 
 from chat_loop.display.text import printable
 from chat_loop.errors import ChatLoopError
-from chat_loop.events import Event, Finished, Retrying, SessionSealed, TextDelta, Warned
+from chat_loop.events import Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
 from chat_loop.wording import size_text
 
 
@@ -45,20 +46,37 @@ def _plain(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-class TextOutput:
-    """The reply's text, and nothing else, on standard output."""
+class ReplyText:
+    """The text of a reply as it arrives: the words between its tool calls are paragraphs. `write` takes the pieces."""
 
-    def __init__(self) -> None:
-        self.saved = True
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
         self._begun = self._between = False
 
     def show(self, event: Event) -> None:
         if isinstance(event, TextDelta):
             self._begun = True
-            out(f"\n\n{event.text}" if self._between else event.text)
+            self._write(f"\n\n{event.text}" if self._between else event.text)
             self._between = False
         elif isinstance(event, Finished):
             self._between = event.stop == "tool" and self._begun
+
+    def end(self) -> None:
+        if self._begun:
+            self._write("\n")
+
+
+class TextOutput:
+    """The reply's text, and nothing else, on standard output, or wherever `write` puts it."""
+
+    def __init__(self, write: Callable[[str], object] = out) -> None:
+        self.saved = True
+        self._text = ReplyText(write)
+
+    def show(self, event: Event) -> None:
+        self._text.show(event)
+        if isinstance(event, SessionFound) and event.damage:
+            err(f"Session {event.id} is damaged: {event.damage[0]}")
         elif isinstance(event, Warned):
             err(" ".join(filter(None, (event.message, event.hint))))
         elif isinstance(event, Retrying):
@@ -70,8 +88,7 @@ class TextOutput:
         """The sentence itself is printed where all failures are."""
 
     def end(self) -> None:
-        if self._begun:
-            out("\n")
+        self._text.end()
 
 
 class JsonOutput:

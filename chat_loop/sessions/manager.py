@@ -123,13 +123,18 @@ class SessionManager:
         if after is not None:
             title = after.header.title or first_words(after)
             header = replace(header, name=after.name, title=title, tags=after.tags)
-        return LiveSession(
+        return self._live(
             header,
             self.directory,
-            take_lock=lambda identity: _take_lock(self.directory, identity),
+            take_lock=self._lock,
             files=self._files,
             monotonic=self._monotonic,
         )
+
+    _live: type[LiveSession] = LiveSession
+
+    def _lock(self, identity: str) -> Lock:
+        return _take_lock(self.directory, identity)
 
     def rows(self, limit: int | None = None, without: str = "") -> list[SessionRow]:
         """The newest sessions first; the one with the id `without` is left out. Raises SessionError."""

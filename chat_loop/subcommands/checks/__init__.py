@@ -1,0 +1,1 @@
+"""What `chat-loop doctor` looks at: each part yields findings, changes nothing, and asks no service."""

@@ -1,0 +1,60 @@
+"""What a check found, and what the checks have to go by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from chat_loop.config import Config, Paths
+from chat_loop.frozen import dataclass
+from chat_loop.providers.choose import World
+
+State = Literal["ok", "warning", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. `hint` is what to do; no key is in any of it."""
+
+    name: str
+    state: State
+    text: str
+    hint: str = ""
+
+
+def good(name: str, text: str, hint: str = "") -> Finding:
+    return Finding(name, "ok", text, hint)
+
+
+def doubtful(name: str, text: str, hint: str = "") -> Finding:
+    """Something to know: the program works with it."""
+    return Finding(name, "warning", text, hint)
+
+
+def bad(name: str, text: str, hint: str = "") -> Finding:
+    """Something that does not work as it is."""
+    return Finding(name, "problem", text, hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Here:
+    """A run of the checks. `sessions` is the folder; `model` and `base_url` are the command line's."""
+
+    config: Config
+    config_file: Path
+    paths: Paths
+    sessions: Path
+    world: World
+    model: str
+    base_url: str
+    agent: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self.world.environment
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in small letters."""
+    return (error.strerror or str(error)).lower()

