@@ -9,8 +9,10 @@ from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
+    asking_again,
     branches,
     context,
+    copying,
     describe,
     mcp,
     memory,
@@ -73,7 +75,10 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
+                    self._chat.sending = None
                     await self._cancellable(command.run(self._chat, argument))
+                    if self._chat.sending is not None:
+                        await self._ask(*self._chat.sending)
                 case Unknown(name, nearest, given):
                     template = self._chat.templates.find(name)
                     if template is not None:
@@ -97,6 +102,9 @@ class ChatLoop:
             return
         text = "\n\n".join((*self._chat.quotes, text))
         self._chat.quotes.clear()
+        await self._ask(text, files)
+
+    async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
         self._chat.display.begin_waiting()
         await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
         if self._chat.conversation.options.limits.enabled:

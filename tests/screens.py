@@ -24,14 +24,16 @@ from chat_loop.templates import Templates
 from chat_loop.values import Window
 from tests.talking import Clock, Model, Step, Talk, words
 
-Line = str | type[KeyboardInterrupt]
+Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
+"""What is typed, Ctrl-C, or what happens before the next line is typed."""
 
 
 class Script:
     """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
 
-    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str], talk: Talk) -> None:
         self._lines = list(lines)
+        self._talk = talk
         self._answers = list(answers)
         self._out = out
         self.typed = ""
@@ -42,8 +44,11 @@ class Script:
         if not self._lines:
             raise EOFError
         line = self._lines.pop(0)
-        if not isinstance(line, str):
+        if isinstance(line, type):
             raise line
+        if not isinstance(line, str):
+            line(self._talk)
+            return await self.read()
         self._out.write(f"You: {line}\n")
         self.typed = line
         return line
@@ -136,7 +141,7 @@ class Screen:
             memory=notebook.block if notebook else str,
         )
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
-        reader = self.reader = Script(lines, out, answers)
+        reader = self.reader = Script(lines, out, answers, self.talk)
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import Command, registry
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -13,6 +15,19 @@ from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
 
 NARROW = 60
+WIDEST = 26
+"""Columns of the commands in their list; a longer one has a line of its own."""
+FAMILIES = {
+    "Conversation": ("asking_again", "copying"),
+    "Context": ("context", "pins"),
+    "Sessions": ("session", "search", "describe", "transfer"),
+    "Branches": ("branches",),
+    "Memory": ("memory",),
+    "Model and tools": ("model", "tools", "mcp"),
+    "View": ("view", "settings"),
+}
+"""What the commands are about, by the modules that they are in."""
+OTHERS = "More"
 RULE = (
     "Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. "
     'A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.'
@@ -35,15 +50,27 @@ async def show_help(chat: Chat, argument: str) -> None:
         for line in command.details.split("\n") if command.details else ():
             chat.display.line(f"  {line}")
         return
-    width = max(len(command.usage) for command in registry.commands)
-    for command in sorted(registry.commands, key=lambda command: command.name):
-        if chat.display.console.width >= NARROW:
-            chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
-        else:
-            chat.display.line(f"  {command.usage}")
-            chat.display.prose(f"    {command.help}", indent=4)
+    width = min(WIDEST, max(len(command.usage) for command in registry.commands))
+    for title, commands in families(registry.commands):
+        chat.display.line(title, "bold")
+        for command in commands:
+            if chat.display.console.width >= NARROW and len(command.usage) <= width:
+                chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
+            else:
+                chat.display.line(f"  {command.usage}")
+                chat.display.prose(f"    {command.help}", indent=4)
     _list_templates(chat)
     chat.display.prose(RULE, "dim")
+
+
+def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
+    """The commands by what they are about, each family in the alphabet's order. None is left out."""
+    found: dict[str, list[Command]] = {title: [] for title in FAMILIES}
+    titles = {module: title for title, modules in FAMILIES.items() for module in modules}
+    for command in sorted(commands, key=lambda command: command.name):
+        module = command.run.__module__.rpartition(".")[2]
+        found.setdefault(titles.get(module, OTHERS), []).append(command)
+    return [(title, members) for title, members in found.items() if members]
 
 
 def _list_templates(chat: Chat) -> None:
