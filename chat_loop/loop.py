@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
@@ -39,8 +40,9 @@ TICK_SECONDS = 1.0
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
-    def __init__(self, chat: Chat, reader: Reader) -> None:
+    def __init__(self, chat: Chat, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
         self._chat = chat
+        self._clock = clock
         self._reader = reader
         self._warned = 0.0
         self._work: asyncio.Future[object] | None = None
@@ -105,8 +107,14 @@ class ChatLoop:
         await self._ask(text, files)
 
     async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
+        begun = self._clock()
         self._chat.display.begin_waiting()
-        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        try:
+            await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        except ChatLoopError:
+            self._notify(begun)
+            raise
+        self._notify(begun)
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
@@ -116,6 +124,14 @@ class ChatLoop:
                 "compact makes room.",
             )
         self._warned = budget.warning
+
+    def _notify(self, begun: float) -> None:
+        """Tell that a reply, or its failure, has come, when that took long; not when the user stopped it."""
+        wanted = self._chat.notify
+        if wanted.after and not self._cancelled and self._clock() - begun >= wanted.after:
+            from chat_loop.display.notice import notice  # not before it is wanted
+
+            notice(self._chat.display, wanted.how)
 
     async def _files(self) -> tuple[Given, ...] | None:
         """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.config import NotifyConfig
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -125,6 +126,7 @@ class Screen:
         memory: Place | None = None,
         others: Sequence[Model] = (),
         prompts: Path | None = None,
+        notify: NotifyConfig | None = None,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -156,10 +158,11 @@ class Screen:
             library=Library(directory, clock.now),
             memory=notebook,
             templates=Templates(prompts, registry.names()),
+            notify=notify or NotifyConfig(),
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
-        self.code = asyncio.run(ChatLoop(self.chat, reader).run(first))
+        self.code = asyncio.run(ChatLoop(self.chat, reader, clock.monotonic).run(first))
         self.text = out.getvalue()
 
     def _clear(self) -> None:

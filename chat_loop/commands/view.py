@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.standing import session_cost
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -146,12 +147,12 @@ async def stats(chat: Chat, argument: str) -> None:
     summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
     if summaries:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
-    used = conversation.session.usage_of_models or {conversation.agent.model: Usage()}
-    costs = [conversation.options.cost(model, usage) for model, usage in used.items()]
-    known = [cost for cost in costs if cost is not None]
+    used = conversation.session.usage_of_models
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
-    pairs.append(("Cost of the session", dollars_text(sum(known) if len(known) == len(costs) else None)))
+    cost = conversation.options.cost
+    price = session_cost(conversation.session, cost) if used else cost(conversation.agent.model, Usage())
+    pairs.append(("Cost of the session", dollars_text(price)))
     chat.display.lines(pairs)
     if chain.broken:
         chat.display.warn(chain.broken)
