@@ -44,6 +44,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
+from chat_loop.values import Usage
 from chat_loop.wording import when_text
 
 TERMINAL_GONE = 129
@@ -118,6 +119,7 @@ class Interactive:
             keeper=self._keeper,
             counter=self._counter,
             servers=setting.servers,
+            later=lambda: "cost" in setting.config.status and self._cost(self._agent.model, Usage()),
         )
 
     async def run(self) -> int:

@@ -133,7 +133,7 @@ View
   /help [COMMAND]             Show the commands, or one of them.
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                       Show the session, its file, the model, the context and the accounting.
-  /stats                      Show tokens and cost of the session and its chain, and what each compaction kept.
+  /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
 Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
 A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin

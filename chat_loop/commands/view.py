@@ -128,8 +128,9 @@ async def history(chat: Chat, argument: str) -> None:
 
 @registry.command("stats")
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the session and its chain, and what each compaction kept."""
-    from chat_loop.display.panels import show_compactions  # not before it is asked for
+    """Show tokens and cost of the session and its chain, plots of them, and what each compaction kept."""
+    from chat_loop.commands.measures import measures  # not before it is asked for
+    from chat_loop.display.panels import show_compactions, show_plots
     from chat_loop.sessions.chain import ChainReader
 
     conversation = chat.conversation
@@ -156,6 +157,17 @@ async def stats(chat: Chat, argument: str) -> None:
     chat.display.lines(pairs)
     if chain.broken:
         chat.display.warn(chain.broken)
+    measured = measures(sessions)
+    if len(measured.tokens) > 1:
+        budget = conversation.budget
+        show_plots(
+            chat.display,
+            measured.tokens,
+            measured.context,
+            measured.compacted,
+            used=f"{'~' if budget.estimated else ''}{budget.used:,}",
+            window=budget.window.tokens,
+        )
     show_compactions(chat.display, sessions)
 
 
