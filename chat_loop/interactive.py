@@ -23,7 +23,7 @@ from chat_loop.commands.standing import remembered, standing
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.offer import offer
+from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -155,8 +155,9 @@ class Interactive:
             memory=self._notebook,
             servers=self._setting.servers,
             templates=self._templates,
-            notify=self._setting.config.notify,
+            config=self._setting.config,
         )
+        self._greet()
         self._tell_notices()
         self._tell_last()
         self._clear_the_way()
@@ -201,6 +202,14 @@ class Interactive:
         for notice in (self._notebook.notice if self._notebook is not None else "", self._templates.notice):
             if notice:
                 self._tell(notice)
+
+    def _greet(self) -> None:
+        """Say at the first start of all who answers and where the words go."""
+        setting = self._setting
+        if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
+            return
+        for line in greeting(setting.agent.model, str(setting.sessions.directory)):
+            self._tell(line)
 
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""

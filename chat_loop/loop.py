@@ -21,6 +21,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     pins,
     search,
     session,
+    settings,
     tools,
     transfer,
     view,
@@ -127,7 +128,7 @@ class ChatLoop:
 
     def _notify(self, begun: float) -> None:
         """Tell that a reply, or its failure, has come, when that took long; not when the user stopped it."""
-        wanted = self._chat.notify
+        wanted = self._chat.config.notify
         if wanted.after and not self._cancelled and self._clock() - begun >= wanted.after:
             from chat_loop.display.notice import notice  # not before it is wanted
 

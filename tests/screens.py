@@ -12,7 +12,7 @@ from pathlib import Path
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
-from chat_loop.config import NotifyConfig
+from chat_loop.config import Config
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -126,7 +126,8 @@ class Screen:
         memory: Place | None = None,
         others: Sequence[Model] = (),
         prompts: Path | None = None,
-        notify: NotifyConfig | None = None,
+        config: Config | None = None,
+        facts: tuple[tuple[str, str], ...] = (),
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -158,7 +159,8 @@ class Screen:
             library=Library(directory, clock.now),
             memory=notebook,
             templates=Templates(prompts, registry.names()),
-            notify=notify or NotifyConfig(),
+            config=config or Config(),
+            facts=facts,
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)

@@ -130,6 +130,7 @@ Model and tools
   /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.
   /tools                      List the tools that the model may call, and which of them ask you first.
 View
+  /config [KEY]               Show the settings that are not as by default, and their file; /config KEY shows one, or a section.
   /help [COMMAND]             Show the commands, or one of them.
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                       Show the session, its file, the model, the context and the accounting.

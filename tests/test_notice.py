@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import NotifyConfig
+from chat_loop.config import Config, NotifyConfig
 from chat_loop.errors import Overloaded
 from tests.screens import Screen, Terminal
 from tests.talking import CALL_SECONDS, Says, Step
@@ -18,7 +18,9 @@ STOPPED = Says(("I",), then="silence")
 
 
 def shown(folder: Path, step: Step, notify: NotifyConfig, out: io.StringIO | None = None) -> str:
-    return Screen(folder, ["Hi"], step, options=QUIET, notify=notify, out=out or Terminal(), agent="S\x07y").text
+    return Screen(
+        folder, ["Hi"], step, options=QUIET, config=Config(notify=notify), out=out or Terminal(), agent="S\x07y"
+    ).text
 
 
 @pytest.mark.parametrize("step", ["Hello.", BROKEN])
