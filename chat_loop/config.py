@@ -11,6 +11,10 @@ from typing import Any
 from chat_loop.errors import ConfigError
 from chat_loop.frozen import dataclass
 
+STATUS = ("model", "context", "tokens", "cost", "session", "summary")
+"""What the status line can tell."""
+HOW = ("bell", "osc9", "off")
+"""The ways to tell that a reply has come."""
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
@@ -79,6 +83,14 @@ class MemoryConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotifyConfig:
+    """What tells that a reply has come that took at least `after` seconds; 0 is never."""
+
+    after: float = 0.0
+    how: str = "bell"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
 
@@ -134,6 +146,8 @@ class Config:
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     memory: MemoryConfig = MemoryConfig()
+    status: tuple[str, ...] = STATUS
+    notify: NotifyConfig = NotifyConfig()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
+from chat_loop.config import HOW, STATUS, Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError
 from chat_loop.frontmatter import read_yaml
 
@@ -105,8 +105,18 @@ def _checked(config: Config, name: str) -> Config:
             least = "at least 100" if key.endswith("max_tokens") else "not negative"
             least = "at least 1" if key == "tools.max_steps" else least
             raise ConfigError(f"{name}: {key} must be {least}.")
+    _check_shown(config, name)
     _check_named(config, name)
     return config
+
+
+def _check_shown(config: Config, name: str) -> None:
+    """Refuse words that the terminal's settings do not know."""
+    for key, words, known in (("status", config.status, STATUS), ("notify.how", (config.notify.how,), HOW)):
+        if wrong := next((word for word in words if word not in known), None):
+            raise ConfigError(f"{name}: {key} does not know “{wrong[:40]}”.", f"It takes {', '.join(known)}.")
+    if not 0 <= config.notify.after < float("inf"):
+        raise ConfigError(f"{name}: notify.after must be seconds, 0 for never.")
 
 
 _NAMED = {"models": ModelConfig, "providers": ProviderConfig, "mcp": McpServer}

@@ -104,6 +104,11 @@ class Conversation:
         return trigger(self._head.window, self.options.limits)
 
     @property
+    def summary_state(self) -> str:
+        """The summary in the background: `in the making`, `ready`, `failed`, or empty."""
+        return self._compacting.state
+
+    @property
     def next_usage(self) -> Usage:
         """What the next request would be charged for before its reply."""
         return Usage(input=self.budget.used, estimated=True)

@@ -19,10 +19,12 @@ from chat_loop.chain.options import options_of
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.commands.standing import remembered, standing
 from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.offer import offer
+from chat_loop.display.offer import greeting, offer
+from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
@@ -42,7 +44,8 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import InstantPrompt, banner
 from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import compact_number, when_text, window_text
+from chat_loop.values import Usage
+from chat_loop.wording import when_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
@@ -109,13 +112,14 @@ class Interactive:
             memory=self._notebook.block if self._notebook is not None else str,
             servers=setting.servers,
         )
-
+        self._cost = remembered(self._conversation.options.cost)
         self._loading = Loading(
             provider=lambda: self._agent.provider,
             display=self._display,
             keeper=self._keeper,
             counter=self._counter,
             servers=setting.servers,
+            later=lambda: "cost" in setting.config.status and self._cost(self._agent.model, Usage()),
         )
 
     async def run(self) -> int:
@@ -151,7 +155,9 @@ class Interactive:
             memory=self._notebook,
             servers=self._setting.servers,
             templates=self._templates,
+            config=self._setting.config,
         )
+        self._greet()
         self._tell_notices()
         self._tell_last()
         self._clear_the_way()
@@ -197,6 +203,14 @@ class Interactive:
             if notice:
                 self._tell(notice)
 
+    def _greet(self) -> None:
+        """Say at the first start of all who answers and where the words go."""
+        setting = self._setting
+        if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
+            return
+        for line in greeting(setting.agent.model, str(setting.sessions.directory)):
+            self._tell(line)
+
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""
         sessions = self._setting.sessions
@@ -239,16 +253,9 @@ class Interactive:
         )
 
     def _status(self) -> str:
-        budget = self._conversation.budget
-        mark = "~" if budget.estimated else ""
-        window = window_text(budget.window.tokens, budget.window.guessed)
-        parts = [one_line(self._agent.model, 60), f"context {mark}{budget.share:.0%} of {window}"]
-        totals = self._conversation.session.totals
-        if totals.combined:
-            parts.append(f"{compact_number(totals.combined)} tokens")
-        if not self._conversation.live.empty:
-            parts.append(self._conversation.live.header.id if self._conversation.live.saved else "NOT SAVED")
-        return " · ".join(parts)
+        status = standing(self._conversation, self._cost)
+        symbols = self._display.has_symbols
+        return status_line(status, self._setting.config.status, _columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
         self._loading.used.set()

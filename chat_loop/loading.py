@@ -26,7 +26,7 @@ class Loading:
     """Loads what the first request and the first reply need; failures come back with them.
 
     `provider()` is who answers. The tokenizer follows when the user waits for something, which `used` says: building it
-    holds up every other thread for 0.1 s.
+    holds up every other thread for 0.1 s. `later()` comes after it, for what the prompt after the reply shows.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Loading:
         keeper: Keeper,
         counter: TokenCounter,
         servers: Servers | None,
+        later: Callable[[], object] = object,
     ) -> None:
         self.used = threading.Event()
         self._provider = provider
@@ -44,6 +45,7 @@ class Loading:
         self._keeper = keeper
         self._counter = counter
         self._servers = servers
+        self._later = later
         self._begun = False
 
     def begin(self) -> None:
@@ -70,6 +72,7 @@ class Loading:
         self._keeper.start()
         self.used.wait()
         self._counter.load(self._provider().model)
+        self._later()
 
 
 def _load_saving() -> None:

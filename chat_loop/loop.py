@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
+    asking_again,
     branches,
     context,
+    copying,
     describe,
     mcp,
     memory,
@@ -18,6 +21,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     pins,
     search,
     session,
+    settings,
     tools,
     transfer,
     view,
@@ -37,8 +41,9 @@ TICK_SECONDS = 1.0
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
-    def __init__(self, chat: Chat, reader: Reader) -> None:
+    def __init__(self, chat: Chat, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
         self._chat = chat
+        self._clock = clock
         self._reader = reader
         self._warned = 0.0
         self._work: asyncio.Future[object] | None = None
@@ -73,7 +78,10 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
+                    self._chat.sending = None
                     await self._cancellable(command.run(self._chat, argument))
+                    if self._chat.sending is not None:
+                        await self._ask(*self._chat.sending)
                 case Unknown(name, nearest, given):
                     template = self._chat.templates.find(name)
                     if template is not None:
@@ -97,8 +105,17 @@ class ChatLoop:
             return
         text = "\n\n".join((*self._chat.quotes, text))
         self._chat.quotes.clear()
+        await self._ask(text, files)
+
+    async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
+        begun = self._clock()
         self._chat.display.begin_waiting()
-        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        try:
+            await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        except ChatLoopError:
+            self._notify(begun)
+            raise
+        self._notify(begun)
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
@@ -108,6 +125,14 @@ class ChatLoop:
                 "compact makes room.",
             )
         self._warned = budget.warning
+
+    def _notify(self, begun: float) -> None:
+        """Tell that a reply, or its failure, has come, when that took long; not when the user stopped it."""
+        wanted = self._chat.config.notify
+        if wanted.after and not self._cancelled and self._clock() - begun >= wanted.after:
+            from chat_loop.display.notice import notice  # not before it is wanted
+
+            notice(self._chat.display, wanted.how)
 
     async def _files(self) -> tuple[Given, ...] | None:
         """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""

@@ -82,7 +82,7 @@ class PromptReader:
         if self._instant is not None:
             self._instant.erase()
         try:
-            toolbar = self._toolbar if self._columns >= NARROW else None
+            toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
             again, self._again = self._again, ""
             text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False, default=again)
         finally:

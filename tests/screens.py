@@ -12,6 +12,7 @@ from pathlib import Path
 from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.config import Config
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -24,14 +25,16 @@ from chat_loop.templates import Templates
 from chat_loop.values import Window
 from tests.talking import Clock, Model, Step, Talk, words
 
-Line = str | type[KeyboardInterrupt]
+Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
+"""What is typed, Ctrl-C, or what happens before the next line is typed."""
 
 
 class Script:
     """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
 
-    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str], talk: Talk) -> None:
         self._lines = list(lines)
+        self._talk = talk
         self._answers = list(answers)
         self._out = out
         self.typed = ""
@@ -42,8 +45,11 @@ class Script:
         if not self._lines:
             raise EOFError
         line = self._lines.pop(0)
-        if not isinstance(line, str):
+        if isinstance(line, type):
             raise line
+        if not isinstance(line, str):
+            line(self._talk)
+            return await self.read()
         self._out.write(f"You: {line}\n")
         self.typed = line
         return line
@@ -120,6 +126,8 @@ class Screen:
         memory: Place | None = None,
         others: Sequence[Model] = (),
         prompts: Path | None = None,
+        config: Config | None = None,
+        facts: tuple[tuple[str, str], ...] = (),
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -136,7 +144,7 @@ class Screen:
             memory=notebook.block if notebook else str,
         )
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
-        reader = self.reader = Script(lines, out, answers)
+        reader = self.reader = Script(lines, out, answers, self.talk)
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,
@@ -151,10 +159,12 @@ class Screen:
             library=Library(directory, clock.now),
             memory=notebook,
             templates=Templates(prompts, registry.names()),
+            config=config or Config(),
+            facts=facts,
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
-        self.code = asyncio.run(ChatLoop(self.chat, reader).run(first))
+        self.code = asyncio.run(ChatLoop(self.chat, reader, clock.monotonic).run(first))
         self.text = out.getvalue()
 
     def _clear(self) -> None:

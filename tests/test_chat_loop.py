@@ -90,39 +90,51 @@ def test_help(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: help
-  /clear                      Save the session and begin a fresh one with an empty context and an empty screen.
+Conversation
+  /copy [reply|query|all|code [N]]
+    Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
+  /edit [TEXT]                Change the last query in your editor and ask it anew; /edit TEXT asks TEXT instead of it.
+  /retry                      Ask the last query again, with its files as they were; the first answer stays in the file.
+Context
   /compact [FOCUS]            Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
   /context                    Show what fills the model's window, part by part, and when it is compacted.
-  /exit                       Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
-  /export [FILE]              Write this conversation as one document: markdown, JSON, or an HTML page.
-  /forget N                   Take a fact out of the memory: by its number in /memory, or its text.
-  /fork [QUERY]               Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
-  /help [COMMAND]             Show the commands, or one of them.
-  /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
-  /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
-  /info                       Show the session, its file, the model, the context and the accounting.
-  /mcp [NAME | restart NAME]  Show the MCP servers and what became of them, or the tools of one; restart connects one anew.
-  /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
-  /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
-  /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.
   /pin TEXT                   Keep a text word for word through every compaction and resume.
   /pins                       List the pins; the numbers are those that unpin takes.
+  /summarize [FOCUS]          Compact, and show what became of it: messages, tokens, topics, decisions, files, commands.
+  /uncompact                  Take the last compaction back: go on with the words of the session before it instead of its summary.
+  /unpin N                    Carry a pin no further: by its number in the list of pins, or its text.
+Sessions
+  /clear                      Save the session and begin a fresh one with an empty context and an empty screen.
+  /exit                       Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
+  /export [FILE]              Write this conversation as one document: markdown, JSON, or an HTML page.
+  /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.
-  /remember [--project] TEXT  Note a fact for this and later sessions; --project keeps it with the project.
   /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
   /resume N|ID|WORDS          Go on with a saved session, from its summary.
   /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
   /sessions [WORDS]           List the saved sessions, newest first; the numbers are those that resume takes.
   /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.
-  /stats                      Show tokens and cost of the session and its chain, and what each compaction kept.
-  /summarize [FOCUS]          Compact, and show what became of it: messages, tokens, topics, decisions, files, commands.
   /tag [TAG …]                Tag this conversation; /sessions --tag finds it. With no tag, show those it has.
-  /tools                      List the tools that the model may call, and which of them ask you first.
-  /tree [N|ID]                Show where a conversation comes from and where it branches, with tokens and compactions per session.
-  /uncompact                  Take the last compaction back: go on with the words of the session before it instead of its summary.
-  /undo                       Take the last query and its reply out of the conversation; the words stay in the file.
-  /unpin N                    Carry a pin no further: by its number in the list of pins, or its text.
   /untag TAG …                Take tags off this conversation.
+Branches
+  /fork [QUERY]               Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
+  /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
+  /tree [N|ID]                Show where a conversation comes from and where it branches, with tokens and compactions per session.
+  /undo                       Take the last query and its reply out of the conversation; the words stay in the file.
+Memory
+  /forget N                   Take a fact out of the memory: by its number in /memory, or its text.
+  /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
+  /remember [--project] TEXT  Note a fact for this and later sessions; --project keeps it with the project.
+Model and tools
+  /mcp [NAME | restart NAME]  Show the MCP servers and what became of them, or the tools of one; restart connects one anew.
+  /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.
+  /tools                      List the tools that the model may call, and which of them ask you first.
+View
+  /config [KEY]               Show the settings that are not as by default, and their file; /config KEY shows one, or a section.
+  /help [COMMAND]             Show the commands, or one of them.
+  /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
+  /info                       Show the session, its file, the model, the context and the accounting.
+  /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
 Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
 A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin

@@ -130,3 +130,12 @@ def test_every_command_has_a_line_of_help_and_a_row_in_the_readme(command: Comma
 
 def test_names_are_given_once() -> None:
     assert len(set(registry.names())) == len(registry.names())
+
+
+def test_every_command_has_a_family() -> None:
+    shown = view.families(registry.commands)
+    assert [command for _, members in shown for command in members] != []
+    assert sorted(command.name for _, members in shown for command in members) == sorted(
+        command.name for command in registry.commands
+    )
+    assert view.OTHERS not in dict(shown)

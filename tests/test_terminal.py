@@ -190,3 +190,35 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
         assert "the port is 8443" in terminal.text()
         leave(terminal)
     assert saved(tmp_path).header.parent != ""
+
+
+GREETING = re.compile(
+    r"Welcome\. scripted:echo answers; /model .*\nEach conversation becomes a markdown file in \S+/sessions\.\n"
+    r"exit makes .*\nA long one .*\nYou:"
+)
+
+
+def test_the_first_start_greets_and_no_other(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=200) as terminal:
+        terminal.wait_for(GREETING, timeout=20)
+        assert terminal.text().count("You:") == 1
+        answered(terminal, "hello")
+        leave(terminal)
+    with chat(tmp_path, cols=200) as terminal:
+        assert "Welcome" not in terminal.text()
+        leave(terminal)
+
+
+def test_retry_edit_and_copy_on_a_terminal(tmp_path: Path) -> None:
+    with chat(tmp_path, EDITOR="sed -i s/hard/soft/", SSH_TTY="/dev/pts/1") as terminal:
+        answered(terminal, "which wood is hard?")
+        assert "Again: “which wood is hard?”" in answered(terminal, "/retry")
+        assert "You said: which wood is soft?" in answered(terminal, "/edit")
+        terminal.mark()
+        terminal.line("/copy query")
+        terminal.wait_for("Copied your last query: 19 characters, 1 line", timeout=20, output=True)
+        assert "\x1b]52;c;d2hpY2ggd29vZCBpcyBzb2Z0Pw==\x07" in terminal.output()
+        leave(terminal)
+    session = saved(tmp_path)
+    assert [exchange.query.text for exchange in session.exchanges] == ["which wood is soft?"]
+    assert session.totals.queries == 3

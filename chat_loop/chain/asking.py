@@ -89,7 +89,7 @@ class Asking:
 
     async def _once(self, text: str, files: Sequence[Given]) -> Reply:
         head = self._head
-        images = sum(image_tokens(file.width, file.height) for file in files if file.data)
+        images = sum(image_tokens(file.width, file.height) for file in files if file.width)
         await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
         await self._compacting.give_way()
         number = head.live.next_number

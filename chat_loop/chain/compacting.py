@@ -49,6 +49,11 @@ class Compacting:
         first = self._options.summariser
         return (own,) if first is None else (first, own)
 
+    @property
+    def state(self) -> str:
+        """What becomes of the summary that is made in the background; empty: there is none."""
+        return self._background.state
+
     def restored_from(self, path: Path | None) -> None:
         """Note whose block the session was given."""
         self._block_from = path
@@ -62,8 +67,7 @@ class Compacting:
         used = head.budget.used + size(text, head.count) + more
         if self._near(thread, used) < 1:
             return
-        found = self._plan(thread, used)
-        if found.compact:
+        if (found := self._plan(thread, used)).compact:
             self.take(self._at_once(thread, found, used))
 
     def shrink(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat_loop.config import Config
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.frozen import dataclass
@@ -21,6 +22,7 @@ PAGE = 20
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.attach.reading import Given
     from chat_loop.library.meanings import Meanings
     from chat_loop.memory.notebook import Notebook
 
@@ -53,7 +55,7 @@ class Chat:
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
     `meanings` are None when they are switched off, and `servers` when there are none. `templates` are the user's texts
-    that can be sent by name.
+    that can be sent by name. `sending` is what a command leaves to be asked now, with its files.
     """
 
     conversation: Conversation
@@ -71,9 +73,11 @@ class Chat:
     meanings: Meanings | None = None
     servers: Servers | None = None
     templates: Templates = dataclasses.field(default_factory=Templates)
+    config: Config = dataclasses.field(default_factory=Config)
     listed: list[str] = dataclasses.field(default_factory=list)
     listing: Listing = dataclasses.field(default_factory=Listing)
     hits: list[Place] = dataclasses.field(default_factory=list)
+    sending: tuple[str, tuple[Given, ...]] | None = None
     quotes: list[str] = dataclasses.field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:

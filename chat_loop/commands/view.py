@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.standing import session_cost
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -13,6 +16,19 @@ from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
 
 NARROW = 60
+WIDEST = 26
+"""Columns of the commands in their list; a longer one has a line of its own."""
+FAMILIES = {
+    "Conversation": ("asking_again", "copying"),
+    "Context": ("context", "pins"),
+    "Sessions": ("session", "search", "describe", "transfer"),
+    "Branches": ("branches",),
+    "Memory": ("memory",),
+    "Model and tools": ("model", "tools", "mcp"),
+    "View": ("view", "settings"),
+}
+"""What the commands are about, by the modules that they are in."""
+OTHERS = "More"
 RULE = (
     "Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. "
     'A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.'
@@ -35,15 +51,27 @@ async def show_help(chat: Chat, argument: str) -> None:
         for line in command.details.split("\n") if command.details else ():
             chat.display.line(f"  {line}")
         return
-    width = max(len(command.usage) for command in registry.commands)
-    for command in sorted(registry.commands, key=lambda command: command.name):
-        if chat.display.console.width >= NARROW:
-            chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
-        else:
-            chat.display.line(f"  {command.usage}")
-            chat.display.prose(f"    {command.help}", indent=4)
+    width = min(WIDEST, max(len(command.usage) for command in registry.commands))
+    for title, commands in families(registry.commands):
+        chat.display.line(title, "bold")
+        for command in commands:
+            if chat.display.console.width >= NARROW and len(command.usage) <= width:
+                chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
+            else:
+                chat.display.line(f"  {command.usage}")
+                chat.display.prose(f"    {command.help}", indent=4)
     _list_templates(chat)
     chat.display.prose(RULE, "dim")
+
+
+def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
+    """The commands by what they are about, each family in the alphabet's order. None is left out."""
+    found: dict[str, list[Command]] = {title: [] for title in FAMILIES}
+    titles = {module: title for title, modules in FAMILIES.items() for module in modules}
+    for command in sorted(commands, key=lambda command: command.name):
+        module = command.run.__module__.rpartition(".")[2]
+        found.setdefault(titles.get(module, OTHERS), []).append(command)
+    return [(title, members) for title, members in found.items() if members]
 
 
 def _list_templates(chat: Chat) -> None:
@@ -100,8 +128,9 @@ async def history(chat: Chat, argument: str) -> None:
 
 @registry.command("stats")
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the session and its chain, and what each compaction kept."""
-    from chat_loop.display.panels import show_compactions  # not before it is asked for
+    """Show tokens and cost of the session and its chain, plots of them, and what each compaction kept."""
+    from chat_loop.commands.measures import measures  # not before it is asked for
+    from chat_loop.display.panels import show_compactions, show_plots
     from chat_loop.sessions.chain import ChainReader
 
     conversation = chat.conversation
@@ -119,15 +148,26 @@ async def stats(chat: Chat, argument: str) -> None:
     summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
     if summaries:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
-    used = conversation.session.usage_of_models or {conversation.agent.model: Usage()}
-    costs = [conversation.options.cost(model, usage) for model, usage in used.items()]
-    known = [cost for cost in costs if cost is not None]
+    used = conversation.session.usage_of_models
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
-    pairs.append(("Cost of the session", dollars_text(sum(known) if len(known) == len(costs) else None)))
+    cost = conversation.options.cost
+    price = session_cost(conversation.session, cost) if used else cost(conversation.agent.model, Usage())
+    pairs.append(("Cost of the session", dollars_text(price)))
     chat.display.lines(pairs)
     if chain.broken:
         chat.display.warn(chain.broken)
+    measured = measures(sessions)
+    if len(measured.tokens) > 1:
+        budget = conversation.budget
+        show_plots(
+            chat.display,
+            measured.tokens,
+            measured.context,
+            measured.compacted,
+            used=f"{'~' if budget.estimated else ''}{budget.used:,}",
+            window=budget.window.tokens,
+        )
     show_compactions(chat.display, sessions)
 
 

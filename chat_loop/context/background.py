@@ -45,6 +45,13 @@ class Background:
     def broken(self) -> bool:
         return self.failures >= MOST_FAILURES
 
+    @property
+    def state(self) -> str:
+        """`in the making`, `ready`, `failed`, or empty when there is nothing to tell."""
+        if self.running:
+            return "in the making"
+        return "ready" if self._prepared is not None else "failed" if self.failures else ""
+
     def may_start(self, used: int) -> bool:
         """Whether a call should begin now, `used` tokens being in the context."""
         return not (self.running or self._prepared or self.broken or used < self._not_below)

@@ -17,3 +17,13 @@ def offer(name: str, when: str, columns: int) -> str:
     while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
         shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
     return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
+
+
+def greeting(model: str, directory: str) -> tuple[str, ...]:
+    """What is said at the first start, in four lines."""
+    return (
+        f"Welcome. {one_line(model, 60)} answers; /model shows who else could.",
+        f"Each conversation becomes a markdown file in {one_line(directory, 400)}.",
+        "exit makes a summary of it and leaves; sessions and resume go on with it another day.",
+        "A long one is compacted by itself. Ctrl-C stops a reply, @path sends a file along.",
+    )

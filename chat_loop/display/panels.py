@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.plot import plot
 from chat_loop.display.text import one_line, printable
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
@@ -89,6 +90,27 @@ def show_context(
         bar = min(BAR, round(part * BAR))
         drawn = f"  {full * bar}{empty * (BAR - bar)}" if display.console.width > width + BAR + 24 else ""
         display.line(f"  {name:<{width}}  {tokens:>9,}  {part:>4.0%}{drawn}")
+
+
+def show_plots(
+    display: DisplayManager,
+    tokens: Sequence[int],
+    context: Sequence[int],
+    compacted: Sequence[int],
+    *,
+    used: str,
+    window: int,
+) -> None:
+    """What each exchange took, and how full the context was after it; `used` is how full it is now."""
+    width = display.console.width - 2
+    mark = "▲" if display.has_symbols else "^"
+    told = f"{counted(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+    of = f"now {used} of {window:,} tokens{f', {mark} compacted' if compacted else ''}"
+    for title, values, marks in ((f"Tokens: {told}", tokens, ()), (f"Context: {of}", context, compacted)):
+        display.line()
+        display.prose(title, "bold")
+        for line in plot(values, width, marks=marks, symbols=display.has_symbols):
+            display.line(f"  {line}".rstrip())
 
 
 @dataclass(frozen=True)

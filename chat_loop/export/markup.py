@@ -180,6 +180,15 @@ def plain(text: str) -> str:
     return f'<pre class="typed">\n{escape(text)}</pre>\n'
 
 
+def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
+    """The fenced blocks of code in a text of markdown, as they stand in it: (language, code)."""
+    return tuple(
+        (token.info.strip().partition(" ")[0], token.content)
+        for token in _markdown().parse(text)
+        if token.type == "fence"
+    )
+
+
 def code(text: str, language: str = "") -> str:
     """Return a code block, with its language above it and coloured when it is one of those known."""
     name = language.lower()

@@ -1,0 +1,139 @@
+"""Commands that ask the last query again: retry, edit. What they take the place of stays in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.display.text import one_line
+from chat_loop.errors import UsageError
+from chat_loop.sessions.entries import Attachment
+from chat_loop.sessions.naming import shortened
+from chat_loop.sessions.records import Exchange
+from chat_loop.wording import ALLOWED
+
+if TYPE_CHECKING:
+    from chat_loop.agent.agent import Agent
+    from chat_loop.attach.reading import Given
+
+_KEPT = "Nothing is changed."
+
+
+@registry.command("retry")
+async def retry(chat: Chat, argument: str) -> None:
+    """Ask the last query again, with its files as they were; the first answer stays in the file.
+
+    It works after an error or an interrupted reply as well. Where a tool has changed something for the first answer
+    you are asked first: what it did is not taken back.
+    """
+    if argument:
+        raise UsageError("retry takes nothing: it asks the last query again.", "/edit asks another text instead of it.")
+    last = _last(chat)
+    if not await _may_go(chat, last):
+        return
+    await chat.conversation.undo()
+    chat.display.prose(f"Again: “{shortened(last.query.text)}”", "dim")
+    chat.sending = last.query.text, tuple(map(_as_given, last.attached))
+
+
+@registry.command("edit", argument="[TEXT]")
+async def edit(chat: Chat, argument: str) -> None:
+    """Change the last query in your editor and ask it anew; /edit TEXT asks TEXT instead of it.
+
+    The old words stay in the file. Files go along as they were, as far as the new text still names them.
+    """
+    last = _last(chat)
+    before = last.query.text
+    if not await _may_go(chat, last):
+        return
+    text = (argument or chat.edit(before)).strip()
+    if not text or text == before.strip():
+        what = "The text is empty" if not text else "The text is the same"
+        chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")
+        return
+    files = await _files(chat, before, text, last.attached)
+    if files is None:
+        chat.display.line(f"Not sent. {_KEPT}", "dim")
+        return
+    await chat.conversation.undo()
+    chat.display.prose(f"Instead of “{shortened(before)}”: “{shortened(text)}”", "dim")
+    chat.sending = text, files
+
+
+def _last(chat: Chat) -> Exchange:
+    """The newest exchange of this session. Raises UsageError when there is none."""
+    conversation = chat.conversation
+    if not conversation.session.exchanges:
+        carried = conversation.thread.carried
+        hint = "The queries before it are in a session that has ended; /fork goes on from one." if carried else ""
+        raise UsageError("Nothing was asked in this session that could be asked again.", hint)
+    return conversation.session.exchanges[-1]
+
+
+async def _may_go(chat: Chat, last: Exchange) -> bool:
+    """Ask when tools have changed something for an answer; True when there is nothing to ask, or the user says yes."""
+    names = changed_by(last, chat.conversation.agent)
+    if not names:
+        return True
+    shown = ", ".join(one_line(name, 60) for name in names)
+    chat.display.warn(f"For the first answer {shown} ran; what was changed stays changed.")
+    if await chat.confirm("Ask again all the same? (y/n) "):
+        return True
+    chat.display.line(f"Not asked. {_KEPT}", "dim")
+    return False
+
+
+def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
+    """The tools that may have changed something for a reply, each once: those that the user allowed, those that would
+    ask and were broken off, and all of an agent that has tools of its own."""
+    asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
+    found = (
+        use.call.name
+        for use in exchange.uses
+        if agent.own_tools or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _as_given(file: Attachment) -> Given:
+    """A file as it was then. The bytes of an image are kept beside the sessions already."""
+    from chat_loop.attach.reading import Given  # not before a file was sent
+
+    return Given(
+        name=file.name,
+        media=file.media,
+        size=file.size,
+        sha256=file.sha256,
+        text=file.text,
+        width=file.width,
+        height=file.height,
+    )
+
+
+async def _files(chat: Chat, before: str, text: str, attached: Sequence[Attachment]) -> tuple[Given, ...] | None:
+    """The files of a changed query: the old ones that it still names, and the new ones, which are read and asked about:
+    nobody knows whether a name in an editor was typed or pasted. None when the user does not want to send them.
+
+    Raises UsageError for a file that cannot be sent.
+    """
+    from chat_loop.attach.mentions import mentions  # not before a query is changed
+
+    named = mentions(text)
+    names = {name for mention in named for name in mention.names}
+    kept = tuple(_as_given(file) for file in attached if file.name in names)
+    known = {name for mention in mentions(before) for name in mention.names} | {file.name for file in attached}
+    new = [mention for mention in named if not known.intersection(mention.names)]
+    if not new:
+        return kept
+    typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
+    found = await chat.conversation.files(" ".join(typed))
+    if found:
+        secret = [file.name for file in found if file.secret]
+        if secret:
+            shown = ", ".join(one_line(name, 80) for name in secret)
+            chat.display.warn(f"What looks like a key or a password is in {shown}.")
+        if not await chat.confirm(f"Send {', '.join(one_line(file.told, 80) for file in found)} along? (y/n) "):
+            return None
+    return (*kept, *found)

@@ -1,0 +1,84 @@
+"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52), which works over SSH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+
+from chat_loop.display.manager import DisplayManager
+from chat_loop.errors import UsageError
+from chat_loop.wording import file_size_text
+
+LARGEST_FOR_TERMINAL = 74_994
+"""Bytes that are sent to a terminal at most: 100,000 characters as base64, where many terminals cut off."""
+SECONDS = 5.0
+"""What a clipboard program may take; they go to the background at once."""
+
+
+def programs(
+    environment: Mapping[str, str], which: Callable[[str], str | None], platform: str
+) -> list[tuple[str, ...]]:
+    """The commands that take the clipboard's text on their standard input, the most fitting first.
+
+    Over SSH there are none but tmux's: the others' clipboard would be that of the machine one is logged in to.
+    """
+    remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    found: list[tuple[str, ...]] = []
+    if not remote:
+        if environment.get("WAYLAND_DISPLAY"):
+            found.append(("wl-copy",))
+        if environment.get("DISPLAY"):
+            found += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
+        found += [("pbcopy",)] if platform == "darwin" else [("clip.exe",)]
+    if environment.get("TMUX"):
+        found.append(("tmux", "load-buffer", "-w", "-"))
+    return [command for command in found if which(command[0]) is not None]
+
+
+def osc52(text: str) -> str:
+    """What makes a terminal put `text` into its clipboard."""
+    return f"\x1b]52;c;{b64encode(_bytes(text)).decode('ascii')}\x07"
+
+
+def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Put a text into the clipboard; return how, as the rest of a sentence.
+
+    Raises UsageError, with nothing sent to the terminal, when nothing takes it.
+    """
+    for command in programs(environment, shutil.which, sys.platform):
+        if _given_to(command, text):
+            return f"with {command[0]}"
+    if not display.is_terminal:
+        raise UsageError("There is no clipboard here.", "wl-copy, xclip, xsel or a terminal would be one.")
+    size = len(_bytes(text))
+    if size > LARGEST_FOR_TERMINAL:
+        raise UsageError(
+            f"{file_size_text(size)} are too much for the terminal's clipboard: it takes "
+            f"{file_size_text(LARGEST_FOR_TERMINAL)}.",
+            "/export FILE writes the conversation into a file.",
+        )
+    display.out.write(osc52(text))
+    display.out.flush()
+    return "through the terminal (OSC 52), if it allows that"
+
+
+def _given_to(command: Sequence[str], text: str) -> bool:
+    """Whether a clipboard program took the text. It lives on, to hand the text out, in a session of its own."""
+    # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code page's.
+    data = text.replace("\n", "\r\n").encode("utf-16", "replace") if command[0] == "clip.exe" else _bytes(text)
+    nothing = subprocess.DEVNULL
+    try:
+        done = subprocess.run(
+            command, input=data, stdout=nothing, stderr=nothing, timeout=SECONDS, start_new_session=True, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""The status line (pure): what it tells, made to fit. The numbers are those that /info and /context show."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from chat_loop.display.text import one_line
+from chat_loop.frozen import dataclass
+from chat_loop.values import Window
+from chat_loop.wording import compact_number, dollars_text, window_text
+
+BAR = 6
+"""Cells of the bar that shows how full the context is."""
+NOT_SAVED = "NOT SAVED"
+"""Never left out: words that are nowhere but in memory are worth more than any number."""
+_STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary", "context", "model")
+"""What becomes shorter, or goes, while the line is too wide; one step each time it is named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What the line may tell. `share` is how full the window is, `tokens` what the session took in all.
+
+    `cost` is in US dollars, None when it is not known. `summary` is the state of the summary that is made in the
+    background, empty when there is none.
+    """
+
+    model: str
+    share: float
+    window: Window
+    estimated: bool
+    tokens: int = 0
+    cost: float | None = None
+    session: str = ""
+    unsaved: bool = False
+    summary: str = ""
+
+
+def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bool = True) -> str:
+    """The line with the `parts` that are wanted, in their order, on at most `width` columns."""
+    forms = {name: list(found) for name, found in _forms(status, symbols).items() if name in parts}
+    steps = iter(_STEPS)
+    while True:
+        told = [forms[name][0] for name in dict.fromkeys(parts) if name in forms]
+        line = " · ".join(filter(None, (*told, NOT_SAVED if status.unsaved else "")))
+        if cells(line) <= width:
+            return line
+        step = next(steps, None)
+        if step is None:
+            return cut(line, width)
+        if step in forms and len(forms[step]) > 1:
+            forms[step].pop(0)
+
+
+def _forms(status: Status, symbols: bool) -> Mapping[str, Sequence[str]]:
+    """Each part as it stands where there is room, then shorter and shorter; empty: gone."""
+    model = one_line(status.model, 60)
+    mark = "~" if status.estimated else ""
+    full, empty = ("█", "░") if symbols else ("#", ".")
+    filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
+    share = f"context {mark}{status.share:.0%}"
+    whole = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
+    return {
+        "model": (model, cut(model.partition(":")[2] or model, 24), ""),
+        "context": (f"{full * filled}{empty * (BAR - filled)} {whole}", whole, share),
+        "tokens": (f"{compact_number(status.tokens)} tokens" if status.tokens else "", ""),
+        "cost": (dollars_text(status.cost) if status.cost else "", ""),
+        "session": (cut(one_line(status.session), 40), cut(one_line(status.session), 20), ""),
+        "summary": (f"summary {status.summary}" if status.summary else "", ""),
+    }
+
+
+def cells(text: str) -> int:
+    """The columns that a text takes: wide characters take two, combining ones none."""
+    return sum(map(_cell, text))
+
+
+def cut(text: str, width: int) -> str:
+    """A text on at most `width` columns; an ellipsis says that there is more."""
+    if cells(text) <= width:
+        return text
+    room, kept = width - 1, []
+    for sign in text:
+        room -= _cell(sign)
+        if room < 0:
+            break
+        kept.append(sign)
+    return f"{''.join(kept).rstrip()}…" if width > 0 else ""
+
+
+def _cell(sign: str) -> int:
+    if sign.isascii():
+        return 1
+    if unicodedata.category(sign) in ("Mn", "Me") or unicodedata.combining(sign):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

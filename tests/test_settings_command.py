@@ -1,0 +1,91 @@
+"""The command config: what differs from the defaults, one key, a section; and no secret, wherever it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chat_loop.commands.settings import leaves
+from chat_loop.config import Config
+from chat_loop.config_file import parse
+from tests.screens import Screen
+from tests.test_asking_again import QUIET
+
+FACTS = (("Config", "/home/me/config.yaml"),)
+
+
+def shown(folder: Path, config: Config, *lines: str) -> str:
+    return Screen(folder, list(lines), options=QUIET, config=config, facts=FACTS).text.partition("Goodbye!")[0]
+
+
+def test_by_default_there_is_nothing_to_show(tmp_path: Path) -> None:
+    assert shown(tmp_path, Config(), "/config") == (
+        "You: /config\nConfig: /home/me/config.yaml\n"
+        "Every setting is as by default; config.example.yaml shows them all.\n"
+    )
+
+
+def test_what_differs_is_shown_with_its_whole_key(tmp_path: Path) -> None:
+    config = parse(
+        b"""\
+model: anthropic:x
+auto_compact: {enabled: false, compact_ratio: 0.5}
+status: [tokens]
+agent: {tools: [read_file, list_files], system_prompt: "Be kind.\\n\\e[31mAnd red."}
+models: {big: {window: 8000}}
+agents: {Sally: {memory: {enabled: false}}}
+""",
+        "c.yaml",
+    )
+    assert shown(tmp_path, config, "/config").partition("yaml\n")[2] == (
+        """\
+model:                       anthropic:x
+agent.system_prompt:         Be kind. ␛[31mAnd red.
+agent.tools:                 [read_file, list_files]
+auto_compact.enabled:        false
+auto_compact.compact_ratio:  0.5
+status:                      [tokens]
+models.big.window:           8000
+agents.Sally.memory.enabled: false
+"""
+    )
+
+
+def test_one_key_a_section_and_none_that_is(tmp_path: Path) -> None:
+    config = parse(b"auto_compact: {enabled: false}\n", "c.yaml")
+    lines = ["/config auto_compact.enabled", "/config notify", "/config model:", "/config notfy", "/config xyzzy"]
+    assert shown(tmp_path, config, *lines) == (
+        "You: /config auto_compact.enabled\nauto_compact.enabled: false (by default: true)\n"
+        "You: /config notify\nnotify.after: 0.0\nnotify.how:   bell\n"
+        "You: /config model:\nmodel: empty\n"
+        "You: /config notfy\n✗ There is no setting notfy.\n  Did you mean notify?\n"
+        "You: /config xyzzy\n✗ There is no setting xyzzy.\n  config.example.yaml shows every key.\n"
+    )
+
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"mcp: {{n: {{command: x, env: {{A: {SECRET}}}, args: [--token, {SECRET}]}}}}",
+        f"mcp: {{n: {{url: 'https://me:{SECRET}@x.example/mcp?key={SECRET}', headers: {{A: {SECRET}}}}}}}",
+        f"providers: {{openai: {{base_url: 'https://{SECRET}@x.example/v1', headers: {{X: 'Bearer {SECRET}'}}}}}}",
+        f"agents: {{S: {{mcp: {{n: {{command: x, env: {{A: {SECRET}}}, args: [{SECRET}]}}}}}}}}",
+        f"agent: {{system_prompt: 'The password = {SECRET}'}}",
+    ],
+)
+def test_no_secret_is_shown(tmp_path: Path, text: str) -> None:
+    config = parse(text.encode(), "c.yaml")
+    assert SECRET in repr(config)
+    key = text.partition(":")[0]
+    assert SECRET not in shown(tmp_path, config, "/config", f"/config {key}")
+
+
+def test_the_names_of_variables_are_no_secrets() -> None:
+    text = b'mcp: {n: {url: "https://x/mcp", headers: {Authorization: "Bearer ${TOKEN}", B: "x${TOKEN}"}}}'
+    found = dict(leaves(parse(text, "c.yaml")))
+    assert found["mcp.n.headers.Authorization"] == "Bearer ${TOKEN}"
+    assert found["mcp.n.headers.B"] == "(not shown)"

@@ -1,0 +1,182 @@
+"""The status line: the numbers of /info and /context, made to fit any width, and what it never leaves out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.chain.options import Options
+from chat_loop.commands.standing import remembered, standing
+from chat_loop.config import STATUS
+from chat_loop.context.plan import Limits
+from chat_loop.display.status import NOT_SAVED, Status, cells, cut, status_line
+from chat_loop.values import Usage, Window
+from tests.screens import Screen
+from tests.talking import SUMMARY, Says, Step, Talk
+from tests.test_asking_again import QUIET
+from tests.test_sessions import FailingFiles
+from tests.test_terminal import answered, chat, leave
+
+FULL = Status(
+    model="anthropic:claude-sonnet-5-5",
+    share=0.42,
+    window=Window(200_000),
+    estimated=False,
+    tokens=123_456,
+    cost=0.5,
+    session="Rate limiter for the gateway",
+    summary="ready",
+)
+WHOLE = (
+    "anthropic:claude-sonnet-5-5 · ███░░░ context 42% of 200K · 123K tokens · $0.5000 · Rate limiter for the gateway · "
+    "summary ready"
+)
+
+
+def test_each_part_where_there_is_room_and_in_the_order_that_is_wanted() -> None:
+    assert status_line(FULL, STATUS, 200) == WHOLE
+    assert status_line(FULL, ("tokens", "model", "tokens"), 80) == "123K tokens · anthropic:claude-sonnet-5-5"
+    assert status_line(FULL, (), 80) == ""
+    begun = Status(model="scripted:echo", share=0.0, window=Window(8192, guessed=True), estimated=True)
+    assert status_line(begun, STATUS, 80, symbols=False) == "scripted:echo · ...... context ~0% of 8K?"
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (120, WHOLE.replace("Rate limiter for the gateway", "Rate limiter for th…")),
+        (100, "claude-sonnet-5-5 · ███░░░ context 42% of 200K · $0.5000 · Rate limiter for th… · summary ready"),
+        (80, "claude-sonnet-5-5 · context 42% of 200K · Rate limiter for th… · summary ready"),
+        (60, "claude-sonnet-5-5 · context 42% of 200K · summary ready"),
+        (40, "claude-sonnet-5-5 · context 42% of 200K"),
+        (20, "context 42%"),
+        (5, "cont…"),
+        (0, ""),
+    ],
+)  # fmt: skip
+def test_what_gives_way_first(width: int, expected: str) -> None:
+    assert status_line(FULL, STATUS, width) == expected
+
+
+@given(
+    st.text(max_size=80),
+    st.text(max_size=80),
+    st.integers(0, 10**12),
+    st.floats(0, 100),
+    st.integers(0, 200),
+    st.permutations(STATUS),
+)
+def test_it_is_one_line_that_fits_whatever_is_in_it(
+    model: str, session: str, tokens: int, share: float, width: int, parts: tuple[str, ...]
+) -> None:
+    status = replace(FULL, model=model, session=session, tokens=tokens, share=share, unsaved=True)
+    line = status_line(status, parts, width)
+    assert cells(line) <= width
+    assert "\n" not in line
+    assert not re.search("[\x00-\x1f\x7f-\x9f]", line)
+    if width >= 40:
+        assert NOT_SAVED in line
+        assert "context" in line
+
+
+@given(st.text(max_size=60), st.integers(0, 60))
+def test_what_is_cut_fits_and_what_fits_is_not_cut(text: str, width: int) -> None:
+    assert cells(cut(text, width)) <= width
+    assert cells(text) > width or cut(text, width) == text
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert [cells("日本"), cells("é"), cells("e\u0301"), cells("👍")] == [4, 1, 1, 2]
+    assert cut("日本語", 5) == "日本…"
+
+
+def priced(model: str, usage: Usage) -> float | None:
+    return usage.input * 3e-6 + usage.output * 15e-6
+
+
+def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
+    options = replace(QUIET, cost=priced)
+    lines = ["Hi", "/rename The gateway", "And now?", "/info", "/stats"]
+    screen = Screen(tmp_path, list(lines), "Hello.", "So.", options=options, window=Window(1_000))
+    status = standing(screen.talk.conversation, remembered(priced))
+    assert status.cost == pytest.approx(0.0009)
+    assert replace(status, cost=None) == Status(
+        model="scripted:test",
+        share=0.11,
+        window=Window(1_000),
+        estimated=False,
+        tokens=220,
+        session="The gateway",
+    )
+    assert "Context:        110 of 1,000 tokens (11%)\n" in screen.text
+    assert "Session Tokens: 220 (in: 200, out: 20)\n" in screen.text
+    assert re.search(r"Cost of the session: +\$0\.0009\n", screen.text)
+    assert status_line(status, STATUS, 80) == (
+        "scripted:test · █░░░░░ context 11% of 1K · 220 tokens · $0.0009 · The gateway"
+    )
+
+
+def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> None:
+    assert status_line(standing(Talk(tmp_path).conversation, priced), STATUS, 80) == (
+        "scripted:test · ░░░░░░ context ~0% of 100K"
+    )
+    files = FailingFiles()
+    files.room = 0
+    screen = Screen(tmp_path, ["Hi"], "Hello.", files=files, options=QUIET)
+    assert status_line(standing(screen.talk.conversation, priced), STATUS, 80).endswith(" · Hi · NOT SAVED")
+
+
+def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
+    import asyncio
+
+    limits = Limits(max_tokens=200, preserve_recent=2, trigger_threshold=0.9)
+    usage = Usage(input=130, output=10)
+    steps: list[Step] = ["Oak.", Says(("So.",), usage=usage), SUMMARY]
+    options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
+    talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
+    states = []
+
+    async def run() -> None:
+        await talk.conversation.ask("Which wood is hard?")
+        states.append(talk.conversation.summary_state)
+        await talk.conversation.ask("And bright?")
+        states.append(talk.conversation.summary_state)
+        await talk.conversation.settled()
+        states.append(talk.conversation.summary_state)
+        await talk.conversation.undo()
+        states.append(talk.conversation.summary_state)
+        talk.model.steps += [Says(("So.",), usage=usage), "No.", "No."]
+        await talk.conversation.ask("And bright?")
+        await talk.conversation.settled()
+        states.append(talk.conversation.summary_state)
+        talk.conversation.close()
+
+    asyncio.run(run())
+    assert states == ["", "in the making", "ready", "", "failed"]
+
+
+def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=90) as terminal:
+        answered(terminal, "which wood is hard?")
+        terminal.wait_for(re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=20)
+        assert "tokens · which wood is hard?" in terminal.text()
+        terminal.line("/pins")
+        terminal.wait_for("pinned", timeout=20)
+        terminal.wait_for("tokens · which", timeout=20)
+        assert terminal.text().count("context") == 1
+        leave(terminal)
+        assert "context" not in terminal.text().partition("Goodbye")[0]
+
+
+def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("status: [session, tokens]\n")
+    with chat(tmp_path, ready="") as terminal:
+        answered(terminal, "hello")
+        terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=20)
+        assert "context" not in terminal.text()
+        leave(terminal)
