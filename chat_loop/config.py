@@ -78,6 +78,11 @@ class MemoryConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputConfig:
+    keys: str = "emacs"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
 
@@ -133,6 +138,7 @@ class Config:
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     memory: MemoryConfig = MemoryConfig()
+    input: InputConfig = InputConfig()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
