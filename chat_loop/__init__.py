@@ -22,7 +22,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     turn                        one reply, from the agent into the file
     chain/                      the live end of a chain: its session, compaction, taking an old one up
     conversation                one chain as it goes on: ask, save, compact, resume, end
-    display/, lines, prompt, editor, browser/
+    display/, lines, input/, prompt, editor, browser/
                                 the doors to the terminal: out; in without an editor and with one; the user's own;
                                 sessions on the whole screen
     commands/                   one function per command, its docstring is its help

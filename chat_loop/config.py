@@ -91,6 +91,11 @@ class NotifyConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputConfig:
+    keys: str = "emacs"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
 
@@ -148,6 +153,7 @@ class Config:
     memory: MemoryConfig = MemoryConfig()
     status: tuple[str, ...] = STATUS
     notify: NotifyConfig = NotifyConfig()
+    input: InputConfig = InputConfig()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)

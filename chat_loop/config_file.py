@@ -98,6 +98,8 @@ def _checked(config: Config, name: str) -> Config:
         "context.max_history_messages": context.max_history_messages,
         "context.max_history_tokens": context.max_history_tokens,
     }
+    if config.input.keys not in ("emacs", "vi"):
+        raise ConfigError(f"{name}: input.keys is emacs or vi, not {config.input.keys[:40]}.")
     if not config.tools.timeout > 0:
         raise ConfigError(f"{name}: tools.timeout must be above 0 seconds.")
     for key, number in counts.items():

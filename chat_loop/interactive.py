@@ -14,10 +14,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
-from chat_loop.attach.completing import completions
 from chat_loop.chain.options import options_of
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import remembered, standing
 from chat_loop.config import Config
@@ -26,7 +26,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
-from chat_loop.errors import UsageError
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
 from chat_loop.library.embedding import Embedding
@@ -100,6 +100,7 @@ class Interactive:
             setting.sessions.now,
             [self._embedding.start_if_needed] if self._meanings is not None else (),
         )
+        self._offering: Offering | None = None
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._permission = Permission(self._display)
         self._templates = Templates(setting.prompts, registry.names())
@@ -157,6 +158,7 @@ class Interactive:
             templates=self._templates,
             config=self._setting.config,
         )
+        self._offering = Offering(chat)
         self._greet()
         self._tell_notices()
         self._tell_last()
@@ -245,12 +247,22 @@ class Interactive:
 
         return PromptReader(
             history=self._setting.history,
-            commands=[*registry.names(), *self._templates.names()],
             status=self._status,
             instant=self._instant,
             ready=self._loading.begin,
-            paths=completions,
+            complete=lambda before: self._offering.choices(before) if self._offering is not None else (),
+            edit=self._edit_line,
+            keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
         )
+
+    async def _edit_line(self, text: str) -> str:
+        from chat_loop import editor  # rarely asked for
+
+        try:
+            return await editor.edited_aside(text)
+        except ChatLoopError as error:
+            self._display.error(error)
+            return text
 
     def _status(self) -> str:
         status = standing(self._conversation, self._cost)

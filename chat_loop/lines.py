@@ -11,6 +11,8 @@ from typing import Protocol, TextIO
 
 from chat_loop.start import PROMPT
 
+SEVERAL = "\\\\"
+"""A line that is only this begins an entry of several lines, which an empty line ends."""
 _PIECE = 1 << 16
 
 
@@ -73,7 +75,16 @@ class LineReader:
         if not line:
             raise EOFError
         self.typed = clean(line.decode("utf-8", "replace")).removesuffix("\n")
+        if self.typed == SEVERAL:
+            self.typed = await self._several()
         return self.typed
+
+    async def _several(self) -> str:
+        """The lines up to an empty one, or the end."""
+        lines: list[str] = []
+        while line := clean((await self._line("")).decode("utf-8", "replace")).removesuffix("\n"):
+            lines.append(line)
+        return "\n".join(lines)
 
     async def ask(self, question: str) -> str:
         return (await self._line(question)).decode("utf-8", "replace").strip().lower()

@@ -183,7 +183,7 @@ async def between_prompts(history: Path) -> None:
     from chat_loop.prompt import PromptReader
 
     found = settings()
-    reader = PromptReader(history=history, commands=(), status=lambda: "", instant=None, ready=lambda: None)
+    reader = PromptReader(history=history, status=lambda: "", instant=None, ready=lambda: None)
     shelf = MadeShelf(50)
     shelf.lent = reader.lent
     lines = [await reader.read()]

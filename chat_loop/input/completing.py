@@ -1,0 +1,26 @@
+"""What a text that is being typed can become, as values, and their way into the editor's menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from chat_loop.input.choice import Choice
+
+
+class Completions(Completer):
+    """The choices that `complete(before)` gives for the text before the cursor."""
+
+    def __init__(self, complete: Callable[[str], Iterable[Choice]]) -> None:
+        self._complete = complete
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        for choice in self._complete(document.text_before_cursor):
+            yield Completion(
+                choice.text,
+                start_position=-choice.length,
+                display=choice.shown or choice.text,
+                display_meta=choice.note,
+            )

@@ -1,0 +1,148 @@
+"""What the keys do that the editor does not know by itself."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import (
+    Condition,
+    emacs_insert_mode,
+    emacs_mode,
+    has_focus,
+    has_selection,
+    vi_insert_mode,
+    vi_navigation_mode,
+)
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from chat_loop.lines import SEVERAL, clean
+
+A_PASTE = 8
+"""Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""
+NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
+"""Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are Ctrl-J."""
+
+ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
+
+
+class Lines:
+    """Whether Enter ends the entry or only its line.
+
+    `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
+    the prompt stood; `waiting()` says whether more is there to be read.
+    """
+
+    def __init__(self, waiting: Callable[[], bool]) -> None:
+        self.several = False
+        self.ahead = True
+        self.waiting = waiting
+        self._pasting = False
+
+    def begin(self) -> None:
+        """A new prompt."""
+        self.several = False
+        self.ahead = True
+
+    def draw(self) -> None:
+        """The screen is about to show what was read so far: what comes later is an answer to it."""
+        if (self.ahead or self._pasting) and not self.waiting():
+            self.ahead = self._pasting = False
+
+    def goes_on(self, buffer: Buffer) -> bool:
+        """Whether Enter, pressed now, does not end the entry."""
+        document = buffer.document
+        if document.text == SEVERAL or self._pasted():
+            return True
+        if self.several:
+            return not document.is_cursor_at_the_end or bool(document.current_line.strip())
+        return continued(document)
+
+    def go_on(self, buffer: Buffer) -> None:
+        """Do what Enter then does."""
+        if self._pasting or self.several:
+            buffer.insert_text("\n")
+        elif buffer.text == SEVERAL:
+            buffer.reset()
+            self.several = True
+        else:
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+
+    def _pasted(self) -> bool:
+        """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead, each is one."""
+        if not self.ahead and not self._pasting:
+            keys = [press for press in get_app().key_processor.input_queue if press.key != Keys.CPRResponse]
+            self._pasting = len(keys) >= A_PASTE or (bool(keys) and self.waiting())
+        return self._pasting
+
+
+def continued(document: Document) -> bool:
+    """Whether the line before the cursor ends with a backslash that is not itself behind one."""
+    before = document.text_before_cursor
+    return document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def readable(descriptor: int) -> bool:
+    """Whether a terminal has something to be read."""
+    try:
+        return bool(select.select([descriptor], [], [], 0)[0])
+    except (OSError, ValueError):
+        return False
+
+
+def bindings(
+    lines: Lines,
+    *,
+    fold: Callable[[str], str],
+    edit: Callable[[Buffer], Coroutine[Any, Any, None]],
+) -> KeyBindings:
+    """`fold` gives what stands in the line for a paste; `edit` has the user edit the line elsewhere."""
+    keys = KeyBindings()
+    inserting = has_focus(DEFAULT_BUFFER) & (emacs_insert_mode | vi_insert_mode)
+    goes_on = Condition(lambda: lines.goes_on(get_app().current_buffer))
+    ended = Condition(lambda: lines.several)
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(fold(clean(event.data)))
+
+    @keys.add("c-c")
+    def interrupt(event: KeyPressEvent) -> None:
+        if event.current_buffer.text or lines.several:
+            event.current_buffer.reset()
+            lines.several = False
+        else:
+            event.app.exit(exception=KeyboardInterrupt())
+
+    @keys.add("c-j", filter=inserting)
+    def newline(event: KeyPressEvent) -> None:
+        # Before the program had the terminal, Enter was sent as this.
+        if event.data == "\n" and lines.ahead:
+            enter(event)
+        else:
+            event.current_buffer.insert_text("\n")
+
+    @keys.add("enter", filter=inserting & (goes_on | ended))
+    def enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if lines.goes_on(buffer):
+            lines.go_on(buffer)
+        else:
+            if lines.several:
+                buffer.document = Document(buffer.text.rstrip("\n"))
+            buffer.validate_and_handle()
+
+    async def editor(event: KeyPressEvent) -> None:
+        await edit(event.current_buffer)
+
+    keys.add("c-x", "c-e", filter=has_focus(DEFAULT_BUFFER) & emacs_mode & ~has_selection)(editor)
+    keys.add("v", filter=has_focus(DEFAULT_BUFFER) & vi_navigation_mode)(editor)
+    return keys

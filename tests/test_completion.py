@@ -1,0 +1,194 @@
+"""What Tab offers: as values, and in a real terminal."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+from chat_loop.commands.completing import Offering, options_of
+from chat_loop.commands.known import Known
+from chat_loop.commands.registry import registry
+from chat_loop.errors import ChatLoopError
+from tests.screens import Screen
+from tests.stocked import ALL, OLD, SECOND, put
+from tests.talking import SUMMARY, Model
+from tests.test_terminal import chat, leave
+
+
+@pytest.fixture
+def screen(tmp_path: Path) -> Screen:
+    """A chat with two exchanges that has pins and tags, beside saved sessions and templates."""
+    put(tmp_path, *ALL)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "review.md").write_text("---\ndescription: Look at a change\n---\nReview this.\n")
+    (tmp_path / "prompts" / "broken.md").write_text("")
+    lines = ["one", "two", "/pin the port is 8443", "/pin \x1b[2Jred", "/tag mine work"]
+    return Screen(tmp_path, lines, "1", "2", SUMMARY, others=[Model()], prompts=tmp_path / "prompts")
+
+
+def offered(screen: Screen, before: str) -> list[str]:
+    """The lines as they become."""
+    found = Offering(screen.chat).choices(before)
+    return [before[: len(before) - choice.length] + choice.text for choice in found]
+
+
+def test_commands_and_aliases(screen: Screen) -> None:
+    assert offered(screen, "/uN") == ["/uncompact", "/undo", "/unpin ", "/untag "]
+    assert offered(screen, "/q") == ["/quit", "/quote "]
+    assert offered(screen, "#ex") == ["#exit", "#export "]
+    assert offered(screen, "/zz") == []
+    assert offered(screen, "un") == []
+    [info] = Offering(screen.chat).choices("/info")
+    assert (info.shown, info.note) == (
+        "/info",
+        "Show the session, its file, the model, the context and the accounting.",
+    )
+
+
+def test_templates(screen: Screen) -> None:
+    [review] = Offering(screen.chat).choices("/rev")
+    assert (review.text, review.shown, review.note) == ("review ", "/review", "Look at a change")
+    assert offered(screen, "/brok") == [], "what cannot be used is not offered"
+
+
+def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> None:
+    screen.chat.listed = []
+    assert offered(screen, "/resume las") == ["/resume last"]
+    assert offered(screen, "/resume rate LIM") == [f"/resume {SECOND.header.id}"]
+    assert offered(screen, f"/show {OLD.header.id[:-2]}") == [f"/show {OLD.header.id}"]
+    assert offered(screen, f"/merge x {OLD.header.id[:-2]}") == [f"/merge x {OLD.header.id}"]
+    assert offered(screen, f"resume {OLD.header.id[:-2]}") == [f"resume {OLD.header.id}"]
+    assert SECOND.header.id in "".join(offered(screen, "/tree "))
+    assert screen.chat.conversation.live.header.id not in "".join(offered(screen, "/resume "))
+
+
+def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
+    screen.chat.listed = [OLD.header.id, SECOND.header.id]
+    choices = [*Offering(screen.chat).choices("/quote ")]
+    assert [(choice.text, choice.note.partition(" (")[0]) for choice in choices] == [
+        ("1", "What is a monad?"),
+        ("2", "Rate limiter"),
+    ]
+    assert offered(screen, "/export --session 2") == ["/export --session 2"]
+
+
+def test_models(screen: Screen) -> None:
+    assert offered(screen, "/model scr") == ["/model scripted:test", "/model scripted"]
+    assert offered(screen, "/model te") == ["/model scripted:test"]
+    assert offered(screen, "/model x") == []
+
+
+def test_tags_pins_and_queries(screen: Screen) -> None:
+    assert offered(screen, "/tag ") == ["/tag urgent"], "those that it has are left out"
+    assert offered(screen, "/untag m") == ["/untag mine"]
+    assert offered(screen, "/sessions --tag u") == ["/sessions --tag urgent"]
+    assert offered(screen, "/search bucket --tag wo") == ["/search bucket --tag work"]
+    choices = [*Offering(screen.chat).choices("/unpin ")]
+    assert [(choice.text, choice.note) for choice in choices] == [("1", "the port is 8443"), ("2", "␛[2Jred")]
+    assert offered(screen, "/fork ") == ["/fork 2", "/fork 1"]
+
+
+def test_options(screen: Screen) -> None:
+    assert offered(screen, "/resume 3 --") == ["/resume 3 --last", "/resume 3 --full"]
+    assert offered(screen, "/compact --") == ["/compact --preview", "/compact --diff"]
+    assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
+    assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
+    assert offered(screen, "/export --as h") == ["/export --as html"]
+    assert offered(screen, "/tag --") == []
+    tag = registry.named("tag")
+    assert tag is not None
+    assert options_of(tag) == {}, "that of another command is not its own"
+    [choice] = Offering(screen.chat).choices("/export --sec")
+    assert choice.note == "keep keys and passwords, which are left out otherwise"
+
+
+def test_paths(screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a plan.md").touch()
+    (tmp_path / "files" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "files")
+    assert offered(screen, "what is in @no") == ["what is in @notes.md"]
+    assert offered(screen, "/pin @no") == ["/pin @notes.md"]
+    assert offered(screen, "/import ") == ['/import "a plan.md"', "/import notes.md"]
+    assert offered(screen, f"{'x' * 3000} @no") == [f"{'x' * 3000} @notes.md"]
+
+
+def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: Path) -> None:
+    screen.chat.listed = []
+    screen.chat.sessions.directory = tmp_path / "prompts" / "review.md"
+    assert offered(screen, "/resume ") == ["/resume last"]
+
+
+def test_what_takes_long_is_not_waited_for() -> None:
+    go, begun = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    def load() -> list[str]:
+        calls.append(1)
+        begun.set()
+        go.wait(20)
+        return ["found"]
+
+    known: Known[list[str]] = Known(load, [], fresh=60)
+    assert known.get(0.01) == []
+    assert begun.wait(20)
+    assert known.get(0.01) == []
+    go.set()
+    assert known.get(20) == ["found"]
+    assert known.get(0) == ["found"]
+    assert calls == [1]
+
+
+def test_what_fails_leaves_what_was_known() -> None:
+    answers = iter([["one"]])
+    done = threading.Event()
+
+    def load() -> list[str]:
+        for answer in answers:
+            return answer
+        done.set()
+        raise ChatLoopError("The disk is gone.")
+
+    known: Known[list[str]] = Known(load, [], fresh=0)
+    assert known.get(20) == ["one"]
+    assert known.get(20) == ["one"]
+    assert done.wait(20)
+    assert known.get(20) == ["one"]
+
+
+def test_tab_in_a_terminal(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    with chat(tmp_path, cols=100) as terminal:
+        terminal.send("/unp\t")
+        terminal.wait_for("You: /unpin ")
+        terminal.ctrl("c")
+        terminal.send("/un\t")
+        terminal.wait_for(re.compile(r"/unpin N +Carry a pin no further"))
+        terminal.send("t\t")
+        terminal.wait_for("You: /untag")
+        terminal.ctrl("c")
+        terminal.send("/resume rate\t")
+        terminal.wait_for(f"You: /resume {SECOND.header.id}")
+        terminal.mark()
+        terminal.send("\r")
+        terminal.wait_for("Different agent detected.", output=True)
+        terminal.line("y")
+        terminal.wait_for("✓ Found: ", output=True)
+        leave(terminal)
+
+
+def test_tab_at_the_bottom_of_a_small_terminal(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=60) as terminal:
+        terminal.resize(6, 60)
+        for _ in range(3):
+            terminal.mark()
+            terminal.line("/pins")
+            terminal.wait_for("keeps a text word for word.", output=True)
+        terminal.send("/un\t")
+        terminal.wait_for("/undo")
+        terminal.send("pin 7\r")
+        terminal.wait_for("Nothing is pinned.", output=True)
+        leave(terminal)

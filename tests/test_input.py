@@ -1,0 +1,257 @@
+"""The keys of the line, in a real terminal: several lines, history, an editor, vi, pastes, any width."""
+
+from __future__ import annotations
+
+import re
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.loopback import Loopback, Reply
+from tests.pty_chat import PtyChat
+from tests.test_terminal import chat, compatible, leave, saved
+
+UP = "\x1b[A"
+
+
+def asked(home: Path) -> list[str]:
+    """What was said to the model."""
+    return [exchange.query.text for exchange in saved(home).exchanges]
+
+
+def entered(terminal: PtyChat, keys: str) -> None:
+    """Type something that ends an entry, and wait for its reply."""
+    terminal.mark()
+    terminal.send(keys)
+    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+
+
+def script(path: Path, body: str) -> str:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+NEWLINES = ["\x1b\r", "\n", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"]
+"""Alt-Enter, Ctrl-J, Shift-Enter as two kinds of terminals say it, a backslash at the end."""
+
+
+def test_several_lines(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("0")
+        terminal.wait_for("You: 0")
+        for number, newline in enumerate(NEWLINES, 1):
+            terminal.send(f"{newline}{number}")
+            terminal.wait_for(f"     {number}")
+        assert "You: 0\n     1\n     2\n     3\n     4\n     5\n" in terminal.text()
+        entered(terminal, "\r")
+        entered(terminal, "C:\\\\\r")  # two backslashes are two
+        leave(terminal)
+    assert asked(tmp_path) == ["0\n1\n2\n3\n4\n5", "C:\\\\"]
+
+
+def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.line("first")
+        terminal.line("second \\")
+        terminal.wait_for(re.compile(r"You: first\n +second \\\n"))
+        entered(terminal, "\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.send("given up\r")
+        terminal.wait_for("You: given up\n")
+        terminal.ctrl("c")
+        terminal.wait_for("context")
+        entered(terminal, "one\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["first\nsecond \\", "one"]
+
+
+def test_several_lines_in_a_pipe(tmp_path: Path) -> None:
+    from tests.test_headless import ECHO, run
+
+    result = run(tmp_path, *ECHO, stdin=b"\\\\\none\ntwo\n\nthree\nexit\n")
+    assert result.returncode == 0
+    assert asked(tmp_path) == ["one\ntwo", "three"]
+
+
+def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    key = "sk-ant-api03-" + "aB3dE5fG7h" * 9 + "-AA"
+    with chat(tmp_path) as terminal:
+        entered(terminal, "the first needle\nwith a second line\r")
+        entered(terminal, f"my key is {key}\r")
+        entered(terminal, "hay\r")
+        terminal.send(UP + UP)
+        terminal.wait_for("You: my key is sk-ant")  # in this run it is there
+        terminal.ctrl("c")
+        leave(terminal)
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    text = history.read_text()
+    assert "+the first needle\n+with a second line\n" in text
+    assert "sk-ant" not in text
+    with chat(tmp_path) as terminal:
+        terminal.ctrl("r")
+        terminal.send("needle")
+        terminal.wait_for("(reverse-i-search)`needle': the first needle")
+        terminal.send("\r")  # takes it into the line
+        terminal.wait_for("You: the first needle\n     with a second line")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["the first needle\nwith a second line"]
+
+
+def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    editor = script(
+        tmp_path / "editor", f'cp "$1" {seen}; stty -a | grep -o " -*icanon" >> {seen}; printf "new\\nwords\\n" > "$1"'
+    )
+    paste = "".join(f"row {number}\n" for number in range(30))
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send(f"\x1b[200~{paste}\x1b[201~ please")
+        terminal.wait_for("30 lines] please" if paste.count("\n") == 29 else "31 lines] please")
+        terminal.send("\x18\x05")
+        terminal.wait_for("You: new\n     words")
+        assert seen.read_text() == f"{paste} please\n icanon\n"
+        entered(terminal, "!\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["new\nwords!"]
+
+
+def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
+    with chat(tmp_path, EDITOR="false") as terminal:
+        terminal.send("my words\x18\x05")
+        terminal.wait_for("ended with an error (1): nothing is changed.")
+        terminal.wait_for(re.compile(r"nothing is changed.*You: my words", re.DOTALL))
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["my words"]
+
+
+def test_vi_keys(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
+    editor = script(tmp_path / "editor", 'printf "from vi" >> "$1"')
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send("one two")
+        terminal.wait_for("You: one two")
+        terminal.send("\x1b")
+        terminal.wait_for("\x1b[2 q", output=True)  # a block: the cursor of the commands
+        terminal.send("bcw")
+        terminal.send("three\x1b\rfour")  # Alt-Enter
+        terminal.wait_for("You: one three\n     four")
+        terminal.mark()
+        terminal.send("\x1b")
+        terminal.wait_for("\x1b[2 q", output=True)
+        terminal.send("v")
+        terminal.wait_for("from vi")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["one three\nfour\nfrom vi"]
+
+
+def test_keys_that_are_none_are_refused(tmp_path: Path) -> None:
+    from tests.test_headless import ECHO, run
+
+    (tmp_path / "config.yaml").write_text("input: {keys: nano}\n")
+    result = run(tmp_path, *ECHO, "-p", "hello")
+    assert result.returncode == 2
+    assert "input.keys is emacs or vi, not nano." in result.stderr.decode()
+
+
+def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("def one():\r    return 1\r\rprint(one())\r")
+        terminal.wait_for(re.compile(r"You: def one\(\):\n +return 1\n+ +print\(one\(\)\)\n"))
+        entered(terminal, "what is it?\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["def one():\n    return 1\n\nprint(one())\nwhat is it?"]
+
+
+def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
+    text = "漢x" * 250_000  # 1 MB
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))
+        typing.start()
+        terminal.wait_for("[paste 1: 500,000 characters, 1 lines]", timeout=60)
+        typing.join()
+        terminal.send("\r")
+        terminal.wait_for(re.compile(r"You said: 漢x"), timeout=60, output=True)
+
+
+def test_a_folded_paste_comes_back_with_its_entry(tmp_path: Path) -> None:
+    paste = "".join(f"row {number}\n" for number in range(30))
+    with chat(tmp_path) as terminal:
+        terminal.send(f"\x1b[200~{paste}\x1b[201~")
+        terminal.wait_for("[paste 1")
+        entered(terminal, "\r")
+        terminal.send(UP)
+        terminal.wait_for(re.compile(r"You: \[paste 1[^\n]*\n(?!.*You said)", re.DOTALL))
+        entered(terminal, " again\r")
+        leave(terminal)
+    assert asked(tmp_path) == [paste, f"{paste} again"]
+
+
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> None:
+    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
+        terminal.send("漢字かな交じり文👍🏽 end" * 2)
+        terminal.send(
+            "\x01" + "\x1b[C" * 2 + "\x7f" + "字"
+        )  # to the beginning, two to the right, one deleted, one typed
+        terminal.send("\x05" + "\x7f" * 4)
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["漢字かな交じり文👍🏽 end漢字かな交じり文👍🏽".replace("漢字", "漢字", 1)]
+
+
+def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=80) as terminal:
+        terminal.send("some words that are longer than the narrow terminal")
+        terminal.wait_for("narrow terminal")
+        for cols in (20, 200, 40):
+            terminal.resize(24, cols)
+            terminal.send("!")
+            terminal.wait_for(re.compile(r"termin\s*al" if cols != 20 else r"!"))
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["some words that are longer than the narrow terminal!!!"]
+
+
+def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        terminal.mark()
+        terminal.line("first")
+        terminal.wait_for("one", timeout=20, output=True)
+        terminal.send("the second of them\rthe third of them\rhalf of a fourth")
+        server.release()
+        terminal.wait_for("You said: the third of them", timeout=20, output=True)
+        terminal.wait_for(re.compile("You: half of a fourth"), timeout=20)
+        entered(terminal, ", and the rest\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["first", "the second of them", "the third of them", "half of a fourth, and the rest"]
+
+
+def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("xy\x01")
+        terminal.ctrl("d")  # deletes a character
+        entered(terminal, "\r")
+        terminal.ctrl("d")
+        assert terminal.exit_code() == 0
+    assert asked(tmp_path) == ["y"]
+
+
+def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_terminal(tmp_path: Path) -> None:
+    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    with PtyChat([sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=env) as terminal:
+        terminal.send("typed at once\r")
+        terminal.wait_for("You said: typed at once")
+        entered(terminal, "and more\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["typed at once", "and more"]
