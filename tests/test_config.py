@@ -148,7 +148,7 @@ def test_names_of_variables(variable: str) -> None:
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
         ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
-        "mcp, memory, model, models, providers, restoration, search, sessions, summary, tools.")),
+        "display, mcp, memory, model, models, providers, restoration, search, sessions, summary, tools.")),
         (
             "summary: {timeout: soon}",
             "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",
