@@ -250,16 +250,11 @@ class DisplayManager:
             self._line_open = True
             self._write(shown)
 
-    def _end_text(self) -> None:
-        """Something else follows the reply's text; what comes of it later begins anew."""
-        self._write(self._reply.finish())
-        self.begin_waiting()
-
     def _tool(self, event: ToolCalled | ToolReturned) -> None:
         from chat_loop.display import calls  # not before a tool is called
 
         if isinstance(event, ToolCalled):
-            self._end_text()
+            self.begin_waiting()  # what comes of the text later begins anew
             calls.called(self, event.call)
         else:
             calls.returned(self, event)
@@ -273,7 +268,7 @@ class DisplayManager:
         self._styled(printable(text), "dim")
 
     def _reply_ended(self, event: ReplyEnded) -> None:
-        self._end_text()
+        self.begin_waiting()  # what comes of the text later begins anew
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []

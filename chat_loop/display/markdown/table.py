@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from chat_loop.display.markdown.inline import Span, inline
-from chat_loop.display.markdown.theme import BOLD, DIM, Theme
+from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.frozen import dataclass
 
 HELD = 12
@@ -72,7 +72,7 @@ class Layout:
         if not self.widths:
             return []
         signs = ("─", "─┼─") if self.theme.has_symbols else ("-", "-+-")
-        return [self._line(self.header), [Span(signs[1].join(signs[0] * width for width in self.widths), DIM)]]
+        return [self._line(self.header), [Span(signs[1].join(signs[0] * width for width in self.widths), "")]]
 
     def lines(self, row: Row, *, first: bool) -> list[list[Span]]:
         """The lines of one row."""
@@ -87,15 +87,13 @@ class Layout:
     def _line(self, row: Row) -> list[Span]:
         """The row's cells between bars, with no blanks at its end."""
         spans: list[Span] = []
-        last = max((at for at, cell in enumerate(row) if cell), default=0)
-        bar = Span(" │ " if self.theme.has_symbols else " | ", DIM)
+        bar = Span(" │ " if self.theme.has_symbols else " | ", "")
         for at, (cell, side, width) in enumerate(zip(row, self.sides, self.widths, strict=True)):
             if at:
                 spans.append(bar)
             room = max(0, width - _width(cell))
             left = room if side == ">" else room // 2 if side == "^" else 0
             spans += [Span(" " * left, ""), *cell, Span(" " * (room - left), "")]
-        del last
         return spans
 
 
