@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from chat_loop.errors import ConfigError
 from chat_loop.frozen import dataclass
@@ -96,6 +96,12 @@ class InputConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DisplayConfig:
+    markdown: bool = True
+    theme: Literal["auto", "dark", "light"] = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
 
@@ -154,6 +160,7 @@ class Config:
     status: tuple[str, ...] = STATUS
     notify: NotifyConfig = NotifyConfig()
     input: InputConfig = InputConfig()
+    display: DisplayConfig = DisplayConfig()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)

@@ -92,6 +92,8 @@ class Interactive:
             agent=agent.name,
             resume_command=setting.resume_command,
             show_blocks=setting.config.auto_compact.show_summary_markers,
+            markdown=setting.config.display.markdown,
+            theme=setting.config.display.theme,
         )
         self._count = lambda text: self._counter.count(text, self._agent.provider.model)
         self._embedding = Embedding(setting.sessions.directory)

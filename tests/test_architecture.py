@@ -45,7 +45,10 @@ DOORS = {
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"frontmatter.py"},
-    "rich": {"display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"},
+    "rich": {
+        *("display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"),
+        *("display/reply.py", "display/markdown/table.py"),
+    },
     "prompt_toolkit": {
         *("prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
         *("browser/app.py", "browser/cells.py"),

@@ -241,8 +241,7 @@ def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     events: list[Event] = [ThinkingDelta("two "), ThinkingDelta("and two"), TextDelta("Four.")]
     ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
     assert shown([*events, ended], Terminal()) == (
-        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n"
-        "\x1b[1;36mSally:\x1b[0m\x1b[1;36m \x1b[0mFour.\n\x1b[2mTime: 1.0s\x1b[0m\n\n"
+        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: 1.0s\x1b[0m\n\n"
     )
 
 

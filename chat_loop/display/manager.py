@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
-from chat_loop.display.text import StreamSanitizer, one_line, printable, wrapped
+from chat_loop.display.reply import ReplyText, reply_on
+from chat_loop.display.text import one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Attached,
@@ -44,7 +45,7 @@ class DisplayManager:
     """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
 
     `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a compaction shows the
-    summary block that takes the words' place.
+    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class DisplayManager:
         agent: str = "",
         resume_command: str = "chat-loop",
         show_blocks: bool = False,
+        markdown: bool = True,
+        theme: str = "auto",
     ) -> None:
         self.out = out or sys.stdout
         self.agent = agent
@@ -61,7 +64,8 @@ class DisplayManager:
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
-        self._sanitizer = StreamSanitizer()
+        self._theme = theme if markdown and self.is_terminal else ""
+        self._reply = ReplyText()
         self._in_reply = False
         self._in_thinking = False
         self._line_open = False
@@ -218,8 +222,9 @@ class DisplayManager:
 
     def _close_line(self) -> None:
         self._erase_status()
-        if self._line_open:
-            self._write("\n")
+        held = self._reply.finish()
+        if held or self._line_open:
+            self._write(f"{held}\n")
             self._line_open = False
 
     def _set_status(self, text: str, *, drawn: bool = True) -> None:
@@ -238,25 +243,18 @@ class DisplayManager:
     def _text(self, text: str) -> None:
         if not self._in_reply:
             self._close_line()
-            self._styled(f"{one_line(self.agent, 60)}:", "bold cyan", end=" ")
+            self._reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols)
+            self._styled(f"{one_line(self.agent, 60)}:", "bold cyan", end=self._reply.after_name)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
-            self._sanitizer = StreamSanitizer()
-            text = text.lstrip("\n")
-        shown = self._sanitizer.feed(text)
-        if shown:
+        if shown := self._reply.feed(text):
             self._line_open = True
             self._write(shown)
-
-    def _end_text(self) -> None:
-        """Something else follows the reply's text; what comes of it later begins anew."""
-        self._write(self._sanitizer.finish() if self._in_reply else "")
-        self.begin_waiting()
 
     def _tool(self, event: ToolCalled | ToolReturned) -> None:
         from chat_loop.display import calls  # not before a tool is called
 
         if isinstance(event, ToolCalled):
-            self._end_text()
+            self.begin_waiting()  # what comes of the text later begins anew
             calls.called(self, event.call)
         else:
             calls.returned(self, event)
@@ -270,7 +268,7 @@ class DisplayManager:
         self._styled(printable(text), "dim")
 
     def _reply_ended(self, event: ReplyEnded) -> None:
-        self._end_text()
+        self.begin_waiting()  # what comes of the text later begins anew
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []

@@ -40,6 +40,8 @@ class StreamSanitizer:
         self._held = ""
 
     def feed(self, text: str) -> str:
+        if not self._held and text.isprintable():
+            return text  # most pieces are, and they come by the thousand
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         return printable(text.removesuffix("\r") if self._held else text)

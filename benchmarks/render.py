@@ -1,0 +1,175 @@
+"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS]`; exit code 1 when a goal is missed.
+
+Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as markdown, and from a
+bare client that prints what comes, a write and a flush for each token. Compared are the bytes that the terminal gets
+and the CPU time of the thread that writes, the least of some rounds, which take turns. The bare client that is judged
+against takes its tokens out of the lines that a server streams, with nothing but `json`; the display is charged with
+the same. How much more than a print of tokens that are there already it takes is printed too: that is no client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import sys
+import threading
+import time
+import tty
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from benchmarks.start import judge
+from chat_loop.display.manager import DisplayManager
+from chat_loop.events import Event, ReplyEnded, TextDelta
+
+SIZES = (100, 1_000, 4_000, 40_000)
+ROUNDS = 9
+GOAL = 2.0
+LINEAR = 1.5
+"""What a token of the longest reply may take, as a multiple of one of 4,000."""
+
+PROSE = """\
+## How the limiter works
+
+Every user has a bucket that holds **100 tokens**; each request takes one, and `refill()` adds them again steadily.
+When it is empty, the request is answered with *429* and the seconds to wait, see [the paper](https://example.com/p).
+
+1. The clock is read once per request.
+2. The bucket is filled for the time that has passed:
+   - never above its size,
+   - never by a negative time.
+3. A token is taken, or the request is refused.
+
+"""
+CODE = """\
+```python
+def take(bucket: Bucket, now: float) -> bool:
+    \"\"\"Whether the request may pass.\"\"\"
+    bucket.tokens = min(bucket.size, bucket.tokens + (now - bucket.at) * bucket.rate)
+    bucket.at = now
+    if bucket.tokens < 1:
+        return False  # the caller answers 429
+    bucket.tokens -= 1
+    return True
+```
+
+"""
+TABLE = """\
+| Plan | Requests | Burst | Price |
+|------|---------:|------:|:-----:|
+| Free | 100 | 10 | 0 |
+| Team | 1,000 | 100 | 20 |
+| Company | 20,000 | **500** | 300 |
+
+"""
+KINDS = {"prose": PROSE, "code": CODE, "tables": TABLE, "mixed": PROSE + PROSE + CODE + PROSE + TABLE}
+_TOKENS = re.compile(r" ?\w{1,7}|[^\w\s]{1,2}|\s+?(?=\S)|\s+")
+
+
+def tokens(text: str, count: int) -> list[str]:
+    """About as a tokenizer cuts: four characters each on the average."""
+    once = _TOKENS.findall(text)
+    return (once * (count // len(once) + 1))[:count]
+
+
+class Tty:
+    """A pseudo-terminal whose other side is read and counted by a thread."""
+
+    def __init__(self) -> None:
+        self._master, slave = pty.openpty()
+        tty.setraw(slave)
+        self.out: TextIO = os.fdopen(slave, "w", encoding="utf-8")
+        self.bytes = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        try:
+            while data := os.read(self._master, 1 << 16):
+                self.bytes += len(data)
+        except OSError:  # the other side was closed
+            pass
+
+    def close(self) -> None:
+        self.out.close()
+        self._reader.join()
+        os.close(self._master)
+
+
+def printed(pieces: Sequence[str], out: TextIO) -> None:
+    """The bare client."""
+    for piece in pieces:
+        out.write(piece)
+        out.flush()
+    out.write("\n")
+    out.flush()
+
+
+def rendered(pieces: Sequence[str], out: TextIO) -> None:
+    """The display, as the loop uses it."""
+    display = DisplayManager(out, agent="A")
+    events: list[Event] = [TextDelta(piece) for piece in pieces]
+    for event in events:
+        display.show(event)
+    display.show(ReplyEnded(number=1, stop="end", usage=None, seconds=1.0))
+
+
+def measured(show: Callable[[Sequence[str], TextIO], None], pieces: Sequence[str]) -> tuple[float, int]:
+    """CPU seconds of this thread, and bytes."""
+    terminal = Tty()
+    begin = time.thread_time()
+    show(pieces, terminal.out)
+    took = time.thread_time() - begin
+    terminal.close()
+    return took, terminal.bytes
+
+
+def streamed(pieces: Sequence[str]) -> list[bytes]:
+    """The lines that a server of OpenAI's protocol would send."""
+    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_790_000_000, "model": "some-model"}
+    return [
+        b"data: " + json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": piece}}]}).encode() + b"\n"
+        for piece in pieces
+    ]
+
+
+def received(lines: Sequence[bytes]) -> float:
+    """CPU seconds that the least of clients takes to read the tokens out of `lines`, once they are in its memory."""
+    begin = time.thread_time()
+    for line in lines:
+        if line.startswith(b"data: "):
+            json.loads(line[6:])["choices"][0]["delta"]["content"]
+    return time.thread_time() - begin
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    measured(rendered, tokens(KINDS["mixed"], 2_000))  # loads what is needed
+    results: list[bool] = []
+    per_token: dict[int, float] = {}
+    print(f"{'µs of CPU per token':24}{'bare client':>12}{'of it print':>12}{'rendered':>10}{'/ print':>9}")
+    for kind, text in KINDS.items():
+        for count in SIZES if kind == "mixed" else (4_000,):
+            pieces = tokens(text, count)
+            lines = streamed(pieces)
+            found = [(measured(printed, pieces), measured(rendered, pieces), received(lines)) for _ in range(rounds)]
+            bare, ours = min(one[0][0] for one in found), min(one[1][0] for one in found)
+            receiving = min(one[2] for one in found)
+            if kind == "mixed":
+                per_token[count] = ours / count
+            client, display = bare + receiving, ours + receiving
+            columns = "".join(f"{seconds / count * 1e6:{width}.2f}" for seconds, width in ((client, 12), (bare, 12)))
+            print(f"{f'{kind}, {count:,} tokens':24}{columns}{display / count * 1e6:10.2f}{ours / bare:9.2f}")
+            results += [
+                judge(f"bytes, {kind}, {count:,}", found[0][1][1] / found[0][0][1], GOAL),
+                judge(f"CPU, {kind}, {count:,}", display / client, GOAL),
+            ]
+    results.append(judge("a token of 40,000 / one of 4,000", per_token[SIZES[-1]] / per_token[4_000], LINEAR))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,51 @@
+"""What the terminal is sent: text with attributes, and the newlines and blanks between, which wait for what follows."""
+
+from __future__ import annotations
+
+
+class Pen:
+    """Collects what is sent; `newlines` and `blanks` wait, `started` says whether anything was written."""
+
+    def __init__(self) -> None:
+        self.newlines = 0
+        self.blanks = 0
+        self.started = False
+        self._out: list[str] = []
+        self._style = ""
+
+    def put(self, text: str, style: str) -> None:
+        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them."""
+        body = text.rstrip(" ")
+        if not body:
+            self.blanks += len(text)
+            return
+        if self.newlines or self.blanks:
+            self._gap(style)
+        if style != self._style:
+            self._set(style)
+        self._out.append(body)
+        self.started = True
+        self.blanks = len(text) - len(body)
+
+    def plain(self) -> None:
+        """End all attributes."""
+        if self._style:
+            self._set("")
+
+    def sent(self) -> str:
+        """Return what was collected, once."""
+        sent = "".join(self._out)
+        self._out.clear()
+        return sent
+
+    def _gap(self, style: str) -> None:
+        """Write the newlines and the blanks that waited, with the attributes that are the same on both sides."""
+        if self.newlines or style != self._style:
+            self.plain()
+        self._out.append("\n" * self.newlines + " " * self.blanks)
+        self.newlines = self.blanks = 0
+
+    def _set(self, style: str) -> None:
+        if style != self._style:
+            self._out.append(f"\x1b[{style}m" if not self._style else f"\x1b[0;{style}m" if style else "\x1b[0m")
+            self._style = style

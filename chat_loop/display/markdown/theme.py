@@ -1,0 +1,42 @@
+"""Which attributes and colours each part of a text has, as the numbers of SGR sequences (`1;36`)."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from chat_loop.frozen import dataclass
+
+BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """`headings` by level, from the first on; the last is also that of the deeper ones. `code` by kind of word."""
+
+    headings: tuple[str, ...]
+    code: str
+    marks: str
+    address: str = DIM
+    words: dict[str, str] = field(default_factory=dict)
+    has_symbols: bool = True
+
+
+def _words(keyword: str, string: str, number: str, comment: str, name: str) -> dict[str, str]:
+    words = {"keyword": keyword, "string": string, "number": number, "comment": comment, "name": name}
+    return words | {"added": string, "removed": keyword}
+
+
+_THEMES = {
+    "auto": Theme(headings=("1;4;36", "1;36", "1"), code="36", marks="36", words=_words("35", "32", "36", "2", "34")),
+    "dark": Theme(headings=("1;4;96", "1;96", "1"), code="96", marks="96", words=_words("95", "92", "93", "90", "94")),
+    "light": Theme(headings=("1;4;34", "1;34", "1"), code="34", marks="34", words=_words("35", "32", "31", "90", "34")),
+}
+_PLAIN = Theme(headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
+NAMES = tuple(_THEMES)
+
+
+def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> Theme:
+    """The theme called `name`, one of `NAMES`; without colours it has attributes only."""
+    from dataclasses import replace
+
+    return replace(_THEMES[name] if colour else _PLAIN, has_symbols=has_symbols)
