@@ -21,6 +21,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import remembered, standing
 from chat_loop.config import Config
+from chat_loop.context.background import MAKING
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
@@ -250,6 +251,7 @@ class Interactive:
             instant=self._instant,
             ready=self._loading.begin,
             paths=completions,
+            moving=lambda: self._conversation.summary_state == MAKING,
         )
 
     def _status(self) -> str:

@@ -24,6 +24,7 @@ FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
 LONGEST_REMEMBERED = 10_000
 """Longer entries are not put into the input history."""
+REFRESH_SECONDS = 1.0
 NARROW = 40
 """Below this many columns there is no status line."""
 
@@ -33,7 +34,8 @@ class PromptReader:
 
     `status()` is the status line's text. `instant` is the prompt that was drawn before this module was loaded.
     `ready()` is called once, when the editor has been drawn and takes keys. `paths(before)` completes a path in the
-    text before the cursor: (new text, how many characters it takes the place of).
+    text before the cursor: (new text, how many characters it takes the place of). `moving()`: the status may change
+    while nothing is typed.
     """
 
     def __init__(
@@ -45,10 +47,12 @@ class PromptReader:
         instant: InstantPrompt | None,
         ready: Callable[[], None],
         paths: Callable[[str], Iterable[tuple[str, int]]] = lambda _: (),
+        moving: Callable[[], bool] = bool,
     ) -> None:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
         self._status = status
+        self._moving = moving
         self._folded: dict[str, str] = {}
         self._pasted: list[str] = []
         """What of several lines was pasted and not folded."""
@@ -84,7 +88,10 @@ class PromptReader:
         try:
             toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
             again, self._again = self._again, ""
-            text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False, default=again)
+            every = REFRESH_SECONDS if self._moving() else 0.0
+            text = await self._session.prompt_async(
+                bottom_toolbar=toolbar, handle_sigint=False, default=again, refresh_interval=every
+            )
         finally:
             if self._terminal is not None:
                 self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen

@@ -16,11 +16,12 @@ from chat_loop.config import STATUS
 from chat_loop.context.plan import Limits
 from chat_loop.display.status import NOT_SAVED, Status, cells, cut, status_line
 from chat_loop.values import Usage, Window
+from tests.loopback import Loopback, Reply
 from tests.screens import Screen
 from tests.talking import SUMMARY, Says, Step, Talk
 from tests.test_asking_again import QUIET
 from tests.test_sessions import FailingFiles
-from tests.test_terminal import answered, chat, leave
+from tests.test_terminal import answered, chat, compatible, leave
 
 FULL = Status(
     model="anthropic:claude-sonnet-5-5",
@@ -179,4 +180,33 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
         answered(terminal, "hello")
         terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=20)
         assert "context" not in terminal.text()
+        leave(terminal)
+
+
+def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("context: {max_history_tokens: 200}\nauto_compact: {preserve_recent: 2}\n")
+    with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
+        full = Reply(chunks=("So.",), usage=Usage(input=130, output=10))
+        server.enqueue(Reply(chunks=("Oak.",), usage=Usage(input=50, output=10)), full)
+        server.enqueue(Reply(chunks=(SUMMARY[:20], SUMMARY[20:]), stall_after=1))
+        answered(terminal, "which wood is hard?")
+        answered(terminal, "and which is bright?")
+        server.stalled(2)
+        terminal.wait_for("summary in the making", timeout=20)
+        server.release()
+        terminal.wait_for("summary ready", timeout=20)
+        terminal.ctrl("d")
+        terminal.wait_for("Goodbye!", timeout=20)
+
+
+def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one",), stall_after=0))
+        terminal.mark()
+        terminal.line("which wood is hard?")
+        terminal.wait_for(re.compile(r"^Assistant … [1-9] s$", re.MULTILINE), timeout=20)
+        server.release()
+        terminal.wait_for("Assistant: one", timeout=20)
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        assert "…" not in terminal.text()
         leave(terminal)
