@@ -114,7 +114,8 @@ def test_without_an_editor_the_text_can_follow_the_command(tmp_path: Path) -> No
 
     lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?"]
     screen = run(tmp_path, lines, "Oak.", "Slate.", edit=none)
-    assert "✗ There is no editor.\n" in screen.text
+    hint = "Set EDITOR to one, for example: export EDITOR=nano. /edit TEXT asks TEXT instead."
+    assert f"✗ There is no editor.\n  {hint}\n" in screen.text
     assert screen.talk.sent == [said("Which wood?"), said("Which\nstone?")]
 
 
