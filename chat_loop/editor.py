@@ -20,7 +20,7 @@ USUAL = ("sensible-editor", "nano", "vim", "vi")
 def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """`text` as the user leaves it in $VISUAL or $EDITOR. Raises UsageError when there is no editor or it fails."""
     with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
-        path = Path(directory) / "summary.md"
+        path = Path(directory) / "text.md"
         try:
             path.write_text(f"{text}\n", "utf-8")
             open_file(path, environment)

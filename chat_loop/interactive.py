@@ -19,13 +19,14 @@ from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
-from chat_loop.commands.standing import remembered, standing
+from chat_loop.commands.standing import Standing
 from chat_loop.config import Config
+from chat_loop.context.background import MAKING
 from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
-from chat_loop.display.text import one_line
+from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
@@ -115,14 +116,16 @@ class Interactive:
             memory=self._notebook.block if self._notebook is not None else str,
             servers=setting.servers,
         )
-        self._cost = remembered(self._conversation.options.cost)
+        self._standing = Standing(self._conversation, self._conversation.options.cost)
         self._loading = Loading(
             provider=lambda: self._agent.provider,
             display=self._display,
             keeper=self._keeper,
             counter=self._counter,
             servers=setting.servers,
-            later=lambda: "cost" in setting.config.status and self._cost(self._agent.model, Usage()),
+            later=lambda: (
+                "cost" in setting.config.status and self._conversation.options.cost(self._agent.model, Usage())
+            ),
         )
 
     async def run(self) -> int:
@@ -213,7 +216,8 @@ class Interactive:
         if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
             return
         for line in greeting(setting.agent.model, str(setting.sessions.directory)):
-            self._tell(line)
+            for part in wrapped(line, max(_columns() - 1, 10), 0).split("\n"):
+                self._tell(part)
 
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""
@@ -255,6 +259,7 @@ class Interactive:
             complete=lambda before: self._offering.choices(before) if self._offering is not None else (),
             edit=self._edit_line,
             keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
+            moving=lambda: self._conversation.summary_state == MAKING,
         )
 
     async def _edit_line(self, text: str) -> str:
@@ -267,9 +272,8 @@ class Interactive:
             return text
 
     def _status(self) -> str:
-        status = standing(self._conversation, self._cost)
         symbols = self._display.has_symbols
-        return status_line(status, self._setting.config.status, _columns() - 2, symbols=symbols)
+        return status_line(self._standing(), self._setting.config.status, _columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
         self._loading.used.set()

@@ -25,6 +25,7 @@ from chat_loop.input.pastes import Pastes
 from chat_loop.lines import clean
 from chat_loop.start import PROMPT, InstantPrompt, Terminal
 
+REFRESH_SECONDS = 1.0
 NARROW = 40
 """Below this many columns there is no status line."""
 MENU_LINES = 8
@@ -46,6 +47,7 @@ class PromptReader:
     `status()` is the status line's text. `instant` is the prompt that was drawn before this module was loaded.
     `ready()` is called once, when the editor has been drawn and takes keys. `complete(before)` says what the text
     before the cursor can become; it is called in a thread. `edit(text)` has the user edit it in an editor.
+    `moving()`: the status may change while nothing is typed.
     """
 
     def __init__(
@@ -58,11 +60,13 @@ class PromptReader:
         complete: Callable[[str], Iterable[Choice]] = lambda _: (),
         edit: Callable[[str], Awaitable[str]] = _unchanged,
         keys: Literal["emacs", "vi"] = "emacs",
+        moving: Callable[[], bool] = bool,
     ) -> None:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
         self._status = status
         self._edit = edit
+        self._moving = moving
         self._pastes = Pastes()
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
@@ -105,7 +109,10 @@ class PromptReader:
         try:
             toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
             again, self._again = self._again, ""
-            text = await self._session.prompt_async(bottom_toolbar=toolbar, handle_sigint=False, default=again)
+            every = REFRESH_SECONDS if self._moving() else 0.0
+            text = await self._session.prompt_async(
+                bottom_toolbar=toolbar, handle_sigint=False, default=again, refresh_interval=every
+            )
         finally:
             if self._terminal is not None:
                 self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen

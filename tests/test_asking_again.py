@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +19,12 @@ from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Exchange, Use
 from chat_loop.values import ToolSpec
 from chat_loop.wording import ALLOWED
+from tests.loopback import Loopback
+from tests.loopback import Reply as Answer
 from tests.painted import png
 from tests.screens import Line, Screen
 from tests.talking import START, SUMMARY, Model, Says, Step, Talk, said
+from tests.test_tool_chat import PATIENCE, calling, chatting
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
 TIME = "Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
@@ -114,7 +119,8 @@ def test_without_an_editor_the_text_can_follow_the_command(tmp_path: Path) -> No
 
     lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?"]
     screen = run(tmp_path, lines, "Oak.", "Slate.", edit=none)
-    assert "✗ There is no editor.\n" in screen.text
+    hint = "Set EDITOR to one, for example: export EDITOR=nano. /edit TEXT asks TEXT instead."
+    assert f"✗ There is no editor.\n  {hint}\n" in screen.text
     assert screen.talk.sent == [said("Which wood?"), said("Which\nstone?")]
 
 
@@ -198,3 +204,25 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
     assert f"{warned}Ask again all the same? (y/n) {answer}\n" in again.text
     assert len(again.talk.sent) == (answer == "y")
     assert ("Not asked. Nothing is changed.\n" in again.text) == (answer == "n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(tmp_path: Path) -> None:
+    writing = {"path": "a.txt", "text": "one\n"}
+    with Loopback() as server, chatting(tmp_path, server) as chat:
+        server.enqueue(calling(("write_file", writing)), Answer(chunks=("Written.",)), Answer(chunks=("Again.",)))
+        chat.mark()
+        chat.line("write it")
+        chat.wait_for("(y, n, a = always, until you leave: ", PATIENCE, output=True)
+        chat.line("y")
+        chat.wait_for(re.compile(r"Written\..*You:", re.DOTALL), PATIENCE, output=True)
+        for answer, expected in (("n", "Not asked. Nothing is changed."), ("y", "Again.")):
+            chat.mark()
+            chat.line("/retry")
+            warned = "For the first answer write_file ran; what was changed stays changed."
+            chat.wait_for(re.compile(f"{warned}.*Ask again all the same", re.DOTALL), PATIENCE, output=True)
+            chat.line(answer)
+            chat.wait_for(re.compile(f"{expected}.*You:", re.DOTALL), PATIENCE, output=True)
+        chat.ctrl("d")
+        chat.wait_for("Goodbye!", PATIENCE)
+    assert (tmp_path / "project" / "a.txt").read_text() == "one\n"

@@ -58,10 +58,10 @@ def test_the_terminal_gets_exactly_the_text(text: str) -> None:
 
 def test_the_source_is_copied_and_not_what_the_screen_shows(tmp_path: Path) -> None:
     reply = "  # **One**\t\x1b[31mred\r\n\n" + "long " * 80 + "\n\n\n"
-    screen = on_terminal(tmp_path, ["What\n  is it?", "/copy", "/copy query", "/copy reply"], reply)
-    assert copied(screen) == [reply, "What\n  is it?", reply]
+    screen = on_terminal(tmp_path, ["Hi", "What\n  is it? ", "/copy", "/copy query", "/copy reply"], "Hello", reply)
+    assert copied(screen) == [reply, "What\n  is it? ", reply]
     assert f"Copied the reply to “What is it?”: {len(reply)} characters, 5 lines, through the terminal" in screen.text
-    assert "Copied your last query: 13 characters, 2 lines, through the terminal (OSC 52)" in screen.text
+    assert "Copied your last query: 14 characters, 2 lines, through the terminal (OSC 52)" in screen.text
     assert screen.text.count("It holds characters that cannot be seen.") == 2
 
 

@@ -364,6 +364,7 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 def test_the_start_says_that_a_project_brings_a_memory(tmp_path: Path) -> None:
     written(tmp_path, "- one\n- two\n")
+    (tmp_path / "data" / "sessions").mkdir(parents=True)  # not the first start of all, which greets
     argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
     with PtyChat(argv, env=environment(tmp_path), cwd=tmp_path / "project") as terminal:
         terminal.wait_for("context", timeout=20)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from chat_loop.commands.measures import Measures, measures
 from chat_loop.display.plot import plot
 from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.entries import Query, Reply, Undo
+from chat_loop.sessions.records import Header, Session
 from chat_loop.values import Usage
 from tests.screens import Line, Screen
-from tests.talking import SUMMARY, Says, Step
+from tests.talking import START, SUMMARY, Says, Step
 from tests.test_asking_again import QUIET
 
 DRAWN = """
@@ -95,3 +97,17 @@ def test_one_exchange_is_no_plot_and_a_plain_terminal_gets_plain_signs(tmp_path:
 
     two = Screen(tmp_path / "b", ["1", "2", "/stats"], "So.", "So.", options=QUIET, out=Plain())
     assert "Context: now 110 of 100,000 tokens\n  ## ##\n  ## ##\n  ## ##\n  ## ##\n" in two.text
+
+
+def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_full_the_context_is() -> None:
+    header = Header(id="a", created=START, agent="Sally")
+    entries = (
+        Query(number=1, at=START, text="Hi"),
+        Reply(number=0, at=START, text="Ready.", usage=Usage(input=5, output=5)),
+        Reply(number=1, at=START, text="I look.", usage=Usage(input=10, output=2)),
+        Reply(number=1, at=START, text="So.", usage=Usage(input=20, output=9, reasoning=4)),
+        Undo(number=1, at=START),
+        Query(number=2, at=START, text="Hi"),
+        Reply(number=2, at=START, text="Nobody counted."),
+    )
+    assert measures([Session(header=header, entries=entries)]) == Measures((41,), (25,), ())

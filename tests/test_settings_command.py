@@ -12,16 +12,15 @@ from chat_loop.config_file import parse
 from tests.screens import Screen
 from tests.test_asking_again import QUIET
 
-FACTS = (("Config", "/home/me/config.yaml"),)
-
 
 def shown(folder: Path, config: Config, *lines: str) -> str:
-    return Screen(folder, list(lines), options=QUIET, config=config, facts=FACTS).text.partition("Goodbye!")[0]
+    facts = (("Config", str(folder / "config.yaml")),)
+    return Screen(folder, list(lines), options=QUIET, config=config, facts=facts).text.partition("Goodbye!")[0]
 
 
 def test_by_default_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert shown(tmp_path, Config(), "/config") == (
-        "You: /config\nConfig: /home/me/config.yaml\n"
+        f"You: /config\nConfig: {tmp_path}/config.yaml (there is none yet)\n"
         "Every setting is as by default; config.example.yaml shows them all.\n"
     )
 
@@ -38,7 +37,8 @@ agents: {Sally: {memory: {enabled: false}}}
 """,
         "c.yaml",
     )
-    assert shown(tmp_path, config, "/config").partition("yaml\n")[2] == (
+    (tmp_path / "config.yaml").write_text("")
+    assert shown(tmp_path, config, "/config").partition("config.yaml\n")[2] == (
         """\
 model:                       anthropic:x
 agent.system_prompt:         Be kind. ␛[31mAnd red.

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.chain.options import Options
-from chat_loop.commands.standing import remembered, standing
+from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS
 from chat_loop.context.plan import Limits
 from chat_loop.display.status import NOT_SAVED, Status, cells, cut, status_line
 from chat_loop.values import Usage, Window
-from tests.screens import Screen
+from tests.loopback import Loopback, Reply
+from tests.screens import Line, Screen
 from tests.talking import SUMMARY, Says, Step, Talk
 from tests.test_asking_again import QUIET
 from tests.test_sessions import FailingFiles
-from tests.test_terminal import answered, chat, leave
+from tests.test_terminal import answered, chat, compatible, leave
 
 FULL = Status(
     model="anthropic:claude-sonnet-5-5",
@@ -103,7 +104,7 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = ["Hi", "/rename The gateway", "And now?", "/info", "/stats"]
     screen = Screen(tmp_path, list(lines), "Hello.", "So.", options=options, window=Window(1_000))
-    status = standing(screen.talk.conversation, remembered(priced))
+    status = Standing(screen.talk.conversation, priced)()
     assert status.cost == pytest.approx(0.0009)
     assert replace(status, cost=None) == Status(
         model="scripted:test",
@@ -122,13 +123,13 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
 
 
 def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> None:
-    assert status_line(standing(Talk(tmp_path).conversation, priced), STATUS, 80) == (
+    assert status_line(Standing(Talk(tmp_path).conversation, priced)(), STATUS, 80) == (
         "scripted:test · ░░░░░░ context ~0% of 100K"
     )
     files = FailingFiles()
     files.room = 0
     screen = Screen(tmp_path, ["Hi"], "Hello.", files=files, options=QUIET)
-    assert status_line(standing(screen.talk.conversation, priced), STATUS, 80).endswith(" · Hi · NOT SAVED")
+    assert status_line(Standing(screen.talk.conversation, priced)(), STATUS, 80).endswith(" · Hi · NOT SAVED")
 
 
 def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
@@ -180,3 +181,52 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
         terminal.wait_for(re.compile(r"\n hello · \d+ tokens\s*$"), timeout=20)
         assert "context" not in terminal.text()
         leave(terminal)
+
+
+def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("context: {max_history_tokens: 200}\nauto_compact: {preserve_recent: 2}\n")
+    with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
+        full = Reply(chunks=("So.",), usage=Usage(input=130, output=10))
+        server.enqueue(Reply(chunks=("Oak.",), usage=Usage(input=50, output=10)), full)
+        server.enqueue(Reply(chunks=(SUMMARY[:20], SUMMARY[20:]), stall_after=1))
+        answered(terminal, "which wood is hard?")
+        answered(terminal, "and which is bright?")
+        server.stalled(2)
+        terminal.wait_for("summary in the making", timeout=20)
+        server.release()
+        terminal.wait_for("summary ready", timeout=20)
+        terminal.ctrl("d")
+        terminal.wait_for("Goodbye!", timeout=20)
+
+
+def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one",), stall_after=0))
+        terminal.mark()
+        terminal.line("which wood is hard?")
+        terminal.wait_for(re.compile(r"^Assistant … [1-9] s$", re.MULTILINE), timeout=20)
+        server.release()
+        terminal.wait_for("Assistant: one", timeout=20)
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        assert "…" not in terminal.text()
+        leave(terminal)
+
+
+def test_it_is_never_behind_the_conversation(tmp_path: Path) -> None:
+    told: list[Status] = []
+    standing: list[Standing] = []
+
+    def look(talk: Talk) -> None:
+        standing[:] = standing or [Standing(talk.conversation, priced)]
+        told.append(standing[0]())
+
+    lines: list[Line] = [look, "Hi", look, "/rename Boats", look, "/undo", look, "/clear", look, "So?", look]
+    Screen(tmp_path, lines, "Hello.", "So.", options=QUIET)
+    assert [(one.tokens, one.session, one.estimated) for one in told] == [
+        (0, "", True),
+        (110, "Hi", False),
+        (110, "Boats", False),
+        (110, "Boats", True),
+        (0, "", True),
+        (110, "So?", False),
+    ]

@@ -48,7 +48,10 @@ async def edit(chat: Chat, argument: str) -> None:
     before = last.query.text
     if not await _may_go(chat, last):
         return
-    text = (argument or chat.edit(before)).strip()
+    try:
+        text = (argument or chat.edit(before)).strip()
+    except UsageError as error:
+        raise UsageError(error.message, f"{error.hint} /edit TEXT asks TEXT instead.".strip()) from error
     if not text or text == before.strip():
         what = "The text is empty" if not text else "The text is the same"
         chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
@@ -33,7 +34,7 @@ async def config(chat: Chat, argument: str) -> None:
     if not argument:
         path = dict(chat.facts).get("Config", "")
         if path:
-            chat.display.line(f"Config: {one_line(path, 2000)}")
+            chat.display.line(f"Config: {one_line(path, 2000)}{'' if _is_there(path) else ' (there is none yet)'}")
         changed = {key: value for key, value in found.items() if defaults.get(key) != value}
         if not changed:
             chat.display.line("Every setting is as by default; config.example.yaml shows them all.", "dim")
@@ -49,6 +50,10 @@ async def config(chat: Chat, argument: str) -> None:
         hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
         raise UsageError(f"There is no setting {key[:60]}.", hint)
     chat.display.lines((name, _beside(value, defaults.get(name))) for name, value in chosen.items())
+
+
+def _is_there(path: str) -> bool:
+    return Path(path).expanduser().exists()
 
 
 def _defaults(config: Config) -> Config:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from chat_loop.conversation import Conversation
 from chat_loop.display.status import Status
@@ -21,23 +20,33 @@ def session_cost(session: Session, cost: Cost) -> float | None:
     return sum(known) if len(known) == len(costs) else None
 
 
-def remembered(cost: Cost) -> Cost:
-    """`cost`, which looks its last answers up: the line is drawn with every key."""
-    return lru_cache(maxsize=16)(cost)
+class Standing:
+    """What the status line tells of a conversation. It is asked for with every key: the sums over all of a session are
+    remembered until something is added to it."""
 
+    def __init__(self, conversation: Conversation, cost: Cost) -> None:
+        self._conversation = conversation
+        self._cost = cost
+        self._key = ("", 0)
+        self._sums: tuple[int, float | None, str] = (0, None, "")
 
-def standing(conversation: Conversation, cost: Cost) -> Status:
-    """What the status line tells of a conversation now."""
-    live, session, budget = conversation.live, conversation.session, conversation.budget
-    tokens = session.totals.combined
-    return Status(
-        model=conversation.agent.model,
-        share=budget.share,
-        window=budget.window,
-        estimated=budget.estimated,
-        tokens=tokens,
-        cost=session_cost(session, cost) if tokens else None,
-        session="" if live.empty else name_of(session) or live.header.id,
-        unsaved=not live.empty and not live.saved,
-        summary=conversation.summary_state,
-    )
+    def __call__(self) -> Status:
+        conversation = self._conversation
+        live, budget, session = conversation.live, conversation.budget, conversation.session
+        key = (live.header.id, len(session.entries))
+        if key != self._key:
+            tokens = session.totals.combined
+            price = session_cost(session, self._cost) if tokens else None
+            self._key, self._sums = key, (tokens, price, name_of(session))
+        tokens, price, name = self._sums
+        return Status(
+            model=conversation.agent.model,
+            share=budget.share,
+            window=budget.window,
+            estimated=budget.estimated,
+            tokens=tokens,
+            cost=price,
+            session="" if live.empty else name or live.header.id,
+            unsaved=not live.empty and not live.saved,
+            summary=conversation.summary_state,
+        )

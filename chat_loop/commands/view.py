@@ -49,7 +49,7 @@ async def show_help(chat: Chat, argument: str) -> None:
         chat.display.line(command.usage)
         chat.display.prose(f"  {command.help}", indent=2)
         for line in command.details.split("\n") if command.details else ():
-            chat.display.line(f"  {line}")
+            chat.display.prose(f"  {line}", indent=4)
         return
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     for title, commands in families(registry.commands):

@@ -12,6 +12,7 @@ from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3
 """Failures in a row after which no more summaries are tried in the background."""
+MAKING = "in the making"
 GROWTH = 1.1
 """After a failure the context grows by this factor before the next attempt."""
 
@@ -49,7 +50,7 @@ class Background:
     def state(self) -> str:
         """`in the making`, `ready`, `failed`, or empty when there is nothing to tell."""
         if self.running:
-            return "in the making"
+            return MAKING
         return "ready" if self._prepared is not None else "failed" if self.failures else ""
 
     def may_start(self, used: int) -> bool:
