@@ -15,6 +15,7 @@ LAST = "last"
 """What `--continue` takes up."""
 BROWSE = "browse"
 """What `--resume` without a value means: the user chooses."""
+SHELLS = ("bash", "zsh", "fish")
 SESSION = "a number of the list, an id, words of its name, or last"
 
 
@@ -94,6 +95,7 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     )
     _json(commands.add_parser("providers", help="say which providers can be used now, and what the others need"))
     _doctor(commands)
+    _completion(commands)
     models.add_parser("list", help="list the models that can be embedded")
     for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
         models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
@@ -111,6 +113,19 @@ def _doctor(commands: Actions) -> None:
     made.add_argument("--online", action="store_true", help="ask the model that would answer one small question")
     made.add_argument("--connect", action="store_true", help="start the MCP servers of the config, and connect to them")
     _json(made)
+
+
+def _completion(commands: Actions) -> None:
+    made = commands.add_parser(
+        "completion",
+        help="print a script that completes this command line",
+        description="Print a script that completes this command line in a shell. Exit codes: 0 done, 2 misused.",
+        epilog="To use it now and in every new shell, put into ~/.bashrc:  source <(chat-loop completion bash); "
+        "into ~/.zshrc, after compinit:  source <(chat-loop completion zsh); "
+        "into ~/.config/fish/config.fish:  chat-loop completion fish | source",
+    )
+    made.add_argument("shell", nargs="?", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
+    made.add_argument("--values", default="", help=argparse.SUPPRESS)  # what the scripts ask for
 
 
 def _agents(made: argparse.ArgumentParser) -> None:
