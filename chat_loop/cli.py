@@ -6,6 +6,7 @@ The top of this file imports only what the instant prompt needs; everything else
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed()
     instant = start.draw(arguments)
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
@@ -42,6 +45,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 getattr(sys, name).flush()
             except OSError:
                 setattr(sys, name, None)  # the pipe or the terminal is gone: the interpreter must not fail on it again
+
+
+def _open_closed() -> None:
+    """Have the null device for each standard stream that was closed by who started the program.
+
+    In this order each gets its own descriptor: none is left to be that of a session's file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the program ends
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:

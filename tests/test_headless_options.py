@@ -217,6 +217,24 @@ def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str,
     assert len(reply.text) < 1_500_000
 
 
+@posix
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", [("-p", "hello"), ("--json", "-p", "hello"), ("doctor",), ("models", "list")])
+def test_streams_that_were_closed(tmp_path: Path, closed: str, arguments: tuple[str, ...]) -> None:
+    result = subprocess.run(
+        ["bash", "-c", f'"$@" {closed}', "bash", sys.executable, "-m", "chat_loop", *ECHO, *arguments],
+        env=ENVIRONMENT | {"CHAT_LOOP_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert bool(result.stdout) == (">&-" not in closed.replace("2>&-", ""))
+    if "-p" in arguments:
+        assert [said(session) for session in saved(tmp_path)] == [["hello", "You said: hello"]]
+
+
 def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
