@@ -4,7 +4,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
 
     values, events, errors, wording, redact/, frontmatter
                                 what everything speaks; secrets taken out of a text; YAML on top of markdown
-    tokens, config, servers, options
+    tokens, config, servers, options, options_commands
                                 estimates of sizes; settings, read once; those of MCP servers; the command line
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them

@@ -6,6 +6,7 @@ The top of this file imports only what the instant prompt needs; everything else
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from chat_loop.composing import Composing
-    from chat_loop.config import Config
+    from chat_loop.config import Config, Paths
     from chat_loop.sessions.manager import SessionManager
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -25,6 +26,8 @@ OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed()
     instant = start.draw(arguments)
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
@@ -42,6 +45,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 getattr(sys, name).flush()
             except OSError:
                 setattr(sys, name, None)  # the pipe or the terminal is gone: the interpreter must not fail on it again
+
+
+def _open_closed() -> None:
+    """Have the null device for each standard stream that was closed by who started the program.
+
+    In this order each gets its own descriptor: none is left to be that of a session's file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the program ends
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
@@ -72,9 +85,23 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import doctor
 
         return doctor.doctor(options)
+    if options.command == "completion" and options.shell:
+        from chat_loop.subcommands import completion
+
+        return completion.completion(options.shell)
     paths = find_paths()
     path = expanded(options.config) if options.config else paths.config
     config = config_file.load(path, required=bool(options.config))
+    if options.command in _COMMANDS:
+        return _command(options, config, paths)
+    return _talk(options, config, paths, instant)
+
+
+_COMMANDS = frozenset({"models", "mcp", "agents", "providers", "completion"})
+"""Those that are no chat and look at no session."""
+
+
+def _command(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     if options.command == "models":
         from chat_loop.subcommands import models
 
@@ -88,11 +115,17 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import agents
 
         return agents.run(options, paths)
-    if options.command == "providers":
-        from chat_loop.providers.choose import real_world
-        from chat_loop.subcommands import providers
+    if options.command == "completion":
+        from chat_loop.subcommands import completion
 
-        return providers.providers(config, real_world(paths.models), as_json=options.as_json)
+        return completion.values(options.values, config, paths, options.sessions_dir)
+    from chat_loop.providers.choose import real_world
+    from chat_loop.subcommands import providers
+
+    return providers.providers(config, real_world(paths.models), as_json=options.as_json)
+
+
+def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> int:
     from chat_loop.sessions.manager import SessionManager
 
     chat = options.command != "sessions" or options.action == "browse"
@@ -141,6 +174,8 @@ def _check(options: argparse.Namespace) -> None:
         options.as_json = True
     elif options.json and options.question is None:
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
+    if options.command == "completion" and not (options.shell or options.values):
+        raise UsageError("Which shell?", "For example: chat-loop completion bash.")
     if options.force and not options.output:
         raise UsageError("--force goes with --output.")
     if getattr(options, "action", "") == "browse" and not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop import __version__
+from chat_loop.options_commands import add_commands, add_json
 
 if TYPE_CHECKING:
-    Actions = argparse._SubParsersAction[argparse.ArgumentParser]
+    from chat_loop.options_commands import Actions
 
 LAST = "last"
 """What `--continue` takes up."""
@@ -23,10 +24,29 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="chat-loop",
         description="Terminal chat for large language models; every conversation is a markdown file.",
-        epilog="Exit codes: 0 done, 1 failed or nothing found, 2 misused, 130 interrupted. "
-        "Inside the chat, help lists the commands.",
+        epilog="Without a command a chat begins, in which help lists what can be done. CHAT_LOOP_HOME is the folder of "
+        "config, sessions and models, instead of those of the system; chat-loop doctor shows which they are. "
+        "Exit codes: 0 done, 1 failed or nothing found, 2 misused, 130 interrupted.",
     )
     made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
+    _who_answers(made.add_argument_group("who answers"))
+    _which_session(made.add_argument_group("which conversation"))
+    made.set_defaults(resume="")
+    _one_question(made.add_argument_group("one question, without a terminal (docs/headless.md)"))
+    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+    sessions = commands.add_parser(
+        "sessions",
+        help="find, show, branch, keep and share saved sessions",
+        description="Find, show, branch, keep and share saved sessions. Exit codes: 0 done, 1 failed or nothing found, "
+        "2 misused.",
+    )
+    if "sessions" in arguments:
+        _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
+    add_commands(commands, arguments)
+    return made
+
+
+def _who_answers(made: argparse._ArgumentGroup) -> None:
     made.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
     made.add_argument("--agent", dest="agent_reference", default="", metavar="NAME|PATH", help="the agent that answers")
     made.add_argument("--trust-agent", action="store_true", help="let that agent run this once, approved or not")
@@ -34,6 +54,13 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     made.add_argument(
         "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
     )
+    made.add_argument(
+        "--tools", default="", metavar="NAME,...", help="what the model may use, such as read_file,run_command"
+    )
+    made.add_argument("--config", default="", metavar="FILE", help="read this config file")
+
+
+def _which_session(made: argparse._ArgumentGroup) -> None:
     going_on = made.add_mutually_exclusive_group()
     going_on.add_argument(
         "-c", "--continue", dest="resume", action="store_const", const=LAST, help="go on with the last session"
@@ -46,87 +73,24 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
         help="go on with a saved session; with no value, choose one",
     )
     going_on.add_argument("--new-session", action="store_true", help="begin anew, whatever sessions.auto_resume says")
-    made.set_defaults(resume="")
-    made.add_argument(
-        "--tools", default="", metavar="NAME,...", help="what the model may use, such as read_file,run_command"
-    )
-    made.add_argument("--config", default="", metavar="FILE", help="read this config file")
     made.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
+
+
+def _one_question(made: argparse._ArgumentGroup) -> None:
     made.add_argument(
-        "-p", "--print", dest="question", default=None, metavar="QUESTION", help="answer once and leave; - reads it"
+        "-p",
+        "--print",
+        dest="question",
+        default=None,
+        metavar="QUESTION",
+        help="answer once and leave; what is piped in follows the question, and - stands for it alone",
     )
-    made.add_argument("--json", action="store_true", help="with -p: print one JSON object per event")
-    made.add_argument("--yes", dest="allow", action="store_true", help="with -p: run tools without asking")
-    made.add_argument(
-        "--system", default=None, metavar="TEXT", help="with -p: the system prompt, instead of the agent's"
-    )
-    made.add_argument(
-        "--output", default="", metavar="FILE", help="with -p: write the reply into this file, when whole"
-    )
+    made.add_argument("--json", action="store_true", help="print one JSON object per event")
+    made.add_argument("--yes", dest="allow", action="store_true", help="run tools without asking")
+    made.add_argument("--system", default=None, metavar="TEXT", help="the system prompt, instead of the agent's")
+    made.add_argument("--output", default="", metavar="FILE", help="write the reply into this file, when whole")
     made.add_argument("--force", action="store_true", help="with --output: replace the file if it is there")
-    made.add_argument("--no-save", dest="save", action="store_false", help="with -p: leave nothing on the disk")
-    commands = made.add_subparsers(dest="command", metavar="COMMAND")
-    sessions = commands.add_parser(
-        "sessions",
-        help="find, show, branch, keep and share saved sessions",
-        description="Find, show, branch, keep and share saved sessions. Exit codes: 0 done, 1 failed or nothing found, "
-        "2 misused.",
-    )
-    if "sessions" in arguments:
-        _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
-    mcp = commands.add_parser(
-        "mcp",
-        help="connect to the MCP servers of the config, and list them with their tools",
-        description="Connect to the MCP servers of the config, and list them with their tools. Exit codes: 0 all are "
-        "connected, 1 one failed, 2 misused.",
-    )
-    mcp.add_argument("action", nargs="?", default="list", choices=("list",), metavar="list", help="the same")
-    _json(mcp)
-    agents = commands.add_parser(
-        "agents",
-        help="agents: list, show, name and approve them",
-        description="List, show, name and approve agents: files in markdown, YAML or Python.",
-    )
-    if "agents" in arguments:
-        _agents(agents)
-    models = commands.add_parser("models", help="embedded models: list, install, remove").add_subparsers(
-        dest="action", required=True, metavar="ACTION"
-    )
-    _json(commands.add_parser("providers", help="say which providers can be used now, and what the others need"))
-    _doctor(commands)
-    models.add_parser("list", help="list the models that can be embedded")
-    for action, text in (("install", "fetch a model"), ("remove", "delete a model's file")):
-        models.add_parser(action, help=text).add_argument("name", nargs="?", default="", metavar="NAME")
-    return made
-
-
-def _doctor(commands: Actions) -> None:
-    text = "check what is installed, stored and set, and say what to do"
-    made = commands.add_parser(
-        "doctor",
-        help=text,
-        description="Check what is installed, stored and set, and say what to do. Nothing is changed, no service is "
-        "asked, no key is shown. Exit codes: 0 no problem, 1 at least one (✗), 2 misused.",
-    )
-    made.add_argument("--online", action="store_true", help="ask the model that would answer one small question")
-    made.add_argument("--connect", action="store_true", help="start the MCP servers of the config, and connect to them")
-    _json(made)
-
-
-def _agents(made: argparse.ArgumentParser) -> None:
-    _json(made)
-    actions = made.add_subparsers(dest="action", metavar="ACTION")
-    _json(actions.add_parser("list", help="list the agents that have a name"))
-    adding = actions.add_parser("add", help="give an agent a name")
-    adding.add_argument("name", metavar="NAME", help="up to 60 letters, digits and _ . + -")
-    adding.add_argument("path", metavar="PATH", help="its file, or the folder of its agent.py, agent.md or agent.yaml")
-    removing = actions.add_parser("remove", help="take a name away; the file stays")
-    removing.add_argument("name", metavar="NAME")
-    showing = actions.add_parser("show", help="show what an agent's file says; nothing in it runs")
-    showing.add_argument("name", metavar="NAME|PATH")
-    _json(showing)
-    approving = actions.add_parser("approve", help="approve an agent as it is now, so that it runs unasked")
-    approving.add_argument("name", metavar="NAME|PATH")
+    made.add_argument("--no-save", dest="save", action="store_false", help="leave nothing on the disk")
 
 
 def _sessions(actions: Actions) -> None:
@@ -143,21 +107,21 @@ def _reading(actions: Actions) -> None:
     listing.add_argument("--unfold", action="store_true", help="every session of a chain, not only its newest")
     listing.add_argument("--limit", type=_count, default=None, metavar="N", help="at most so many")
     _filters(listing)
-    _json(listing)
+    add_json(listing)
     showing = _action(actions, "show", "print one session as its file has it", "show 1", "show last --json")
     _reference(showing)
     showing.add_argument("--show-summaries", action="store_true", help="its chain's summaries and compactions")
-    _json(showing)
+    add_json(showing)
     searching = _action(actions, "search", "find what was said in any session", "search token bucket --agent Sally")
     searching.add_argument("words", nargs="+", metavar="WORDS", help="words, or ids and numbers as they stand")
     searching.add_argument("--text", action="store_true", help="by words only, not by meaning: faster")
     searching.add_argument("--limit", type=_count, default=10, metavar="N", help="at most so many hits (10)")
     _filters(searching)
-    _json(searching)
+    add_json(searching)
     tree = _action(actions, "tree", "show where a session comes from and where it branches", "tree 2")
     _reference(tree)
-    _json(tree)
-    _json(_action(actions, "stats", "show what all sessions come to"))
+    add_json(tree)
+    add_json(_action(actions, "stats", "show what all sessions come to"))
     browsing = _action(actions, "browse", "choose a session on the whole screen, and go on with it")
     browsing.add_argument("words", nargs="*", metavar="WORDS", help="filter from the start")
 
@@ -224,7 +188,7 @@ def _sharing(actions: Actions) -> None:
 def _keeping(actions: Actions) -> None:
     throwing = _action(actions, "trash", "move sessions to the trash; without any, list it", "trash 4 5")
     throwing.add_argument("references", nargs="*", metavar="SESSION", help=SESSION)
-    _json(throwing)
+    add_json(throwing)
     restoring = _action(actions, "restore", "bring sessions back from the trash", "restore sally_20261101_100000")
     restoring.add_argument("ids", nargs="+", metavar="ID", help="as trash lists it")
     cleaning = _action(
@@ -234,7 +198,7 @@ def _keeping(actions: Actions) -> None:
     cleaning.add_argument("--originals", action="store_true", help="instead, old sessions that a summary stands for")
     cleaning.add_argument("--dry-run", action="store_true", help="only say what would be moved")
     cleaning.add_argument("--yes", action="store_true", help="do not ask")
-    _json(cleaning)
+    add_json(cleaning)
     _action(actions, "reindex", "make the index anew from the files")
 
 
@@ -265,10 +229,6 @@ def _filters(made: argparse.ArgumentParser) -> None:
     made.add_argument("--project", default="", metavar="P", help="a part of the working directory's path")
     made.add_argument("--since", default="", metavar="DATE", help="used since 2026-11-21, or 30d for so long ago")
     made.add_argument("--before", default="", metavar="DATE", help="not used since then")
-
-
-def _json(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--json", action="store_true", dest="as_json", help="as JSON")
 
 
 def _count(text: str) -> int:

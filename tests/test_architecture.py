@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 LAYERS = (
     ("frozen",),
     ("values", "events", "errors", "wording", "redact", "frontmatter"),
-    ("tokens", "config", "config_file", "options", "servers"),
+    ("tokens", "config", "config_file", "options", "options_commands", "servers"),
     ("sessions", "models", "start"),
     ("search", "memory", "attach", "templates"),
     ("library", "export"),

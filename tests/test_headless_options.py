@@ -217,6 +217,24 @@ def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str,
     assert len(reply.text) < 1_500_000
 
 
+@posix
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", [("-p", "hello"), ("--json", "-p", "hello"), ("doctor",), ("models", "list")])
+def test_streams_that_were_closed(tmp_path: Path, closed: str, arguments: tuple[str, ...]) -> None:
+    result = subprocess.run(
+        ["bash", "-c", f'"$@" {closed}', "bash", sys.executable, "-m", "chat_loop", *ECHO, *arguments],
+        env=ENVIRONMENT | {"CHAT_LOOP_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert bool(result.stdout) == (">&-" not in closed.replace("2>&-", ""))
+    if "-p" in arguments:
+        assert [said(session) for session in saved(tmp_path)] == [["hello", "You said: hello"]]
+
+
 def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
@@ -249,8 +267,7 @@ def test_the_example_of_the_document_is_what_is_printed(tmp_path: Path) -> None:
 
 
 def test_the_document_names_every_option_of_a_question() -> None:
-    options = {
-        option for action in parser()._actions if "with -p" in (action.help or "") for option in action.option_strings
-    }
+    [group] = [group for group in parser()._action_groups if "without a terminal" in (group.title or "")]
+    options = {option for action in group._group_actions for option in action.option_strings}
     assert options >= {"--json", "--yes", "--output", "--no-save", "--system"}
-    assert {option for option in options if f"`{option}" not in DOCUMENT} == set()
+    assert {option for option in options if f"`{option}" not in DOCUMENT} == {"-p", "--print"}

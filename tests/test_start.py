@@ -262,8 +262,8 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
         (("--continue", "--new-session"), "not allowed with argument"),
         (("--resume", "1", "-c"), "not allowed with argument"),
         (("--new-session", "--resume"), "not allowed with argument"),
-        (("--continue", "-p", "x"), "it does not go with --continue and --resume."),
-        (("--resume", "1", "-p", "x"), "it does not go with --continue and --resume."),
+        (("--continue", "providers"), "--continue and --resume begin a chat"),
+        (("--resume", "-p", "x"), "With -p --resume needs one."),
     ],
 )
 def test_what_does_not_go_together(tmp_path: Path, options: tuple[str, ...], message: str) -> None:

@@ -1,0 +1,208 @@
+"""`chat-loop completion`: the scripts in the shells themselves, as far as they are installed, and what they ask for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from chat_loop.models.catalogue import CATALOGUE
+from chat_loop.options import parser
+from chat_loop.subcommands.completion import Level, levels
+from tests.test_headless import ECHO, run
+
+LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
+TREE = Path(__file__).parent.parent
+
+needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
+needs_zsh = pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+needs_fish = pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+
+
+def options_of(level: Level) -> set[str]:
+    return {name for option in level.options for name in option.names}
+
+
+@pytest.fixture(name="shell")
+def _shell(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the program is found as chat-loop, with two agents and a home of its own."""
+    program = tmp_path / "bin" / "chat-loop"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{TREE}" exec "{sys.executable}" -m chat_loop "$@"\n')
+    program.chmod(0o755)
+    home = tmp_path / "home"
+    (home / "agents").mkdir(parents=True)
+    (home / "agents" / "sally.md").write_text("You are Sally.")
+    (home / "agents" / "$(touch oops).md").write_text("You are not nice.")
+    path = os.pathsep.join((str(program.parent), os.environ["PATH"]))
+    return {"CHAT_LOOP_HOME": str(home), "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "TERM": "xterm"}
+
+
+def script_of(name: str, shell: dict[str, str]) -> str:
+    result = run(Path(shell["CHAT_LOOP_HOME"]), "completion", name)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout.decode()
+
+
+def completed(script: str, shell: dict[str, str], folder: Path, *words: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    driver = script + '\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_chat_loop\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    result = subprocess.run(
+        ["bash", "--norc", "-c", driver, "bash", "chat-loop", *words],
+        env=shell,
+        cwd=folder,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert result.stderr == b""
+    return [line for line in result.stdout.decode().split("\n") if line]
+
+
+@needs_bash
+def test_bash_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path) -> None:
+    script = script_of("bash", shell)
+
+    def offered(*words: str) -> set[str]:
+        return set(completed(script, shell, tmp_path, *words))
+
+    assert offered("") == {name for name, _ in LEVELS["/"].commands}
+    assert offered("se") == {"sessions"}
+    assert offered("-") == options_of(LEVELS["/"])
+    assert offered("--mod") == {"--model"}
+    assert offered("sessions", "") == {name for name, _ in LEVELS["/sessions"].commands}
+    assert offered("sessions", "list", "--") == {one for one in options_of(LEVELS["/sessions/list"]) if one[:2] == "--"}
+    assert offered("--model", "anthropic:x", "sessions", "tr") == {"tree", "trash"}
+    assert offered("--model", "=", "x", "agents", "a") == {"add", "approve"}
+    assert offered("-p", "sessions", "l") == set()  # a question, not a command
+    assert offered("--json", "doctor", "--o") == {"--online"}
+    assert offered("sessions", "merge", "1", "2", "--prefer", "") == {"1", "2", "both"}
+    assert offered("completion", "") == {"bash", "zsh", "fish"}
+    assert offered("models", "install", "sm") == {model.name for model in CATALOGUE if model.name.startswith("sm")}
+    assert offered("models", "remove", "") == set()
+
+
+@needs_bash
+def test_bash_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Path) -> None:
+    script = script_of("bash", shell)
+    home = Path(shell["CHAT_LOOP_HOME"])
+    run(home, *ECHO, "-p", "hello")
+    [identity] = [path.stem for path in (home / "sessions").glob("*.md")]
+    folder = tmp_path / "here"
+    (folder / "a folder").mkdir(parents=True)
+    (folder / "a file.md").touch()
+    assert completed(script, shell, folder, "sessions", "show", "") == ["last", identity]
+    assert completed(script, shell, folder, "--resume", "ass") == [identity]
+    assert completed(script, shell, folder, "--agent", "s") == ["sally"]
+    assert completed(script, shell, folder, "--agent", "a") == ["a file.md", "a folder"]
+    assert completed(script, shell, folder, "--sessions-dir", "a") == ["a folder"]
+    assert completed(script, shell, folder, "-p", "x", "--output", "a fi") == ["a file.md"]
+    assert list(tmp_path.rglob("oops")) == []
+
+
+@needs_bash
+def test_tab_in_a_real_bash(shell: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(script_of("bash", shell))
+    terminal = pexpect.spawn(
+        "bash",
+        ["--norc", "--noprofile", "-i"],
+        env=shell | {"PS1": "ready> "},
+        cwd=str(tmp_path),
+        timeout=30,
+        encoding="utf-8",
+    )
+    try:
+        terminal.expect_exact("ready> ")
+        terminal.sendline(f"source {tmp_path / 'script'}")
+        terminal.expect_exact("ready> ")
+        terminal.send("chat-loop doc\t--onl\t--he\t")
+        terminal.expect_exact("chat-loop doctor --online --help ")
+        terminal.sendline("")
+        terminal.expect_exact("usage: chat-loop doctor")
+    finally:
+        terminal.close(force=True)
+
+
+@needs_zsh
+def test_tab_in_a_real_zsh(shell: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(script_of("zsh", shell))
+    terminal = pexpect.spawn(
+        "zsh", ["-f", "-i"], env=shell | {"PS1": "ready> "}, cwd=str(tmp_path), timeout=30, encoding="utf-8"
+    )
+    try:
+        terminal.expect_exact("ready> ")
+        terminal.sendline(
+            f"autoload -U compinit; compinit -u -d {tmp_path / 'dump'}; source {tmp_path / 'script'}; echo so''urced"
+        )
+        terminal.expect_exact("sourced")
+        terminal.send("chat-loop doc\t--onl\t--he\t\n")
+        terminal.expect_exact("usage: chat-loop doctor")
+        terminal.send("chat-loop --agent sal\tagents sh\tsal\t\n")
+        terminal.expect_exact("You are Sally.")
+    finally:
+        terminal.close(force=True)
+    assert list(tmp_path.rglob("oops")) == []
+
+
+@needs_fish
+def test_fish_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(script_of("fish", shell))
+
+    def offered(line: str) -> set[str]:
+        result = subprocess.run(
+            ["fish", "--no-config", "-c", f"source {tmp_path / 'script'}; complete -C '{line}'"],
+            env=shell,
+            cwd=tmp_path / "home",
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert result.stderr == b""
+        return {part.partition("\t")[0] for part in result.stdout.decode().split("\n") if part}
+
+    assert offered("chat-loop ") == {name for name, _ in LEVELS["/"].commands}
+    assert offered("chat-loop sessions tr") == {"tree", "trash"}
+    assert offered("chat-loop --model x sessions li") == {"list"}
+    assert offered("chat-loop doctor --") == {"--help", "--online", "--connect", "--json"}
+    assert offered("chat-loop agents show sa") == {"sally"}
+    assert offered("chat-loop sessions merge 1 2 --prefer ") == {"1", "2", "both"}
+    assert list(tmp_path.rglob("oops")) == []
+
+
+def test_the_scripts_hold_no_text_that_a_shell_would_read_otherwise() -> None:
+    for level in LEVELS.values():
+        for text in [*(option.help for option in level.options), *(text for _, text in level.commands)]:
+            assert not set(text) & set("'\"`$\\[]{}<>!\n")
+
+
+def test_every_option_and_command_is_described_somewhere() -> None:
+    """In the README or in docs, as a word of its own."""
+    files = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+    told = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    wanted = {name for level in LEVELS.values() for name, _ in level.commands}
+    wanted |= {
+        name for level in LEVELS.values() for option in level.options for name in option.names if name[:2] == "--"
+    }
+    assert {one for one in wanted - {"--help", "--print", "--version"} if one not in told} == set()
+
+
+def test_help_fits_eighty_columns_at_every_level(tmp_path: Path) -> None:
+    for at in LEVELS:
+        result = run(tmp_path, *at.strip("/").split("/") if at != "/" else (), "--help", keys={"COLUMNS": "80"})
+        text = result.stdout.decode()
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert max(map(len, text.split("\n"))) <= 80, at
+
+
+def test_which_shell(tmp_path: Path) -> None:
+    for arguments in (("completion",), ("completion", "tcsh")):
+        result = run(tmp_path, *arguments)
+        assert (result.returncode, result.stdout) == (2, b"")
+    (tmp_path / "config.yaml").write_text("broken: [")
+    assert run(tmp_path, "completion", "bash").returncode == 0
+    assert run(tmp_path, "completion", "--values", "sessions").stdout == b""
