@@ -6,7 +6,7 @@ import re
 
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
@@ -120,6 +120,7 @@ def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int]) -> None:
     assert sent(cut(text, sizes)) == sent([text])
 
 
+@settings(max_examples=40, deadline=None)  # the emulated screen is slow
 @given(MARKDOWN)
 def test_character_by_character_the_screen_is_the_same(text: str) -> None:
     assert screen(sent(list(text))) == screen(sent([text]))
