@@ -226,6 +226,25 @@ def test_what_is_held_back_is_shown_before_anything_else() -> None:
     assert SGR.sub("", shown(events)) == ("Sally: a **bo\n🔧 look\nSally: | x\n⚠️  Late.\n`c\nTime: 1.0s\n\n")
 
 
+def test_dots_stand_for_the_rows_that_wait_until_the_table_takes_their_place() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+    waiting = shown(list(map(TextDelta, cut(table, [1]))))
+    assert waiting == "\x1b[1;36mSally:\x1b[0m\n...."
+    assert screen(shown([*map(TextDelta, cut(table, [1])), ENDED]))[:5] == [
+        f"{line:40}" for line in ("Sally:", "a │ b", "──┼──", "1 │ 2", "3 │ 4")
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(MARKDOWN)
+def test_the_dots_leave_nothing_behind(text: str) -> None:
+    made = painter(40)
+    pieces = []
+    for sign in text:
+        pieces.append(made.feed(sign) or made.progress())
+    assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40))
+
+
 def test_attributes_end_where_a_reply_is_interrupted() -> None:
     text = shown([TextDelta("# Half a head"), ENDED])
     assert "Half a head\x1b[0m\n" in text

@@ -30,7 +30,9 @@ class ReplyText:
         if not self._begun:
             text, self._begun = text.lstrip("\n"), True
         shown = self._sanitizer.feed(text)
-        return self._painter.feed(shown) if self._painter else shown
+        if self._painter is None:
+            return shown
+        return self._painter.feed(shown) or self._painter.progress()
 
     def finish(self) -> str:
         """Return what was held back; something else is written now."""
