@@ -42,8 +42,8 @@ class ReplyText:
         return (self._painter.feed(shown) if shown else "") + self._painter.finish()
 
 
-def reply_on(console: Console, theme: str, *, has_symbols: bool) -> ReplyText:
-    """A reply that is read as markdown, in the colours of `theme`.
+def reply_on(console: Console, theme: str, *, has_symbols: bool, leads: bool = True) -> ReplyText:
+    """A reply that is read as markdown, in the colours of `theme`; `leads`: behind the name of who answers.
 
     Without a theme, and on a terminal that knows no sequences, it stays as it is.
     """
@@ -53,4 +53,4 @@ def reply_on(console: Console, theme: str, *, has_symbols: bool) -> ReplyText:
     from chat_loop.display.markdown.theme import theme_of
 
     made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
-    return ReplyText(Painter(made, lambda: console.width, leads=True))
+    return ReplyText(Painter(made, lambda: console.width, leads=leads))

@@ -72,6 +72,11 @@ class Painter:
         self._pen.started = self._leads = False
         return self._pen.sent()
 
+    @property
+    def held(self) -> str:
+        """What came of the line and is not shown yet; code, which waits for its line's end, is not looked at again."""
+        return self._line
+
     def progress(self) -> str:
         """Return a dot for each row of a table that waits since the last time; the table takes their place."""
         rows = len(self._rows)
@@ -222,6 +227,7 @@ class Painter:
             start = start_of(line, complete=True)
             if start is None or start.kind != "quote":
                 self._end_fence()
+                self._pen.newlines += 1
                 return False
             line = line[start.length :]
         bare = line.lstrip(" ")
