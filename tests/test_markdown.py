@@ -122,6 +122,24 @@ def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int]) -> None:
     assert sent(cut(text, sizes)) == sent([text])
 
 
+@settings(max_examples=500)
+@given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
+def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -> None:
+    assert sent(cut(text, [size])) == sent([text])
+
+
+@settings(max_examples=500)
+@given(st.text(st.sampled_from("#>-*+_1.)[ x]`~|\n"), max_size=40), st.integers(1, 3))
+def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -> None:
+    assert sent(cut(text, [size])) == sent([text])
+
+
+@pytest.mark.parametrize("sign", ["*", "`", "_", "~", "[", " ", "#", "-", ">", "|"])
+def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
+    text = f"{sign * 450}a{sign} b\n{sign * 1_050}a*{sign} c"
+    assert sent(cut(text, [7])) == sent(cut(text, [1])) == sent([text])
+
+
 @settings(max_examples=40, deadline=None)  # the emulated screen is slow
 @given(MARKDOWN)
 def test_character_by_character_the_screen_is_the_same(text: str) -> None:
