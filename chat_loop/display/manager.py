@@ -86,8 +86,8 @@ class DisplayManager:
         return self._made
 
     def load(self) -> None:
-        """Load what the first styled line needs; called from a thread while nothing is shown."""
-        _ = self.console
+        """Load what the first styled line and the first reply need; called from a thread while nothing is shown."""
+        reply_on(self.console, self._theme, has_symbols=self.has_symbols)
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
         """Show one event."""

@@ -15,10 +15,14 @@ class Pen:
         self._dots = 0
 
     def put(self, text: str, style: str) -> None:
-        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them."""
-        body = text.rstrip(" ")
+        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them.
+
+        The blanks at its beginning belong to neither side, wherever a text was cut.
+        """
+        begun = text.lstrip(" ")
+        self.blanks += len(text) - len(begun)
+        body = begun.rstrip(" ")
         if not body:
-            self.blanks += len(text)
             return
         if self._dots:
             self._out.append("\r\x1b[K")
@@ -29,7 +33,7 @@ class Pen:
             self._set(style)
         self._out.append(body)
         self.started = True
-        self.blanks = len(text) - len(body)
+        self.blanks = len(begun) - len(body)
 
     def flow(self, text: str, style: str) -> str:
         """Return what is sent when `text` goes on with a line, and nothing else is to be sent before it."""
