@@ -266,6 +266,16 @@ def test_the_dots_leave_nothing_behind(text: str) -> None:
     assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40))
 
 
+@given(
+    st.lists(
+        st.sampled_from([*_PIECES, "\x1b[2J", "\x1b]8;;http://a\x07", "\r", "\x9b", "\u202e", "\x7f"]), max_size=20
+    )
+)
+def test_of_hostile_text_nothing_is_obeyed(pieces: list[str]) -> None:
+    text = shown([*map(TextDelta, pieces), ENDED]).replace("\r\x1b[K", "")
+    assert set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", SGR.sub("", text))) == set()
+
+
 def test_attributes_end_where_a_reply_is_interrupted() -> None:
     text = shown([TextDelta("# Half a head"), ENDED])
     assert "Half a head\x1b[0m\n" in text
