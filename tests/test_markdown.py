@@ -117,19 +117,20 @@ def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
     return [*above, *shown.display]
 
 
+@settings(deadline=None)
 @given(MARKDOWN, st.lists(st.integers(1, 30), min_size=1, max_size=8))
 def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int]) -> None:
     assert sent(cut(text, sizes)) == sent([text])
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
 def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -> None:
     text = f"# {text}"  # the attributes of a heading are seen on blanks too
     assert sent(cut(text, [size])) == sent([text])
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(st.text(st.sampled_from("#>-*+_1.)[ x]`~|\n"), max_size=40), st.integers(1, 3))
 def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -> None:
     assert sent(cut(text, [size])) == sent([text])
@@ -147,6 +148,7 @@ def test_character_by_character_the_screen_is_the_same(text: str) -> None:
     assert screen(sent(list(text))) == screen(sent([text]))
 
 
+@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str) -> None:
     shown = plain(text)
@@ -154,6 +156,7 @@ def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str) -> None:
     assert not shown.endswith("\n")
 
 
+@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_word_is_lost(text: str) -> None:
     made = painter(symbols=False)
@@ -266,6 +269,7 @@ def test_the_dots_leave_nothing_behind(text: str) -> None:
     assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from([*_PIECES, "\x1b[2J", "\x1b]8;;http://a\x07", "\r", "\x9b", "\u202e", "\x7f"]), max_size=20
@@ -386,6 +390,7 @@ def test_what_goes_over_lines_is_coloured_as_one() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["python", "c", "go", "html", "lua", "sh"]),
     st.lists(st.text(st.sampled_from("a\"'`/*#-<!>[]\\ 1"))),
