@@ -22,7 +22,7 @@ from typing import TextIO
 
 from benchmarks.start import judge
 from chat_loop.display.manager import DisplayManager
-from chat_loop.events import Event, ReplyEnded, TextDelta
+from chat_loop.events import Event, TextDelta
 
 SIZES = (100, 1_000, 4_000, 40_000)
 ROUNDS = 9
@@ -108,12 +108,12 @@ def printed(pieces: Sequence[str], out: TextIO) -> None:
 
 
 def rendered(pieces: Sequence[str], out: TextIO) -> None:
-    """The display, as the loop uses it."""
+    """The display, as the loop uses it, without the line of the reply's accounting."""
     display = DisplayManager(out, agent="A")
     events: list[Event] = [TextDelta(piece) for piece in pieces]
     for event in events:
         display.show(event)
-    display.show(ReplyEnded(number=1, stop="end", usage=None, seconds=1.0))
+    display.stop_waiting()
 
 
 def measured(show: Callable[[Sequence[str], TextIO], None], pieces: Sequence[str]) -> tuple[float, int]:

@@ -362,4 +362,4 @@ def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
 def test_on_a_terminal_the_program_colours_its_own_words_and_never_the_models(tmp_path: Path) -> None:
     reply = "[red]no[/] \x1b[31mred\x1b[0m"
     screen = Screen(tmp_path, ["Hi"], reply, SUMMARY, out=Terminal())
-    assert "\x1b[1;36mSally:\x1b[0m\x1b[1;36m \x1b[0m[red]no[/] ␛[31mred␛[0m\n\x1b[2mTime: " in screen.text
+    assert "\x1b[1;36mSally:\x1b[0m [red]no[/] ␛[31mred␛[0m\n\x1b[2mTime: " in screen.text

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.markdown.code import Colours
 from chat_loop.display.markdown.painter import Painter
 from chat_loop.display.markdown.theme import NAMES, theme_of
 from chat_loop.events import Event, ReplyEnded, TextDelta, ToolCalled, Warned
@@ -115,16 +117,38 @@ def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
     return [*above, *shown.display]
 
 
+@settings(deadline=None)
 @given(MARKDOWN, st.lists(st.integers(1, 30), min_size=1, max_size=8))
 def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int]) -> None:
     assert sent(cut(text, sizes)) == sent([text])
 
 
+@settings(max_examples=500, deadline=None)
+@given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
+def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -> None:
+    text = f"# {text}"  # the attributes of a heading are seen on blanks too
+    assert sent(cut(text, [size])) == sent([text])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text(st.sampled_from("#>-*+_1.)[ x]`~|\n"), max_size=40), st.integers(1, 3))
+def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -> None:
+    assert sent(cut(text, [size])) == sent([text])
+
+
+@pytest.mark.parametrize("sign", ["*", "`", "_", "~", "[", " ", "#", "-", ">", "|"])
+def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
+    text = f"{sign * 450}a{sign} b\n{sign * 1_050}a*{sign} c"
+    assert sent(cut(text, [7])) == sent(cut(text, [1])) == sent([text])
+
+
+@settings(max_examples=40, deadline=None)  # the emulated screen is slow
 @given(MARKDOWN)
 def test_character_by_character_the_screen_is_the_same(text: str) -> None:
     assert screen(sent(list(text))) == screen(sent([text]))
 
 
+@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str) -> None:
     shown = plain(text)
@@ -132,6 +156,7 @@ def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str) -> None:
     assert not shown.endswith("\n")
 
 
+@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_word_is_lost(text: str) -> None:
     made = painter(symbols=False)
@@ -225,9 +250,48 @@ def test_what_is_held_back_is_shown_before_anything_else() -> None:
     assert SGR.sub("", shown(events)) == ("Sally: a **bo\n🔧 look\nSally: | x\n⚠️  Late.\n`c\nTime: 1.0s\n\n")
 
 
+def test_dots_stand_for_the_rows_that_wait_until_the_table_takes_their_place() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+    waiting = shown(list(map(TextDelta, cut(table, [1]))))
+    assert waiting == "\x1b[1;36mSally:\x1b[0m\n...."
+    assert screen(shown([*map(TextDelta, cut(table, [1])), ENDED]))[:5] == [
+        f"{line:40}" for line in ("Sally:", "a │ b", "──┼──", "1 │ 2", "3 │ 4")
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(MARKDOWN)
+def test_the_dots_leave_nothing_behind(text: str) -> None:
+    made = painter(40)
+    pieces = []
+    for sign in text:
+        pieces.append(made.feed(sign) or made.progress())
+    assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*_PIECES, "\x1b[2J", "\x1b]8;;http://a\x07", "\r", "\x9b", "\u202e", "\x7f"]), max_size=20
+    )
+)
+def test_of_hostile_text_nothing_is_obeyed(pieces: list[str]) -> None:
+    text = shown([*map(TextDelta, pieces), ENDED]).replace("\r\x1b[K", "")
+    assert set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", SGR.sub("", text))) == set()
+
+
 def test_attributes_end_where_a_reply_is_interrupted() -> None:
     text = shown([TextDelta("# Half a head"), ENDED])
     assert "Half a head\x1b[0m\n" in text
+
+
+def test_a_reply_that_is_there_whole_looks_as_if_it_had_streamed() -> None:
+    out = Terminal()
+    DisplayManager(out).reply(f"{REPLY}\x1b")
+    assert SGR.sub("", out.getvalue()) == f"{SHOWN}\n␛\n"
+    pipe = io.StringIO()
+    DisplayManager(pipe).reply("# **a**\x1b")
+    assert pipe.getvalue() == "# **a**␛\n"
 
 
 def test_markdown_can_be_switched_off() -> None:
@@ -252,3 +316,97 @@ def test_every_theme_shows_the_same_text(theme: str) -> None:
 def sent_in(text: str, theme: str, *, colour: bool = True) -> str:
     made = painter(theme=theme, colour=colour)
     return made.feed(text) + made.finish()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\n\n\n\nb  \n\n", "a\n\nb"),
+        ("#no\n####### no\n## yes", "#no\n####### no\nyes"),
+        ("+ a\n-b\n- - x\n1.x\n12) y", "• a\n-b\n• - x\n1.x\n12) y"),
+        ("**a", "**a"),
+        ("** a **, 2*3*4, a_b_c, __x__, _x_y_, `` a`b ``, ````", "** a **, 2*3*4, a_b_c, x, x_y, a`b, ````"),
+        ("\\*a\\* \\[x\\] \\(y\\) \\\\", "*a* \\[x\\] \\(y\\) \\"),
+        ("**a `**` b** *a **b** c* ***x***", "a ** b a b c x"),
+        ("这是**重点**内容", "这是重点内容"),
+        ("![p](a.png) [x]() [] [a] (b) <https://a.b/c_d_e> https://a.b/*", None),
+        ("[https://a.b](https://a.b) [a [b](c)", "https://a.b [a b (c)"),
+        ("**" + "x" * 500 + "**", None),
+        ("> a\n> ```\n> # b\nc", "│ a\n│ ───\n│ # b\n│ ───\nc"),
+        ("~~~\n```\n~~~\n``` a ``` b", "───\n```\n───\na b"),
+        ("```\n\n\n  a\n", "───\n\n\n  a\n───"),
+        ("```\na", "───\na\n───"),
+        ("| a\nb", "| a\nb"),
+        ("| a | b |\n|---|\n| 1 | 2 \\| 3 | 4 |\n| |\n", "a\n─\n1"),
+    ],
+)
+def test_how_markup_is_read(text: str, shown: str | None) -> None:
+    assert plain(text) == {"![": "p (a.png) [x]() [] [a] (b) <https://a.b/c_d_e> https://a.b/*"}.get(
+        text[:2], shown or text
+    )
+
+
+def test_a_table_that_is_too_wide_has_a_line_for_each_value() -> None:
+    text = "| Name | What |\n|---|---|\n| one | some words |\n| two | |\n| three | x |\n"
+    assert plain(text, 15) == "Name: one\nWhat: some words\n\nName: two\n\nName: three\nWhat: x"
+
+
+def test_the_rows_of_a_long_table_come_one_by_one() -> None:
+    made = painter()
+    rows = ["| n |\n", "|--:|\n", *(f"| {number} |\n" for number in range(20))]
+    shown = [SGR.sub("", made.feed(row)) for row in rows]
+    assert [bool(piece) for piece in shown] == [False] * 11 + [True] * 11
+    assert shown[11].split("\n")[:4] == ["n", "─", "0", "1"]
+    assert shown[12:14] == ["\n10", "\n11"]
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "kinds"),
+    [
+        ("python", 'def f(x): return "#" + 1.5  # "n"', ["def", "f", "return", '"#"', "1.5", '# "n"']),
+        ("PY", "'it\\'s' isnt", ["'it\\'s'"]),
+        ("sql", "SELECT a FROM t -- x", ["SELECT", "FROM", "-- x"]),
+        ("sh", "echo $# a#b # c", ["echo", "# c"]),
+        ("json", '{"a": true}', ['"a"', "true"]),
+        ("diff", "+ a", ["+ a"]),
+        ("", "if a", []),
+        ("brainfuck", "if a", []),
+    ],
+)
+def test_what_is_coloured_in_a_line_of_code(language: str, line: str, kinds: list[str]) -> None:
+    pieces = list(Colours(language).line(line))
+    assert "".join(text for text, _ in pieces) == line
+    assert [text for text, kind in pieces if kind] == kinds
+
+
+def test_what_goes_over_lines_is_coloured_as_one() -> None:
+    colours = Colours("c")
+    lines = ["a /* b", "", "int */ int", "/* x */ y"]
+    assert [[piece for piece in colours.line(line) if piece[1]] for line in lines] == [
+        [("/* b", "comment")],
+        [],
+        [("int */", "comment"), ("int", "keyword")],
+        [("/* x */", "comment")],
+    ]
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(["python", "c", "go", "html", "lua", "sh"]),
+    st.lists(st.text(st.sampled_from("a\"'`/*#-<!>[]\\ 1"))),
+)
+def test_colours_lose_nothing_of_the_code(language: str, lines: list[str]) -> None:
+    colours = Colours(language)
+    assert ["".join(text for text, _ in colours.line(line)) for line in lines] == lines
+
+
+@pytest.mark.parametrize("unit", ["*a ", "**a ", "[a](", "`a", "> ", "|-|\n", "- ", "_", " ", "x", "```\n", "\\"])
+def test_long_text_costs_the_same_for_each_piece(unit: str) -> None:
+    """What is held back is bounded, so that no piece has much to look through again."""
+    made = painter()
+    text = (unit * 20_000)[:20_000]
+    held = 0
+    for piece in cut(text, [7]):
+        made.feed(piece)
+        held = max(held, len(made.held))
+    assert held <= 1_100

@@ -109,4 +109,4 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
         display.line(" · ".join(one_line(file, 200) for file in files), "dim", symbol="📎")
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold")
-        display.line(printable(exchange.reply.text))
+        display.reply(exchange.reply.text)

@@ -86,8 +86,8 @@ class DisplayManager:
         return self._made
 
     def load(self) -> None:
-        """Load what the first styled line needs; called from a thread while nothing is shown."""
-        _ = self.console
+        """Load what the first styled line and the first reply need; called from a thread while nothing is shown."""
+        reply_on(self.console, self._theme, has_symbols=self.has_symbols)
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
         """Show one event."""
@@ -145,6 +145,12 @@ class DisplayManager:
         if self.is_terminal:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
+
+    def reply(self, text: str) -> None:
+        """Print a reply that is there whole, as it would have streamed, on lines of its own."""
+        reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols, leads=False)
+        self._close_line()
+        self._write(f"{reply.feed(text)}{reply.finish()}\n")
 
     def panel(self, renderable: RenderableType) -> None:
         """Print one of rich's own values, as wide as it needs."""
@@ -277,18 +283,14 @@ class DisplayManager:
         self._waiting = False
 
     def _summary_ended(self, event: SummaryEnded) -> None:
-        status, self._status = self._status, ""
-        self._progress = ""
-        if event.source == "model":
-            if self.is_terminal:
-                self._erase_status()
-                self.line(f"{status} {'✓' if self.has_symbols else 'ok'}")
-            else:
-                self._write(f" {'✓' if self.has_symbols else 'ok'}\n")
-                self._line_open = False
-            return
-        self._close_line()
-        if event.source == "extracted":
+        status, self._status, self._progress = self._status, "", ""
+        done = "✓" if self.has_symbols else "ok"
+        if event.source == "model" and self.is_terminal:
+            self.line(f"{status} {done}")
+        elif event.source == "model":
+            self._write(f" {done}\n")
+            self._line_open = False
+        elif event.source == "extracted":
             self.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
         else:
             self.warn(event.problem)

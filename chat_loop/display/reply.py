@@ -30,7 +30,9 @@ class ReplyText:
         if not self._begun:
             text, self._begun = text.lstrip("\n"), True
         shown = self._sanitizer.feed(text)
-        return self._painter.feed(shown) if self._painter else shown
+        if self._painter is None:
+            return shown
+        return self._painter.feed(shown) or self._painter.progress()
 
     def finish(self) -> str:
         """Return what was held back; something else is written now."""
@@ -40,8 +42,8 @@ class ReplyText:
         return (self._painter.feed(shown) if shown else "") + self._painter.finish()
 
 
-def reply_on(console: Console, theme: str, *, has_symbols: bool) -> ReplyText:
-    """A reply that is read as markdown, in the colours of `theme`.
+def reply_on(console: Console, theme: str, *, has_symbols: bool, leads: bool = True) -> ReplyText:
+    """A reply that is read as markdown, in the colours of `theme`; `leads`: behind the name of who answers.
 
     Without a theme, and on a terminal that knows no sequences, it stays as it is.
     """
@@ -51,4 +53,4 @@ def reply_on(console: Console, theme: str, *, has_symbols: bool) -> ReplyText:
     from chat_loop.display.markdown.theme import theme_of
 
     made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
-    return ReplyText(Painter(made, lambda: console.width, leads=True))
+    return ReplyText(Painter(made, lambda: console.width, leads=leads))

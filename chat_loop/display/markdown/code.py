@@ -83,7 +83,8 @@ class Colours:
         done = at = 0
         if self._open:
             at = done = self._closed(text, 0)
-            yield text[:at], self._kind
+            if at:
+                yield text[:at], self._kind
         while match := pattern.search(text, at):
             begin, at = match.span()
             kind = match.lastgroup or ""

@@ -15,6 +15,7 @@ _RULE = 40
 """Columns of a rule at most."""
 _DEEPEST = 12
 """Quotes within each other."""
+_special = SPECIAL.search
 _BULLETS = ("•", "◦", "▪")
 
 
@@ -42,21 +43,21 @@ class Painter:
         self._fence: Start | None = None
         self._colours = Colours("")
         self._rows: list[str] = []
+        self._dotted = 0
         self._took_row = False
         self._layout: table.Layout | None = None
         self._indents: list[int] = []
 
     def feed(self, text: str) -> str:
         """Return what the terminal is sent for the next piece."""
-        if self._inside and not self._line and not SPECIAL.search(text):
-            self._pen.put(text, self._style)
-            self._before = text[-1:] or self._before
-        else:
-            first, *others = text.split("\n")
-            self._more(first)
-            for line in others:
-                self._end_line()
-                self._more(line)
+        if self._inside and not self._line and text and not _special(text):
+            self._before = text[-1]
+            return self._pen.flow(text, self._style)
+        first, *others = text.split("\n")
+        self._more(first)
+        for line in others:
+            self._end_line()
+            self._more(line)
         return self._pen.sent()
 
     def finish(self) -> str:
@@ -72,9 +73,20 @@ class Painter:
         return self._pen.sent()
 
     @property
-    def held_rows(self) -> int:
-        """Rows of a table that wait for others."""
-        return len(self._rows)
+    def held(self) -> str:
+        """What came of the line and is not shown yet; code, which waits for its line's end, is not looked at again."""
+        return self._line
+
+    def progress(self) -> str:
+        """Return a dot for each row of a table that waits since the last time; the table takes their place."""
+        rows = len(self._rows)
+        if rows < 2 or rows == self._dotted:
+            return ""
+        self._dotted = rows
+        if self._columns() <= table.HELD:
+            return ""
+        self._below_name()
+        return self._pen.dots(rows)
 
     def _more(self, text: str) -> None:
         """More of the line that is open."""
@@ -151,6 +163,11 @@ class Painter:
             else:
                 self._pen.blanks += 1
 
+    def _below_name(self) -> None:
+        if self._leads:
+            self._leads = False
+            self._pen.newlines += 1
+
     def _bars(self, quotes: int) -> str:
         return ("│ " if self._theme.has_symbols else "> ") * quotes
 
@@ -210,6 +227,7 @@ class Painter:
             start = start_of(line, complete=True)
             if start is None or start.kind != "quote":
                 self._end_fence()
+                self._pen.newlines += 1
                 return False
             line = line[start.length :]
         bare = line.lstrip(" ")
@@ -248,10 +266,9 @@ class Painter:
         header = table.row_of(self._rows[0], len(sides), theme, theme.headings[-1])
         rows = [table.row_of(line, len(sides), theme) for line in self._rows[2:]]
         self._rows.clear()
+        self._dotted = 0
         self._layout = table.Layout.of(header, sides, rows, self._columns(), theme)
-        if self._leads:
-            self._leads = False
-            self._pen.newlines += 1
+        self._below_name()
         self._lines(self._layout.head())
         for number, row in enumerate(rows):
             self._lines(self._layout.lines(row, first=number == 0))
@@ -272,4 +289,5 @@ class Painter:
             self._own_line(Start("text", 0), 0)
             self._lines([inline(line, self._theme, complete=True)[0]])
         self._rows.clear()
+        self._dotted = 0
         self._layout = None

@@ -12,20 +12,48 @@ class Pen:
         self.started = False
         self._out: list[str] = []
         self._style = ""
+        self._dots = 0
 
     def put(self, text: str, style: str) -> None:
-        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them."""
-        body = text.rstrip(" ")
+        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them.
+
+        The blanks at its beginning belong to neither side, wherever a text was cut.
+        """
+        begun = text.lstrip(" ")
+        self.blanks += len(text) - len(begun)
+        body = begun.rstrip(" ")
         if not body:
-            self.blanks += len(text)
             return
+        if self._dots:
+            self._out.append("\r\x1b[K")
+            self._dots = 0
         if self.newlines or self.blanks:
             self._gap(style)
         if style != self._style:
             self._set(style)
         self._out.append(body)
         self.started = True
+        self.blanks = len(begun) - len(body)
+
+    def flow(self, text: str, style: str) -> str:
+        """Return what is sent when `text` goes on with a line, and nothing else is to be sent before it."""
+        if self.newlines or style != self._style:
+            self.put(text, style)
+            return self.sent()
+        body = text.rstrip(" ") if text[-1] == " " else text
+        if not body:
+            self.blanks += len(text)
+            return ""
+        sent = " " * self.blanks + body if self.blanks else body
         self.blanks = len(text) - len(body)
+        return sent
+
+    def dots(self, count: int) -> str:
+        """Return what makes a line of so many dots, which is taken back when something is written."""
+        new, self._dots = count - self._dots, count
+        sent = "\n" * self.newlines + "." * new
+        self.newlines = 0
+        return sent
 
     def plain(self) -> None:
         """End all attributes."""
