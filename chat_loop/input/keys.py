@@ -19,6 +19,7 @@ from prompt_toolkit.filters import (
     vi_insert_mode,
     vi_navigation_mode,
 )
+from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -90,11 +91,11 @@ def continued(document: Document) -> bool:
     return document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def readable(descriptor: int) -> bool:
-    """Whether a terminal has something to be read."""
+def readable(source: Input) -> bool:
+    """Whether a terminal has something to be read; no where that cannot be told."""
     try:
-        return bool(select.select([descriptor], [], [], 0)[0])
-    except (OSError, ValueError):
+        return bool(select.select([source.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
         return False
 
 
