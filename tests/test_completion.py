@@ -92,6 +92,7 @@ def test_the_keys_are_told(tmp_path: Path) -> None:
 
 def test_models(screen: Screen) -> None:
     assert offered(screen, "/model scr") == ["/model scripted:test", "/model scripted"]
+    assert offered(screen, "/model ") == ["/model scripted:test"]
     assert offered(screen, "/model te") == ["/model scripted:test"]
     assert offered(screen, "/model x") == []
 

@@ -68,8 +68,13 @@ def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path:
         terminal.ctrl("c")
         terminal.wait_for("context")
         entered(terminal, "one\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.ctrl("d")  # gives up as well, and does not leave
+        terminal.wait_for("context")
+        entered(terminal, "two\r")
         leave(terminal)
-    assert asked(tmp_path) == ["first\nsecond \\", "one"]
+    assert asked(tmp_path) == ["first\nsecond \\", "one", "two"]
 
 
 def test_several_lines_in_a_pipe(tmp_path: Path) -> None:
@@ -100,6 +105,16 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
         terminal.send("needle")
         terminal.wait_for("(reverse-i-search)`needle': the first needle")
         terminal.send("\r")  # takes it into the line
+        terminal.wait_for("You: the first needle\n     with a second line")
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("second")
+        terminal.wait_for("(reverse-i-search)`second': with a second line")
+        terminal.ctrl("c")  # leaves the search
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("needle\r")
         terminal.wait_for("You: the first needle\n     with a second line")
         entered(terminal, "\r")
         leave(terminal)

@@ -157,7 +157,7 @@ class Offering:
         for offer in offers:
             if offer.reference.startswith(typed) or (typed and offer.reference.partition(":")[2].startswith(typed)):
                 yield offer.reference, offer.note
-        if ":" not in typed:
+        if ":" not in typed and (typed or not offers):
             yield from _beginning(typed, ((name, "its usual model") for name in self._chat.models.providers))
 
     def _tags(self, without: Iterable[str] = ()) -> Found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 
-NARROW = 40
+NARROW = 60
 """Below this many columns what a key does stands below it."""
 KEYS = (
     ("Enter", "Sends the entry."),

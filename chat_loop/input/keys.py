@@ -107,15 +107,17 @@ def bindings(
 ) -> KeyBindings:
     """`fold` gives what stands in the line for a paste; `edit` has the user edit the line elsewhere."""
     keys = KeyBindings()
-    inserting = has_focus(DEFAULT_BUFFER) & (emacs_insert_mode | vi_insert_mode)
+    at_line = has_focus(DEFAULT_BUFFER)
+    inserting = at_line & (emacs_insert_mode | vi_insert_mode)
     goes_on = Condition(lambda: lines.goes_on(get_app().current_buffer))
-    ended = Condition(lambda: lines.several)
+    in_several = Condition(lambda: lines.several)
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text(fold(clean(event.data)))
 
-    @keys.add("c-c")
+    @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
+    @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
         if event.current_buffer.text or lines.several:
             event.current_buffer.reset()
@@ -131,7 +133,7 @@ def bindings(
         else:
             event.current_buffer.insert_text("\n")
 
-    @keys.add("enter", filter=inserting & (goes_on | ended))
+    @keys.add("enter", filter=inserting & (goes_on | in_several))
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if lines.goes_on(buffer):
@@ -144,6 +146,6 @@ def bindings(
     async def editor(event: KeyPressEvent) -> None:
         await edit(event.current_buffer)
 
-    keys.add("c-x", "c-e", filter=has_focus(DEFAULT_BUFFER) & emacs_mode & ~has_selection)(editor)
-    keys.add("v", filter=has_focus(DEFAULT_BUFFER) & vi_navigation_mode)(editor)
+    keys.add("c-x", "c-e", filter=at_line & emacs_mode & ~has_selection)(editor)
+    keys.add("v", filter=at_line & vi_navigation_mode)(editor)
     return keys
