@@ -148,6 +148,16 @@ def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["my words"]
 
 
+def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
+    editor = script(tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\"""")
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send("words\x18\x05")
+        terminal.wait_for("You: still here")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["still here"]
+
+
 def test_vi_keys(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
     editor = script(tmp_path / "editor", 'printf "from vi" >> "$1"')
