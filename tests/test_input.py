@@ -197,6 +197,20 @@ def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["def one():\n    return 1\n\nprint(one())\nwhat is it?"]
 
 
+def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path) -> None:
+    rows = [f"{number} {'漢x' * 30}\t." for number in range(1_000)]
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=("\r".join(rows) + "\r",))
+        typing.start()
+        terminal.wait_for(re.compile(r"999 漢.*\n +\n", re.DOTALL), timeout=60)
+        typing.join()
+        terminal.send("the end")
+        terminal.wait_for("the end")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["\n".join([*rows, "the end"])]
+
+
 def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
     text = "漢x" * 250_000  # 1 MB
     with chat(tmp_path) as terminal:
