@@ -8,7 +8,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +17,6 @@ from chat_loop.agent.agent import Agent
 from chat_loop.chain.options import options_of
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
 from chat_loop.config import Config
@@ -53,6 +52,8 @@ TERMINAL_GONE = 129
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.commands.completing import Offering
+    from chat_loop.input.choice import Choice
 
 T = TypeVar("T")
 
@@ -103,6 +104,7 @@ class Interactive:
             setting.sessions.now,
             [self._embedding.start_if_needed] if self._meanings is not None else (),
         )
+        self._chat: Chat | None = None
         self._offering: Offering | None = None
         self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
         self._permission = Permission(self._display)
@@ -163,8 +165,12 @@ class Interactive:
             templates=self._templates,
             config=self._setting.config,
         )
+<<<<<<< HEAD
         self._offering = Offering(chat)
         self._greet()
+=======
+        self._chat = chat
+>>>>>>> w-in
         self._tell_notices()
         self._tell_last()
         self._clear_the_way()
@@ -256,11 +262,18 @@ class Interactive:
             status=self._status,
             instant=self._instant,
             ready=self._loading.begin,
-            complete=lambda before: self._offering.choices(before) if self._offering is not None else (),
+            complete=self._choices,
             edit=self._edit_line,
             keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
             moving=lambda: self._conversation.summary_state == MAKING,
         )
+
+    def _choices(self, before: str) -> Iterable[Choice]:
+        if self._offering is None and self._chat is not None:
+            from chat_loop.commands.completing import Offering  # not before Tab is pressed
+
+            self._offering = Offering(self._chat)
+        return self._offering.choices(before) if self._offering is not None else ()
 
     async def _edit_line(self, text: str) -> str:
         from chat_loop import editor  # rarely asked for

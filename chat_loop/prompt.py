@@ -71,7 +71,7 @@ class PromptReader:
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
-        self._lines = Lines(lambda: readable(self._session.input.fileno()))
+        self._lines = Lines(lambda: readable(self._session.input))
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             history=PrivateHistory(history, self._pastes.has),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.commands.completing import Offering, options_of
+from chat_loop.commands.keys import KEYS
 from chat_loop.commands.known import Known
 from chat_loop.commands.registry import registry
 from chat_loop.errors import ChatLoopError
@@ -75,8 +76,23 @@ def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
     assert offered(screen, "/export --session 2") == ["/export --session 2"]
 
 
+def test_help(screen: Screen) -> None:
+    assert offered(screen, "/help pi") == ["/help pin", "/help pins"]
+    assert offered(screen, "/help k") == ["/help keys"]
+
+
+def test_the_keys_are_told(tmp_path: Path) -> None:
+    told = Screen(tmp_path, ["/help keys"]).text
+    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    for keys, what in KEYS:
+        assert f"| {', '.join(f'`{key}`' for key in keys.split(', '))} | {what} |\n" in readme
+        assert f"  {keys} " in told
+        assert what.split()[0] in told
+
+
 def test_models(screen: Screen) -> None:
     assert offered(screen, "/model scr") == ["/model scripted:test", "/model scripted"]
+    assert offered(screen, "/model ") == ["/model scripted:test"]
     assert offered(screen, "/model te") == ["/model scripted:test"]
     assert offered(screen, "/model x") == []
 

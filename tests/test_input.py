@@ -68,8 +68,13 @@ def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path:
         terminal.ctrl("c")
         terminal.wait_for("context")
         entered(terminal, "one\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.ctrl("d")  # gives up as well, and does not leave
+        terminal.wait_for("context")
+        entered(terminal, "two\r")
         leave(terminal)
-    assert asked(tmp_path) == ["first\nsecond \\", "one"]
+    assert asked(tmp_path) == ["first\nsecond \\", "one", "two"]
 
 
 def test_several_lines_in_a_pipe(tmp_path: Path) -> None:
@@ -101,6 +106,16 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
         terminal.wait_for("(reverse-i-search)`needle': the first needle")
         terminal.send("\r")  # takes it into the line
         terminal.wait_for("You: the first needle\n     with a second line")
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("second")
+        terminal.wait_for("(reverse-i-search)`second': with a second line")
+        terminal.ctrl("c")  # leaves the search
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("needle\r")
+        terminal.wait_for("You: the first needle\n     with a second line")
         entered(terminal, "\r")
         leave(terminal)
     assert asked(tmp_path) == ["the first needle\nwith a second line"]
@@ -131,6 +146,16 @@ def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
         entered(terminal, "\r")
         leave(terminal)
     assert asked(tmp_path) == ["my words"]
+
+
+def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
+    editor = script(tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\"""")
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send("words\x18\x05")
+        terminal.wait_for("You: still here")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["still here"]
 
 
 def test_vi_keys(tmp_path: Path) -> None:
@@ -170,6 +195,20 @@ def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
         entered(terminal, "what is it?\r")
         leave(terminal)
     assert asked(tmp_path) == ["def one():\n    return 1\n\nprint(one())\nwhat is it?"]
+
+
+def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path) -> None:
+    rows = [f"{number} {'漢x' * 30}\t." for number in range(1_000)]
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=("\r".join(rows) + "\r",))
+        typing.start()
+        terminal.wait_for(re.compile(r"999 漢.*\n +\n", re.DOTALL), timeout=60)
+        typing.join()
+        terminal.send("the end")
+        terminal.wait_for("the end")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["\n".join([*rows, "the end"])]
 
 
 def test_a_paste_of_one_long_line(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
 _OPTION = re.compile(r"(?:/([a-z]+) )?(--[a-z][a-z-]*)")
 _SPACED = re.compile(r"\s")
 
+_KEYS = ("keys", "the keys of the line")
+
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
 
@@ -51,7 +53,7 @@ class Offering:
             "show": self._sessions,
             "quote": self._sessions,
             "tree": self._sessions,
-            "help": lambda typed: _beginning(typed.lstrip("/"), ((one.name, one.help) for one in registry.commands)),
+            "help": lambda typed: _beginning(typed, [(one.name, one.help) for one in registry.commands] + [_KEYS]),
             "model": self._references,
             "sessions": lambda typed: _beginning(
                 typed, [("all", "all of them"), ("more", "the next ones"), ("browse", "on the whole screen")]
@@ -155,7 +157,7 @@ class Offering:
         for offer in offers:
             if offer.reference.startswith(typed) or (typed and offer.reference.partition(":")[2].startswith(typed)):
                 yield offer.reference, offer.note
-        if ":" not in typed:
+        if ":" not in typed and (typed or not offers):
             yield from _beginning(typed, ((name, "its usual model") for name in self._chat.models.providers))
 
     def _tags(self, without: Iterable[str] = ()) -> Found:

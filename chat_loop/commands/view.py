@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_loop.commands.chat import Chat
+<<<<<<< HEAD
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.standing import session_cost
+=======
+from chat_loop.commands.keys import show_keys
+from chat_loop.commands.registry import registry
+>>>>>>> w-in
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -37,7 +42,13 @@ RULE = (
 
 @registry.command("help", argument="[COMMAND]", bare="help")
 async def show_help(chat: Chat, argument: str) -> None:
-    """Show the commands, or one of them."""
+    """Show the commands, or one of them.
+
+    /help keys              the keys of the line
+    """
+    if argument == "keys":
+        show_keys(chat)
+        return
     if argument:
         command = registry.named(argument.lstrip("/#"))
         template = chat.templates.find(argument.lstrip("/")) if command is None else None

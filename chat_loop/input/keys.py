@@ -12,6 +12,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import (
     Condition,
+    Filter,
     emacs_insert_mode,
     emacs_mode,
     has_focus,
@@ -19,14 +20,18 @@ from prompt_toolkit.filters import (
     vi_insert_mode,
     vi_navigation_mode,
 )
+from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
 from chat_loop.lines import SEVERAL, clean
 
 A_PASTE = 8
 """Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""
+A_FLOOD = 64
+"""Keys waiting that are put into the line at once."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
 """Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are Ctrl-J."""
 
@@ -37,14 +42,14 @@ class Lines:
     """Whether Enter ends the entry or only its line.
 
     `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
-    the prompt stood; `waiting()` says whether more is there to be read.
+    the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
     """
 
     def __init__(self, waiting: Callable[[], bool]) -> None:
         self.several = False
         self.ahead = True
         self.waiting = waiting
-        self._pasting = False
+        self.pasting = False
 
     def begin(self) -> None:
         """A new prompt."""
@@ -53,8 +58,8 @@ class Lines:
 
     def draw(self) -> None:
         """The screen is about to show what was read so far: what comes later is an answer to it."""
-        if (self.ahead or self._pasting) and not self.waiting():
-            self.ahead = self._pasting = False
+        if (self.ahead or self.pasting) and not self.waiting():
+            self.ahead = self.pasting = False
 
     def goes_on(self, buffer: Buffer) -> bool:
         """Whether Enter, pressed now, does not end the entry."""
@@ -67,7 +72,7 @@ class Lines:
 
     def go_on(self, buffer: Buffer) -> None:
         """Do what Enter then does."""
-        if self._pasting or self.several:
+        if self.pasting or self.several:
             buffer.insert_text("\n")
         elif buffer.text == SEVERAL:
             buffer.reset()
@@ -76,12 +81,21 @@ class Lines:
             buffer.delete_before_cursor()
             buffer.insert_text("\n")
 
+    def flooded(self) -> bool:
+        """Whether so much waits to be read that nobody can have typed it."""
+        return not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD
+
     def _pasted(self) -> bool:
         """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead, each is one."""
-        if not self.ahead and not self._pasting:
+        if not self.ahead and not self.pasting:
             keys = [press for press in get_app().key_processor.input_queue if press.key != Keys.CPRResponse]
-            self._pasting = len(keys) >= A_PASTE or (bool(keys) and self.waiting())
-        return self._pasting
+            self.pasting = len(keys) >= A_PASTE or (bool(keys) and self.waiting())
+        return self.pasting
+
+
+def plain(press: KeyPress) -> bool:
+    """Whether a key only puts a character into the line, when it is pasted."""
+    return press.key in (Keys.ControlM, Keys.ControlI) or (len(press.data) == 1 and press.data.isprintable())
 
 
 def continued(document: Document) -> bool:
@@ -90,11 +104,11 @@ def continued(document: Document) -> bool:
     return document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def readable(descriptor: int) -> bool:
-    """Whether a terminal has something to be read."""
+def readable(source: Input) -> bool:
+    """Whether a terminal has something to be read; no where that cannot be told."""
     try:
-        return bool(select.select([descriptor], [], [], 0)[0])
-    except (OSError, ValueError):
+        return bool(select.select([source.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
         return False
 
 
@@ -106,15 +120,15 @@ def bindings(
 ) -> KeyBindings:
     """`fold` gives what stands in the line for a paste; `edit` has the user edit the line elsewhere."""
     keys = KeyBindings()
-    inserting = has_focus(DEFAULT_BUFFER) & (emacs_insert_mode | vi_insert_mode)
+    at_line = has_focus(DEFAULT_BUFFER)
+    inserting = at_line & (emacs_insert_mode | vi_insert_mode)
     goes_on = Condition(lambda: lines.goes_on(get_app().current_buffer))
-    ended = Condition(lambda: lines.several)
+    in_several = Condition(lambda: lines.several)
 
-    @keys.add(Keys.BracketedPaste)
-    def paste(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(fold(clean(event.data)))
+    _add_pasting(keys, lines, inserting, fold)
 
-    @keys.add("c-c")
+    @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
+    @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
         if event.current_buffer.text or lines.several:
             event.current_buffer.reset()
@@ -130,7 +144,7 @@ def bindings(
         else:
             event.current_buffer.insert_text("\n")
 
-    @keys.add("enter", filter=inserting & (goes_on | ended))
+    @keys.add("enter", filter=inserting & (goes_on | in_several))
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if lines.goes_on(buffer):
@@ -143,6 +157,24 @@ def bindings(
     async def editor(event: KeyPressEvent) -> None:
         await edit(event.current_buffer)
 
-    keys.add("c-x", "c-e", filter=has_focus(DEFAULT_BUFFER) & emacs_mode & ~has_selection)(editor)
-    keys.add("v", filter=has_focus(DEFAULT_BUFFER) & vi_navigation_mode)(editor)
+    keys.add("c-x", "c-e", filter=at_line & emacs_mode & ~has_selection)(editor)
+    keys.add("v", filter=at_line & vi_navigation_mode)(editor)
     return keys
+
+
+def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter, fold: Callable[[str], str]) -> None:
+    flooded = Condition(lines.flooded)
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(fold(clean(event.data)))
+
+    @keys.add("tab", filter=inserting & (flooded | Condition(lambda: lines.pasting)))
+    @keys.add(Keys.Any, filter=inserting & flooded)
+    def flood(event: KeyPressEvent) -> None:
+        # Key by key, each would cost a copy of all the text before it.
+        lines.pasting = True
+        queue, text = event.app.key_processor.input_queue, [event.data] if plain(event.key_sequence[0]) else []
+        while queue and plain(queue[0]):
+            text.append(queue.popleft().data)
+        event.current_buffer.insert_text(clean("".join(text)))
