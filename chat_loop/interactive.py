@@ -165,12 +165,8 @@ class Interactive:
             templates=self._templates,
             config=self._setting.config,
         )
-<<<<<<< HEAD
-        self._offering = Offering(chat)
-        self._greet()
-=======
         self._chat = chat
->>>>>>> w-in
+        self._greet()
         self._tell_notices()
         self._tell_last()
         self._clear_the_way()

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_loop.commands.chat import Chat
-<<<<<<< HEAD
+from chat_loop.commands.keys import show_keys
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.standing import session_cost
-=======
-from chat_loop.commands.keys import show_keys
-from chat_loop.commands.registry import registry
->>>>>>> w-in
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
