@@ -36,8 +36,11 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
         program = Program(("--model", "anthropic:claude-opus-4-1"), environment(tmp_path, **keys), tmp_path, 60)
         with program.start(cols=140) as chat:
             say(chat, "Our gateway listens on port 8443.", 20)
-            say(chat, LONG, 20)
-            say(chat, LONG, 20)
+            for _ in range(2):
+                chat.mark()
+                chat.send(LONG)  # so much at once counts as pasted: Enter comes on its own
+                chat.wait_for(re.compile(r"tide\.\s*\n[^\n]*context"))
+                say(chat, "", 20)
             chat.mark()
             chat.line("/model openai:gpt-4")
             told = re.compile(r"openai:gpt-4 answers from now on; context ~\d+% of 800: it is compacted")
