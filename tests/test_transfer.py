@@ -118,7 +118,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
     source = tmp_path / "sessions"
     Screen(source, ["Plan A?", "compact", "On with it."], "Yes.", SUMMARY, "Ready.", "Good.", SUMMARY)
     first, second = sorted(path.removesuffix(".md") for path in names(source))
-    fork = simple("sally_20261122_100000", at(11, 22), parent=first)
+    fork = simple("sally_20261120_100000", at(11, 20), parent=first)
     put(source, fork)
     Screen(source, [f"/merge {second} {fork.header.id}", "And on."], "Ready.", "Well.", SUMMARY, hours=21)
     [merged] = [row.id for row in SessionManager(source).rows() if row.merged]
