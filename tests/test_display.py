@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import StreamSanitizer, one_line, printable
+from chat_loop.display.text import StreamSanitizer, cut_to, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Event,
@@ -277,6 +277,33 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
         SummaryEnded(source="model"),
     ]
     assert shown(events, Terminal()) == "📝 Generating session summary...\r\x1b[K📝 Generating session summary... ✓\n"
+
+
+@given(st.text(), st.integers(-3, 60))
+def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) -> None:
+    cut = cut_to(text, columns)
+    assert width(cut) <= max(columns, 0)
+    if cut != text and columns > 0:
+        assert text.startswith(cut.removesuffix("…"))
+        assert width(text) > columns
+    assert cut_to(text, width(text)) == text
+
+
+def width(text: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+
+
+def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Terminal()
+    display = DisplayManager(out, agent="Sally")
+    display.show(SummaryStarted(parts=2))
+    display.show(SummaryProgress(part=1, parts=2, characters=123_456))
+    display._since -= 75
+    display.tick()
+    drawn = out.getvalue().rpartition("\r\x1b[K")[2]
+    assert drawn == "📝 Generating session summary (2… 75 s"
+    assert all(width(part) < 40 for part in out.getvalue().split("\r\x1b[K"))
 
 
 def test_clearing_the_screen_is_for_terminals() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
 from chat_loop.display.reply import ReplyText, reply_on
-from chat_loop.display.text import one_line, printable, wrapped
+from chat_loop.display.text import cut_to, one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Attached,
@@ -199,7 +199,9 @@ class DisplayManager:
         seconds = time.monotonic() - self._since
         if self._waiting and self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
-            self._write(f"{_ERASE}{status}{self._progress} {seconds:.0f} s")
+            passed = f" {seconds:.0f} s"
+            room = self.console.width - 1 - len(passed)  # a second line of it would stay behind
+            self._write(f"{_ERASE}{cut_to(status + self._progress, room)}{passed}")
             self._status_drawn = True
 
     def stop_waiting(self) -> None:
@@ -237,7 +239,7 @@ class DisplayManager:
         self._close_line()
         self._status, self._progress, self._since, self._waiting = text, "", time.monotonic(), True
         if drawn:
-            self._write(text)
+            self._write(cut_to(text, self.console.width - 1) if self.is_terminal else text)
             self._status_drawn = self.is_terminal
             self._line_open = not self.is_terminal
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from unicodedata import east_asian_width
-
-from chat_loop.display.text import one_line
+from chat_loop.display.text import cut_to, one_line
 
 
 def offer(name: str, when: str, columns: int) -> str:
@@ -13,9 +11,7 @@ def offer(name: str, when: str, columns: int) -> str:
     if len(rest) + 30 > columns:
         rest = " · resume last"
     room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
-    shown = one_line(name, 50)
-    while len(shown) > 1 and sum(1 + (east_asian_width(sign) in "WF") for sign in shown) > room:
-        shown = f"{shown.removesuffix('…')[:-1].rstrip()}…"
+    shown = cut_to(one_line(name, 50), room)
     return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
 

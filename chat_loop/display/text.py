@@ -6,6 +6,8 @@ character by character, so it is the same for a stream as for the whole, and no 
 
 from __future__ import annotations
 
+from unicodedata import east_asian_width
+
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
 _CODES = (
     *range(0x80, 0xA0),
@@ -65,3 +67,15 @@ def wrapped(text: str, width: int, indent: int) -> str:
     )
     leading = text[: len(text) - len(text.lstrip(" "))]
     return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
+
+
+def cut_to(text: str, columns: int) -> str:
+    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it does not."""
+    taken, last = 0, 0
+    for number, sign in enumerate(text):
+        taken += 1 + (east_asian_width(sign) in "WF")
+        if taken > columns:
+            return f"{text[:last].rstrip()}…" if columns > 0 else ""
+        if taken < columns:
+            last = number + 1
+    return text
