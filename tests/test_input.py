@@ -90,7 +90,9 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
     key = "sk-ant-api03-" + "aB3dE5fG7h" * 9 + "-AA"
     with chat(tmp_path) as terminal:
         entered(terminal, "the first needle\nwith a second line\r")
-        entered(terminal, f"my key is {key}\r")
+        terminal.send(f"my key is {key}")
+        terminal.wait_for("fG7h-AA")  # with Enter in the same burst it would be a paste
+        entered(terminal, "\r")
         entered(terminal, "hay\r")
         terminal.send(UP + UP)
         terminal.wait_for("You: my key is sk-ant")  # in this run it is there
