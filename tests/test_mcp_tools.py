@@ -171,10 +171,10 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "long", "description": "y" * 5_000},
     ]
     found = listed(tools, _valid)
-    assert [(each.name, each.description, each.read_only) for each in found] == [
-        ("a", "]0;xSay it.\nTwice.", False),
-        ("b c/ü", "Titled", True),
-        ("long", "y" * (LONGEST_DESCRIPTION - 1) + "…", False),
+    assert [(each.name, each.description) for each in found] == [
+        ("a", "]0;xSay it.\nTwice."),
+        ("b c/ü", "Titled"),
+        ("long", "y" * (LONGEST_DESCRIPTION - 1) + "…"),
     ]
     assert len(listed(({"name": f"t{number}"} for number in range(5_000)), _valid)) == MOST_LISTED
 

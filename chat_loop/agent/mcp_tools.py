@@ -36,8 +36,6 @@ class Listed:
     name: str
     description: str
     parameters: Json
-    read_only: bool = False
-    """What the server says of it; nothing follows from it, as it may be untrue."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +57,10 @@ def listed(tools: Iterable[Json], valid: Callable[[Json], bool]) -> tuple[Listed
         name = tool.get("name")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_OWN_NAME or name in found or not _is_text(name):
             continue
-        annotations = tool.get("annotations")
         found[name] = Listed(
             name=name,
             description=cleaned(str(tool.get("description") or tool.get("title") or ""), LONGEST_DESCRIPTION),
             parameters=parameters(tool.get("inputSchema"), valid),
-            read_only=isinstance(annotations, dict) and annotations.get("readOnlyHint") is True,
         )
         if len(found) == MOST_LISTED:
             break

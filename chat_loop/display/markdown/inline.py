@@ -69,11 +69,6 @@ def inline(
     return spans, at
 
 
-def plain_of(spans: list[Span]) -> str:
-    """The text without its styles."""
-    return "".join(span.text for span in spans)
-
-
 def _past(text: str, at: int) -> int:
     """Behind the sign at `at`, and behind all of its kind that follow: a run opens something whole or not at all."""
     sign = text[at]
