@@ -98,29 +98,39 @@ class Tty:
         os.close(self._master)
 
 
-def printed(pieces: Sequence[str], out: TextIO) -> None:
+def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
     """The bare client."""
-    for piece in pieces:
-        out.write(piece)
+
+    def show() -> None:
+        for piece in pieces:
+            out.write(piece)
+            out.flush()
+        out.write("\n")
         out.flush()
-    out.write("\n")
-    out.flush()
+
+    return show
 
 
-def rendered(pieces: Sequence[str], out: TextIO) -> None:
-    """The display, as the loop uses it, without the line of the reply's accounting."""
+def rendered(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
+    """The display, loaded as it is behind the prompt, and without the line of the reply's accounting."""
     display = DisplayManager(out, agent="A")
-    events: list[Event] = [TextDelta(piece) for piece in pieces]
-    for event in events:
-        display.show(event)
-    display.stop_waiting()
+    display.load()
+
+    def show() -> None:
+        events: list[Event] = [TextDelta(piece) for piece in pieces]
+        for event in events:
+            display.show(event)
+        display.stop_waiting()
+
+    return show
 
 
-def measured(show: Callable[[Sequence[str], TextIO], None], pieces: Sequence[str]) -> tuple[float, int]:
+def measured(way: Callable[[Sequence[str], TextIO], Callable[[], None]], pieces: Sequence[str]) -> tuple[float, int]:
     """CPU seconds of this thread, and bytes."""
     terminal = Tty()
+    show = way(pieces, terminal.out)
     begin = time.thread_time()
-    show(pieces, terminal.out)
+    show()
     took = time.thread_time() - begin
     terminal.close()
     return took, terminal.bytes

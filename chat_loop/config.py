@@ -99,6 +99,7 @@ class InputConfig:
 class DisplayConfig:
     markdown: bool = True
     theme: Literal["auto", "dark", "light"] = "auto"
+    wrap: Literal["words", "terminal"] = "words"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,6 +96,7 @@ class Interactive:
             show_blocks=setting.config.auto_compact.show_summary_markers,
             markdown=setting.config.display.markdown,
             theme=setting.config.display.theme,
+            wraps=setting.config.display.wrap == "words",
         )
         self._count = lambda text: self._counter.count(text, self._agent.provider.model)
         self._embedding = Embedding(setting.sessions.directory)

@@ -47,7 +47,7 @@ DOORS = {
     "yaml": {"frontmatter.py"},
     "rich": {
         *("display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"),
-        *("display/reply.py", "display/markdown/table.py"),
+        *("display/reply.py", "display/markdown/pen.py"),
     },
     "prompt_toolkit": {
         *("prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),

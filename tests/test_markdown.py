@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import pairwise
 
 import pyte
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.code import Colours
@@ -85,13 +87,15 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def painter(columns: int = 80, *, theme: str = "auto", colour: bool = True, symbols: bool = True) -> Painter:
-    return Painter(theme_of(theme, colour=colour, has_symbols=symbols), lambda: columns)
+def painter(
+    columns: int = 80, *, theme: str = "auto", colour: bool = True, symbols: bool = True, wraps: bool = False
+) -> Painter:
+    return Painter(theme_of(theme, colour=colour, has_symbols=symbols), lambda: columns, wraps=wraps)
 
 
-def sent(pieces: list[str], columns: int = 80) -> str:
+def sent(pieces: list[str], columns: int = 80, *, wraps: bool = False) -> str:
     """What the terminal is sent for a text in pieces."""
-    made = painter(columns)
+    made = painter(columns, wraps=wraps)
     return "".join([*map(made.feed, pieces), made.finish()])
 
 
@@ -118,9 +122,10 @@ def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
 
 
 @settings(deadline=None)
-@given(MARKDOWN, st.lists(st.integers(1, 30), min_size=1, max_size=8))
-def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int]) -> None:
-    assert sent(cut(text, sizes)) == sent([text])
+@given(MARKDOWN, st.lists(st.integers(1, 30), min_size=1, max_size=8), st.sampled_from([None, 1, 9, 20, 80]))
+def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int], columns: int | None) -> None:
+    wraps = columns is not None
+    assert sent(cut(text, sizes), columns or 80, wraps=wraps) == sent([text], columns or 80, wraps=wraps)
 
 
 @settings(max_examples=500, deadline=None)
@@ -143,15 +148,15 @@ def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)  # the emulated screen is slow
-@given(MARKDOWN)
-def test_character_by_character_the_screen_is_the_same(text: str) -> None:
-    assert screen(sent(list(text))) == screen(sent([text]))
+@given(MARKDOWN, st.booleans())
+def test_character_by_character_the_screen_is_the_same(text: str, wraps: bool) -> None:
+    assert screen(sent(list(text), 40, wraps=wraps)) == screen(sent([text], 40, wraps=wraps))
 
 
 @settings(deadline=None)
-@given(MARKDOWN)
-def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str) -> None:
-    shown = plain(text)
+@given(MARKDOWN, st.booleans())
+def test_no_line_ends_in_blanks_and_no_empty_line_is_last(text: str, wraps: bool) -> None:
+    shown = SGR.sub("", sent([text], 30, wraps=wraps))
     assert not re.search(r" (\n|$)", shown)
     assert not shown.endswith("\n")
 
@@ -163,6 +168,66 @@ def test_no_word_is_lost(text: str) -> None:
     shown = SGR.sub("", made.feed(text) + made.finish())
     words = re.findall(r"[^\W_]+", text)
     assert sorted("".join(words)) == sorted("".join(re.findall(r"[^\W_]+", shown))) or "|" in text
+
+
+PROSE = st.lists(
+    st.sampled_from(
+        ["a", "word", "**bold words", "x**", "`code`", "12", "漢字。かな", "🙂", "é", "internationalization"]
+    ),
+    min_size=1,
+    max_size=60,
+).map(" ".join)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["", "- ", "   - ", "10. ", "> ", "> > ", "- [ ] ", "## "]), PROSE, st.integers(12, 90))
+def test_prose_is_broken_between_words(begin: str, text: str, columns: int) -> None:
+    lines = SGR.sub("", sent([begin + text], columns, wraps=True)).split("\n")
+    whole = plain(begin + text)
+    bars = "│ " * begin.count(">")
+    words = [line.removeprefix(bars).strip(" ") for line in lines]
+    assert "".join("".join(words).split(" ")) == "".join(
+        whole.removeprefix(bars).split(" ")
+    )  # nothing is lost or added
+    longest = max(map(cell_len, text.split(" ")))
+    for line, after in pairwise(lines):
+        assert after.startswith(bars)
+        assert cell_len(line) < columns or longest > columns // 2 - 1
+        first = re.match(r"[^ \u3000-\u9fff]*", after.removeprefix(bars).lstrip(" "))
+        assert first
+        if longest <= 8:  # as much stands on a line as fits
+            assert cell_len(line) + 1 + max(2, cell_len(first[0])) > columns - 1
+
+
+def test_further_lines_stand_below_the_first() -> None:
+    text = "- one two three four five\n  1. six seven eight nine ten\n> > twelve thirteen fourteen\nand the end of it"
+    assert SGR.sub("", sent([text], 20, wraps=True)).split("\n") == [
+        "• one two three",
+        "  four five",
+        "  1. six seven",
+        "     eight nine ten",
+        "│ │ twelve thirteen",
+        "│ │ fourteen",
+        "and the end of it",
+    ]
+
+
+def test_code_and_tables_are_not_broken_between_words() -> None:
+    text = "```\none two three four five six\n```\n| a b c d e f g h |\n|---|\n| one two three four |"
+    assert sent([text], 20, wraps=True) == sent([text], 20)
+
+
+def test_a_long_word_is_left_to_the_terminal() -> None:
+    address = f"https://example.com/{'path/' * 20}"
+    assert sent([f"See {address} for it."], 80, wraps=True) == f"See {address} for it."
+    assert sent([f"{'word ' * 14}{address} for it."], 80, wraps=True) == f"{('word ' * 14).strip()}\n{address} for it."
+
+
+def test_the_first_line_begins_behind_the_name() -> None:
+    text = SGR.sub("", shown([TextDelta("word " * 30), ENDED], agent="The name of the agent"))
+    assert text.split("\n")[0] == f"The name of the agent: {('word ' * 11).strip()}"
+    left = SGR.sub("", shown([TextDelta("word " * 30), ENDED], wraps=False))
+    assert left.split("\n")[0] == f"Sally: {('word ' * 30).strip()}"
 
 
 REPLY = """\
@@ -226,7 +291,7 @@ def test_what_a_reply_looks_like() -> None:
 
 def shown(events: list[Event], **more: object) -> str:
     out = Terminal()
-    display = DisplayManager(out, agent="Sally", **more)  # type: ignore[arg-type]
+    display = DisplayManager(out, **{"agent": "Sally", **more})  # type: ignore[arg-type]
     for event in events:
         display.show(event)
     return out.getvalue()
@@ -287,7 +352,7 @@ def test_attributes_end_where_a_reply_is_interrupted() -> None:
 
 def test_a_reply_that_is_there_whole_looks_as_if_it_had_streamed() -> None:
     out = Terminal()
-    DisplayManager(out).reply(f"{REPLY}\x1b")
+    DisplayManager(out, wraps=False).reply(f"{REPLY}\x1b")
     assert SGR.sub("", out.getvalue()) == f"{SHOWN}\n␛\n"
     pipe = io.StringIO()
     DisplayManager(pipe).reply("# **a**\x1b")

@@ -105,7 +105,7 @@ def test_escape_sequences_of_a_model_are_shown_not_obeyed(tmp_path: Path) -> Non
         printed = answered(terminal, "hello")
         for sequence in ("\x1b]0;", "\x1b[2J", "\x1b]52", "\x9b", "\u202e"):
             assert sequence not in printed
-        assert "␛]0;owned␇␛[2J␛]52;c;aGk=␇<U+009B>31m<U+202E>abc [red]not markup[/red]" in printed
+        assert "␛]0;owned␇␛[2J␛]52;c;aGk=␇<U+009B>31m<U+202E>abc [red]not markup[/red]" in " ".join(printed.split())
         leave(terminal)
     reply = saved(tmp_path).exchanges[0].reply
     assert reply is not None

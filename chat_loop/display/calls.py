@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
-from chat_loop.events import ToolReturned
+from chat_loop.events import ToolCalled, ToolReturned
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED, compact_number, counted
 
@@ -19,6 +19,15 @@ LONGEST_VALUE = 60
 SHORT_RESULT = 60
 """Characters of a result that are shown; of a longer one also how much it is."""
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
+
+
+def shown(display: DisplayManager, event: ToolCalled | ToolReturned) -> None:
+    """One line for a call, which is waited for, and one for what came of it."""
+    if isinstance(event, ToolCalled):
+        display.begin_waiting()
+        called(display, event.call)
+    else:
+        returned(display, event)
 
 
 def called(display: DisplayManager, call: ToolCall) -> None:

@@ -45,7 +45,8 @@ class DisplayManager:
     """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
 
     `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a compaction shows the
-    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`.
+    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`;
+    `wraps`: between words.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class DisplayManager:
         show_blocks: bool = False,
         markdown: bool = True,
         theme: str = "auto",
+        wraps: bool = True,
     ) -> None:
         self.out = out or sys.stdout
         self.agent = agent
@@ -65,15 +67,13 @@ class DisplayManager:
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
         self._theme = theme if markdown and self.is_terminal else ""
+        self._wraps = wraps
         self._reply = ReplyText()
-        self._in_reply = False
-        self._in_thinking = False
-        self._line_open = False
+        self._in_reply = self._in_thinking = self._line_open = False
         self._status = ""
-        self._status_drawn = False
         self._progress = ""
+        self._status_drawn = self._waiting = False
         self._since = time.monotonic()
-        self._waiting = False
         self._made: Console | None = None
 
     @property
@@ -87,7 +87,7 @@ class DisplayManager:
 
     def load(self) -> None:
         """Load what the first styled line and the first reply need; called from a thread while nothing is shown."""
-        reply_on(self.console, self._theme, has_symbols=self.has_symbols)
+        self._new_reply()
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
         """Show one event."""
@@ -99,7 +99,9 @@ class DisplayManager:
             case Retrying():
                 told.retrying(self, event)
             case ToolCalled() | ToolReturned():
-                self._tool(event)
+                from chat_loop.display import calls  # not before a tool is called
+
+                calls.shown(self, event)
             case ReplyEnded():
                 self._reply_ended(event)
             case SessionFound():
@@ -148,8 +150,8 @@ class DisplayManager:
 
     def reply(self, text: str) -> None:
         """Print a reply that is there whole, as it would have streamed, on lines of its own."""
-        reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols, leads=False)
         self._close_line()
+        reply = self._new_reply()
         self._write(f"{reply.feed(text)}{reply.finish()}\n")
 
     def panel(self, renderable: RenderableType) -> None:
@@ -248,24 +250,22 @@ class DisplayManager:
             self._write(_ERASE)
             self._status_drawn = False
 
+    def _new_reply(self, name: str = "") -> ReplyText:
+        return reply_on(self.console, self._theme, has_symbols=self.has_symbols, wraps=self._wraps, name=name)
+
     def _text(self, text: str) -> None:
         if not self._in_reply:
             self._close_line()
-            self._reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols)
-            self._styled(f"{one_line(self.agent, 60)}:", "bold cyan", end=self._reply.after_name)
+            name = f"{one_line(self.agent, 60)}:"
+            self._reply = self._new_reply(name)
+            if self._reply.opening:
+                self._write(self._reply.opening)
+            else:
+                self._styled(name, "bold cyan", end=" ")
             self._in_reply, self._line_open, self._in_thinking = True, True, False
         if shown := self._reply.feed(text):
             self._line_open = True
             self._write(shown)
-
-    def _tool(self, event: ToolCalled | ToolReturned) -> None:
-        from chat_loop.display import calls  # not before a tool is called
-
-        if isinstance(event, ToolCalled):
-            self.begin_waiting()  # what comes of the text later begins anew
-            calls.called(self, event.call)
-        else:
-            calls.returned(self, event)
 
     def _thinking(self, text: str) -> None:
         if not self.is_terminal:

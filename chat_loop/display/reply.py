@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import StreamSanitizer
@@ -13,17 +15,16 @@ if TYPE_CHECKING:
 
 
 class ReplyText:
-    """Text in pieces in, what is written out. `painter`: reads it as markdown; without one it stays as it is."""
+    """Text in pieces in, what is written out. `painter`: reads it as markdown; without one it stays as it is.
 
-    def __init__(self, painter: Painter | None = None) -> None:
+    `opening`: the name of who answers as it stands before the text, where that is the painter's business.
+    """
+
+    def __init__(self, painter: Painter | None = None, opening: str = "") -> None:
+        self.opening = opening
         self._sanitizer = StreamSanitizer()
         self._painter = painter
         self._begun = False
-
-    @property
-    def after_name(self) -> str:
-        """What stands between the name of who answers and the text; markdown says so itself, it may be a new line."""
-        return "" if self._painter else " "
 
     def feed(self, text: str) -> str:
         """Return what is written for the next piece."""
@@ -42,15 +43,29 @@ class ReplyText:
         return (self._painter.feed(shown) if shown else "") + self._painter.finish()
 
 
-def reply_on(console: Console, theme: str, *, has_symbols: bool, leads: bool = True) -> ReplyText:
-    """A reply that is read as markdown, in the colours of `theme`; `leads`: behind the name of who answers.
+def reply_on(console: Console, theme: str, *, has_symbols: bool, wraps: bool, name: str = "") -> ReplyText:
+    """A reply that is read as markdown, in the colours of `theme`, and stands behind a `name`, if there is one.
 
     Without a theme, and on a terminal that knows no sequences, it stays as it is.
     """
     if not theme or console.is_dumb_terminal:
         return ReplyText()
     from chat_loop.display.markdown.painter import Painter  # only terminals need it
+    from chat_loop.display.markdown.pen import width_of
     from chat_loop.display.markdown.theme import theme_of
 
     made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
-    return ReplyText(Painter(made, lambda: console.width, leads=leads))
+    opening = f"\x1b[{made.name}m{name}\x1b[0m" if name else ""
+    return ReplyText(Painter(made, _columns(console), leads=width_of(name), wraps=wraps), opening)
+
+
+def _columns(console: Console) -> Callable[[], int]:
+    """How wide the terminal is now; the console asks its environment as well, each time."""
+
+    def columns() -> int:
+        try:
+            return os.get_terminal_size(console.file.fileno()).columns or console.width
+        except (OSError, ValueError):
+            return console.width
+
+    return columns if not os.environ.get("COLUMNS") else lambda: console.width

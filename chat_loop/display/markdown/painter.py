@@ -23,15 +23,15 @@ class Painter:
     """Takes sanitised text in pieces of any size; `columns` tells how wide the terminal is.
 
     What comes out is the same however the text is cut. Newlines and blanks are sent when something follows them, so
-    no line ends in blanks and no empty line stands at the end. `leads`: the text begins behind a name on its line,
-    and a block that needs a line of its own begins below it.
+    no line ends in blanks and no empty line stands at the end. `leads`: the text begins behind a name of so many
+    columns, and a block that needs a line of its own begins below it. `wraps`: prose is broken between words.
     """
 
-    def __init__(self, theme: Theme, columns: Callable[[], int], *, leads: bool = False) -> None:
+    def __init__(self, theme: Theme, columns: Callable[[], int], *, leads: int = 0, wraps: bool = False) -> None:
         self._theme = theme
         self._columns = columns
-        self._pen = Pen()
-        self._leads = leads
+        self._pen = Pen(columns if wraps else None, leads)
+        self._leads = leads > 0
         self._line = ""
         """What came of the line and is not shown."""
         self._code_pieces: list[str] = []
@@ -173,6 +173,7 @@ class Painter:
 
     def _markers(self, start: Start, rest: str) -> None:
         theme = self._theme
+        style = ""
         indent = len(rest) - len(rest.lstrip(" "))
         self._line = rest[start.length :]
         match start.kind:
@@ -187,17 +188,18 @@ class Painter:
             case "item" | "number":
                 self._pen.put(" " * indent, "")
                 self._deepen(indent)
-                self._pen.put(" ".join(filter(None, (self._mark(start), self._box(start.task)))), theme.marks)
+                mark = " ".join(filter(None, (self._mark(start), self._box(start.task))))
+                self._pen.put(mark, theme.marks)
                 self._pen.put(" ", "")
+                indent += len(mark) + 1
             case "heading":
-                self._style = theme.headings[min(int(start.value), len(theme.headings)) - 1]
-                self._inside, self._before = True, " "
-                return
+                style, indent = theme.headings[min(int(start.value), len(theme.headings)) - 1], 0
             case _:
                 self._pen.put(" " * indent, "")
                 if not indent:
                     self._indents.clear()
-        self._style, self._inside, self._before = "", True, " "
+        self._style, self._inside, self._before = style, True, " "
+        self._pen.prose(self._bars(self._quotes), DIM, indent)
 
     def _deepen(self, indent: int) -> None:
         while self._indents and self._indents[-1] > indent:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from chat_loop.display.markdown.inline import Span, inline
+from chat_loop.display.markdown.pen import width_of
 from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.frozen import dataclass
 
@@ -98,6 +99,4 @@ class Layout:
 
 
 def _width(cell: tuple[Span, ...]) -> int:
-    from rich.cells import cell_len  # loaded with the display's console
-
-    return sum(cell_len(span.text) for span in cell)
+    return sum(width_of(span.text) for span in cell)
