@@ -21,17 +21,17 @@ from tests.test_asking_again import QUIET
 
 DRAWN = """
 Tokens: 6 exchanges, at most 610 tokens
-              ▃▃ ██
-           ▆▆ ██ ██
-     ▃▃ ██ ██ ██ ██
-  ▆▆ ██ ██ ██ ██ ██
+  610 │             ▃▃ ██
+      │          ▆▆ ██ ██
+      │    ▃▃ ██ ██ ██ ██
+    0 │ ▆▆ ██ ██ ██ ██ ██
 
 Context: now 610 of 100,000 tokens, ▲ compacted
-              ▃▃ ██
-           ▆▆ ██ ██
-     ▃▃ ██ ██ ██ ██
-  ▆▆ ██ ██ ██ ██ ██
-              ▲
+  610 │             ▃▃ ██
+      │          ▆▆ ██ ██
+      │    ▃▃ ██ ██ ██ ██
+    0 │ ▆▆ ██ ██ ██ ██ ██
+                    ▲
 """
 VALUES = st.lists(st.integers(0, 10**9), max_size=400)
 
@@ -96,7 +96,9 @@ def test_one_exchange_is_no_plot_and_a_plain_terminal_gets_plain_signs(tmp_path:
         encoding = "ascii"
 
     two = Screen(tmp_path / "b", ["1", "2", "/stats"], "So.", "So.", options=QUIET, out=Plain())
-    assert "Context: now 110 of 100,000 tokens\n  ## ##\n  ## ##\n  ## ##\n  ## ##\n" in two.text
+    assert (
+        "Context: now 110 of 100,000 tokens\n  110 | ## ##\n      | ## ##\n      | ## ##\n    0 | ## ##\n" in two.text
+    )
 
 
 def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_full_the_context_is() -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.plot import plot
+from chat_loop.display.plot import HEIGHT, plot
 from chat_loop.display.text import one_line, printable
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Window
-from chat_loop.wording import compaction_text, counted, dollars_text, window_text
+from chat_loop.wording import compact_number, compaction_text, counted, dollars_text, window_text
 
 BAR = 30
 TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
+NARROW_PLOT = 30
+"""Below this many columns a plot has no scale."""
 
 
 def show_draft(display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str) -> None:
@@ -109,8 +111,20 @@ def show_plots(
     for title, values, marks in ((f"Tokens: {told}", tokens, ()), (f"Context: {of}", context, compacted)):
         display.line()
         display.prose(title, "bold")
-        for line in plot(values, width, marks=marks, symbols=display.has_symbols):
+        for line in _scaled(values, width, marks=marks, symbols=display.has_symbols):
             display.line(f"  {line}".rstrip())
+
+
+def _scaled(values: Sequence[int], width: int, *, marks: Sequence[int], symbols: bool) -> list[str]:
+    """A plot with its scale on the left, where there is room for it."""
+    top = compact_number(max(values))
+    if width < NARROW_PLOT:
+        return plot(values, width, marks=marks, symbols=symbols)
+    bar = "│" if symbols else "|"
+    lines = plot(values, width - len(top) - 3, marks=marks, symbols=symbols)
+    labels = [top, *[""] * (HEIGHT - 2), "0"]
+    scales = [f"{label:>{len(top)}} {bar} " for label in labels] + [" " * (len(top) + 3)] * (len(lines) - HEIGHT)
+    return [scale + line for scale, line in zip(scales, lines, strict=True)]
 
 
 @dataclass(frozen=True)
