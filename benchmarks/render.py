@@ -14,6 +14,7 @@ import os
 import pty
 import re
 import sys
+import termios
 import threading
 import time
 import tty
@@ -80,6 +81,7 @@ class Tty:
     def __init__(self) -> None:
         self._master, slave = pty.openpty()
         tty.setraw(slave)
+        termios.tcsetwinsize(slave, (24, 80))
         self.out: TextIO = os.fdopen(slave, "w", encoding="utf-8")
         self.bytes = 0
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -77,8 +77,47 @@ def test_the_first_instance_is_like_every_other() -> None:
             assert (number, text) == (1, "a")
 
 
+def test_the_first_instances_are_made_without_the_class_being_complete() -> None:
+    @dataclass(frozen=True)
+    class Late:
+        number: int
+        names: list[str] = dataclasses.field(default_factory=list)
+        text: str = dataclasses.field(default="a", compare=False)
+
+    made = [Late(1), Late(number=1), Late(text="b", number=1, names=[])][:3]
+    assert "__init__" not in vars(Late)
+    assert [list(vars(one)) for one in made] == [["number", "names", "text"]] * 3
+    assert made[0].names is not made[1].names
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'number'"):
+        made[0].number = 2  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'number'"):
+        del made[0].number
+    assert "__init__" not in vars(Late)
+    later = Late(1)
+    assert "__init__" in vars(Late)
+    assert made == [later] * 3
+    assert vars(made[0]) == vars(later)
+
+
+def test_what_is_matched_need_not_be_complete() -> None:
+    match fresh()(1):
+        case object(number=number):
+            assert number == 1
+    match first := fresh()(1, "c"):
+        case first.__class__(number, text):
+            assert (number, text) == (1, "c")
+
+
+def test_a_plain_heir_can_be_changed_where_it_is_no_dataclass() -> None:
+    plain = Plain(inside=1)
+    plain.other = 2  # type: ignore[attr-defined]
+    del plain.other  # type: ignore[attr-defined]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plain.inside = 3  # type: ignore[misc]
+
+
 def test_a_wrong_first_call_is_told_like_any_other() -> None:
-    for given, named in (((), {}), ((1, "b", 3), {}), ((), {"nothing": 1})):
+    for given, named in (((), {}), ((1, "b", 3), {}), ((), {"nothing": 1}), ((1,), {"number": 1})):
         with pytest.raises(TypeError, match=r"__init__\(\)"):
             fresh()(*given, **named)
 

@@ -31,9 +31,8 @@ class ReplyText:
         if not self._begun:
             text, self._begun = text.lstrip("\n"), True
         shown = self._sanitizer.feed(text)
-        if self._painter is None:
-            return shown
-        return self._painter.feed(shown) or self._painter.progress()
+        painter = self._painter
+        return shown if painter is None else painter.feed(shown) or painter.progress()
 
     def finish(self) -> str:
         """Return what was held back; something else is written now."""

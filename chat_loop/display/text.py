@@ -6,10 +6,10 @@ character by character, so it is the same for a stream as for the whole, and no 
 
 from __future__ import annotations
 
+from functools import cache
 from unicodedata import east_asian_width
 
-_PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
-_CODES = (
+_HIDDEN = (
     *range(0x80, 0xA0),
     0x061C,
     0x200E,
@@ -21,12 +21,18 @@ _CODES = (
     *range(0xD800, 0xE000),
     *range(0xE0000, 0xE0080),
 )
-_TABLE = {**_PICTURES, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _CODES}}
+
+
+@cache
+def _table() -> dict[int, str]:
+    """What each character that is not shown becomes; two thousand of them, which the prompt does not wait for."""
+    pictures = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
+    return {**pictures, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _HIDDEN}}
 
 
 def printable(text: str) -> str:
     """Return `text` with CRLF as a newline and every other control character made visible."""
-    return text.replace("\r\n", "\n").translate(_TABLE)
+    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_table())
 
 
 def one_line(text: str, length: int = 200) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from unicodedata import east_asian_width
 
 from chat_loop.frozen import dataclass
 
 WORD = 20
 """Columns. A word that begins so far before the margin is written as it comes, and one that is longer is not moved."""
-_WIDE = (
-    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003ffff"
-)
-_PIECES = re.compile(rf" +|[{_WIDE}]|[^ {_WIDE}]+")
-"""Blanks, characters between which a line may be broken anywhere, words."""
-_is_wide = re.compile(f"[{_WIDE}]").match
+_PIECES = re.compile(" +|[^ ]+")
 _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 """Wide characters that no line begins with."""
 
@@ -33,11 +31,35 @@ class Margin:
     indent: int
 
 
+@lru_cache(maxsize=64)
+def _margin(columns: int, bars: str, style: str, indent: int) -> Margin:
+    room = max(1, columns - 1)
+    if 2 * (len(bars) + indent) > room:
+        bars, indent = "", 0
+    bare = bars.rstrip(" ")
+    longest = min(WORD, room // 2)
+    return Margin(room, longest, room - longest, bare, style, indent + len(bars) - len(bare))
+
+
 def width_of(text: str) -> int:
     """Columns that `text` takes, which holds no control character."""
     from rich.cells import cell_len  # loaded with the display's console
 
     return len(text) if text.isascii() else cell_len(text)
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """A text without blanks, cut where a line may be broken: before and behind wide characters that are no emoji, which
+    may be joined. With each part, whether it is such a character."""
+    for wide, signs in groupby(text, _is_wide):
+        if wide:
+            yield from ((sign, True) for sign in signs)
+        else:
+            yield "".join(signs), False
+
+
+def _is_wide(sign: str) -> bool:
+    return sign >= "\u1100" and not "\U0001f000" <= sign < "\U00020000" and east_asian_width(sign) in "WF"
 
 
 class Pen:
@@ -67,12 +89,7 @@ class Pen:
         """What follows is prose, to be broken between words. Its next lines begin with `bars` and `indent` blanks."""
         if self._columns is None:
             return
-        room = max(1, self._columns() - 1)
-        if 2 * (len(bars) + indent) > room:
-            bars, indent = "", 0
-        bare = bars.rstrip(" ")
-        longest = min(WORD, room // 2)
-        self._margin = Margin(room, longest, room - longest, bare, style, indent + len(bars) - len(bare))
+        self._margin = _margin(self._columns(), bars, style, indent)
         self._safe = self._margin.safe
 
     def put(self, text: str, style: str) -> None:
@@ -87,13 +104,14 @@ class Pen:
                 self._blank(len(text) - len(word), margin)
             if " " not in word and word.isascii():  # most tokens
                 if word:
-                    self._word(word, style, margin)
+                    self._word(word, style, len(word), margin)
                 return
             for piece in _PIECES.findall(word):
                 if piece[0] == " ":
                     self._blank(len(piece), margin)
                 else:
-                    self._word(piece, style, margin)
+                    for part, wide in _parts(piece):
+                        self._word(part, style, width_of(part), margin, wide=wide)
             return
         begun = text.lstrip(" ")
         self.blanks += len(text) - len(begun)
@@ -105,21 +123,19 @@ class Pen:
     def flow(self, text: str, style: str) -> str:
         """Return what is sent when `text` goes on with a line, and nothing else is to be sent before it."""
         if (
-            self.newlines
+            text[-1] == " "
+            or self.newlines
             or style != self._style
             or self._column + self.blanks + len(text) > self._safe
             or (self._margin is not None and not text.isascii())
         ):
             self.put(text, style)
             return self.sent()
-        body = text.rstrip(" ") if text[-1] == " " else text
-        if not body:
-            self.blanks += len(text)
-            return ""
-        sent = " " * self.blanks + body if self.blanks else body
-        self._column += len(sent)
-        self.blanks = len(text) - len(body)
-        return sent
+        if self.blanks:
+            text = " " * self.blanks + text
+            self.blanks = 0
+        self._column += len(text)
+        return text
 
     def dots(self, count: int) -> str:
         """Return what makes a line of so many dots, which is taken back when something is written."""
@@ -162,10 +178,9 @@ class Pen:
         self.blanks += count
         self._after_wide, self._safe = False, margin.safe
 
-    def _word(self, text: str, style: str, margin: Margin) -> None:
+    def _word(self, text: str, style: str, width: int, margin: Margin, *, wide: bool = False) -> None:
         """Write a piece of a word, or hold it until it is known whether the word fits."""
-        wide, width = bool(_is_wide(text)), width_of(text)
-        if self.newlines or self.blanks or ((wide or self._after_wide) and text not in _CLOSING):
+        if self.newlines or self.blanks or ((wide or self._after_wide) and width and text not in _CLOSING):
             if self._held:
                 self._settle()
             if self.newlines or self._column + self.blanks <= margin.safe:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
+from functools import cache
 
 from chat_loop.frozen import dataclass
 
@@ -43,8 +44,7 @@ _PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 NAMES = tuple(_THEMES)
 
 
+@cache
 def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> Theme:
     """The theme called `name`, one of `NAMES`; without colours it has attributes only."""
-    from dataclasses import replace
-
     return replace(_THEMES[name] if colour else _PLAIN, has_symbols=has_symbols)
