@@ -19,7 +19,7 @@ from chat_loop.attach.reading import without_secrets
 from chat_loop.chain.options import options_of
 from chat_loop.config import Config, expanded
 from chat_loop.conversation import Conversation
-from chat_loop.display.plain import JsonOutput, ReplyText, TextOutput, out
+from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, UsageError
 from chat_loop.events import Event, Warned
@@ -127,8 +127,10 @@ def target_of(file: str, *, force: bool) -> Target | None:
 def ask(asked: Asked) -> int:
     """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
     text: list[str] = []
-    reply = ReplyText(text.append) if asked.target is not None else None
-    shown = JsonOutput() if asked.as_json else TextOutput(out if reply is None else text.append)
+    reply = Paragraphs(text.append) if asked.target is not None else None
+    look = asked.config.display
+    on_screen = text_output(look.theme if look.markdown else "", wraps=look.wrap == "words")
+    shown = JsonOutput() if asked.as_json else on_screen if reply is None else TextOutput(text.append)
     kept = asked.target is None
     try:
         code, whole = asyncio.run(_ask(asked, _Watched(shown, reply if asked.as_json else None)))
@@ -233,7 +235,7 @@ class _Watched:
     `reply` is given the events as well.
     """
 
-    def __init__(self, output: _Output, reply: ReplyText | None) -> None:
+    def __init__(self, output: _Output, reply: Paragraphs | None) -> None:
         self._output = output
         self._reply = reply
         self.left: Callable[[], object] = bool

@@ -19,6 +19,7 @@ from chat_loop.events import Event
 from chat_loop.options import parser
 from chat_loop.values import ToolCall, Usage
 from tests.loopback import Loopback, Reply
+from tests.pty_chat import PtyChat
 from tests.test_headless import ECHO, run, said, saved
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "headless.md").read_text(encoding="utf-8")
@@ -271,3 +272,29 @@ def test_the_document_names_every_option_of_a_question() -> None:
     options = {option for action in group._group_actions for option in action.option_strings}
     assert options >= {"--json", "--yes", "--output", "--no-save", "--system"}
     assert {option for option in options if f"`{option}" not in DOCUMENT} == {"-p", "--print"}
+
+
+@posix
+def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
+    source = "# Tide\n\nIt is **high** at noon, and " + "low " * 30 + "later.\n"
+    with Loopback() as server:
+        for _ in range(4):
+            server.enqueue(Reply(chunks=tuple(source)))
+        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url, "CHAT_LOOP_HOME": str(tmp_path)}
+        command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:m", "-p", "When?"]
+        with PtyChat(command, env=ENVIRONMENT | keys) as terminal:
+            assert terminal.exit_code() == 0
+            assert terminal.text().rstrip("\n").split("\n") == [
+                "Tide",
+                "",
+                f"It is high at noon, and {('low ' * 14).strip()}",
+                f"{'low ' * 16}later.",
+            ]
+            assert "\x1b[1mhigh\x1b[0m" in terminal.output()
+        for more in (["--json"], ["--output", str(tmp_path / "reply.md")]):
+            with PtyChat([*command, *more], env=ENVIRONMENT | keys) as terminal:
+                assert terminal.exit_code() == 0
+                assert "\x1b" not in terminal.output()
+        assert (tmp_path / "reply.md").read_text() == f"{source}\n"
+        result = run(tmp_path, "--model", "anthropic:m", "-p", "When?", keys=keys)
+    assert result.stdout.decode() == f"{source}\n"

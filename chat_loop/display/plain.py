@@ -46,7 +46,7 @@ def _plain(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-class ReplyText:
+class Paragraphs:
     """The text of a reply as it arrives: the words between its tool calls are paragraphs. `write` takes the pieces."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
@@ -67,11 +67,12 @@ class ReplyText:
 
 
 class TextOutput:
-    """The reply's text, and nothing else, on standard output, or wherever `write` puts it."""
+    """The reply's text, and nothing else, on standard output, or wherever `write` puts it; `end` is called at last."""
 
-    def __init__(self, write: Callable[[str], object] = out) -> None:
+    def __init__(self, write: Callable[[str], object] = out, end: Callable[[], object] = bool) -> None:
         self.saved = True
-        self._text = ReplyText(write)
+        self._text = Paragraphs(write)
+        self._end = end
 
     def show(self, event: Event) -> None:
         self._text.show(event)
@@ -89,6 +90,17 @@ class TextOutput:
 
     def end(self) -> None:
         self._text.end()
+        self._end()
+
+
+def text_output(theme: str, *, wraps: bool) -> TextOutput:
+    """The reply on standard output: a terminal gets it rendered as in a chat, without a theme as it is."""
+    if not (sys.stdout.isatty() and theme):
+        return TextOutput()
+    from chat_loop.display.reply import Rendered  # scripts do not wait for it
+
+    rendered = Rendered(sys.stdout, theme, wraps=wraps)
+    return TextOutput(rendered.write, rendered.end)
 
 
 class JsonOutput:

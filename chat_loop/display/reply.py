@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display.text import StreamSanitizer
 
@@ -24,12 +24,12 @@ class ReplyText:
         self.opening = opening
         self._sanitizer = StreamSanitizer()
         self._painter = painter
-        self._begun = False
+        self.begun = False
 
     def feed(self, text: str) -> str:
         """Return what is written for the next piece."""
-        if not self._begun:
-            text, self._begun = text.lstrip("\n"), True
+        if not self.begun:
+            text, self.begun = text.lstrip("\n"), True
         shown = self._sanitizer.feed(text)
         painter = self._painter
         return shown if painter is None else painter.feed(shown) or painter.progress()
@@ -56,6 +56,27 @@ def reply_on(console: Console, theme: str, *, has_symbols: bool, wraps: bool, na
     made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
     opening = f"\x1b[{made.name}m{name}\x1b[0m" if name else ""
     return ReplyText(Painter(made, _columns(console), leads=width_of(name), wraps=wraps), opening)
+
+
+class Rendered:
+    """A terminal that gets one reply and nothing else, read as markdown. `end` writes what was held back."""
+
+    def __init__(self, out: TextIO, theme: str, *, wraps: bool) -> None:
+        from rich.console import Console
+
+        self._out = out
+        console = Console(file=out, soft_wrap=True)
+        self._reply = reply_on(console, theme, has_symbols="utf" in out.encoding.lower(), wraps=wraps)
+
+    def write(self, text: str) -> None:
+        """Write the next piece, as far as it is certain."""
+        self._out.write(self._reply.feed(text))
+        self._out.flush()
+
+    def end(self) -> None:
+        """The reply is whole, or ends here."""
+        self._out.write(f"{self._reply.finish()}\n" if self._reply.begun else "")
+        self._out.flush()
 
 
 def _columns(console: Console) -> Callable[[], int]:
