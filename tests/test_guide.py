@@ -123,16 +123,27 @@ def split(line: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_line_for_a_shell_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [
-        line for language, block in _FENCE.findall(text_of(page)) if language == "sh" for line in block.split("\n")
-    ]
-    for line in lines:
-        for words in split(line):
-            if words and words[0].rpartition("/")[2] == "chat-loop":
-                try:
-                    cli._check(parser(words).parse_args(words[1:]))
-                except (SystemExit, UsageError) as error:
-                    pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
+    for language, block in _FENCE.findall(text_of(page)):
+        for line in block.split("\n") if language == "sh" else ():
+            accepted(line, capsys)
+
+
+def test_every_example_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"^  (.*?chat-loop\b.*?)(?:   +\S.*)?$", parser().epilog or "", re.MULTILINE)
+    assert len(examples) > 5
+    for example in examples:
+        if not example.endswith(" --help"):
+            accepted(example, capsys)
+
+
+def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fail unless the program takes its options and commands as a shell's line has them."""
+    for words in split(line):
+        if words and words[0].rpartition("/")[2] == "chat-loop":
+            try:
+                cli._check(parser(words).parse_args(words[1:]))
+            except (SystemExit, UsageError) as error:
+                pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 
 
 LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
