@@ -30,8 +30,8 @@ WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.m
 """What people wrote: with what explains itself, and what was once so."""
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
-_FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_CODE = re.compile(r"`([^`\n]+)`")
+FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain", "name"}
@@ -54,7 +54,7 @@ def text_of(page: Path) -> str:
 
 def prose(page: Path) -> str:
     """A page without its blocks of code."""
-    return _FENCE.sub("", text_of(page))
+    return FENCE.sub("", text_of(page))
 
 
 def named(page: Path) -> Path:
@@ -70,7 +70,7 @@ def test_the_front_page_leads_to_every_page() -> None:
 
 def anchors(page: Path) -> set[str]:
     """What a link can lead to in a page, as services that show markdown name it."""
-    headings = re.findall(r"^#{1,6} (.+)$", _FENCE.sub("", text_of(page)), re.MULTILINE)
+    headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
@@ -88,7 +88,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def chat_commands(page: Path) -> Iterator[str]:
     """The commands of the chat that a page names: in code, and typed in its conversations."""
     yield from re.findall(r"(?<!`)`(/[a-z]+(?: [^`\n]*)?)`", prose(page))
-    for _, block in _FENCE.findall(text_of(page)):
+    for _, block in FENCE.findall(text_of(page)):
         yield from re.findall(r"^You: (/[a-z]+(?: .*)?)$", block, re.MULTILINE)
 
 
@@ -123,7 +123,7 @@ def split(line: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_line_for_a_shell_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for language, block in _FENCE.findall(text_of(page)):
+    for language, block in FENCE.findall(text_of(page)):
         for line in block.split("\n") if language == "sh" else ():
             accepted(line, capsys)
 
@@ -183,7 +183,7 @@ def alternatives(text: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_command_line_in_the_text_exists(page: Path) -> None:
-    for code in _CODE.findall(prose(page)):
+    for code in CODE.findall(prose(page)):
         if code.startswith("chat-loop ") and not {"ACTION", "…"} & set(code.split()):
             for words in alternatives(code.partition(" ")[2].partition(" | ")[0]):
                 assert walked(words) == "", code
@@ -193,7 +193,7 @@ def test_every_command_line_in_the_text_exists(page: Path) -> None:
 def test_every_option_that_is_named_exists(page: Path) -> None:
     known = {name for level in LEVELS.values() for option in level.options for name in option.names}
     told = " ".join(f"{command.usage} {command.help} {command.details}" for command in registry.commands)
-    found = {option for code in _CODE.findall(prose(page)) for option in re.findall(r"(?<![\w-])--[a-z-]+", code)}
+    found = {option for code in CODE.findall(prose(page)) for option in re.findall(r"(?<![\w-])--[a-z-]+", code)}
     assert {one for one in found if one not in known and one not in told} - OTHERS_OPTIONS == set()
 
 
