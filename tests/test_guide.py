@@ -68,6 +68,12 @@ def test_the_front_page_leads_to_every_page() -> None:
     assert {str(named(page)) for page in (TREE / "docs").glob("*.md")} | {"CHANGELOG.md"} == led
 
 
+def test_every_picture_is_shown_somewhere() -> None:
+    pictures = {picture for kind in ("*.svg", "*.png") for picture in (TREE / "docs").glob(kind)}
+    shown = {(page.parent / link).resolve() for page in PAGES for link in _LINK.findall(prose(page))}
+    assert pictures - shown == set()
+
+
 def anchors(page: Path) -> set[str]:
     """What a link can lead to in a page, as services that show markdown name it."""
     headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
