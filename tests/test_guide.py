@@ -74,6 +74,12 @@ def test_every_picture_is_shown_somewhere() -> None:
     assert pictures - shown == set()
 
 
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_no_code_is_broken_by_a_line(page: Path) -> None:
+    """What a reader copies is whole, and so is what the tests here read."""
+    assert [line for line in prose(page).split("\n") if line.count("`") % 2] == []
+
+
 def anchors(page: Path) -> set[str]:
     """What a link can lead to in a page, as services that show markdown name it."""
     headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
