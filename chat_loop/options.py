@@ -16,6 +16,26 @@ LAST = "last"
 """What `--continue` takes up."""
 BROWSE = "browse"
 """What `--resume` without a value means: the user chooses."""
+DESCRIPTION = """\
+Terminal chat for large language models; every conversation is a markdown file.
+Without COMMAND and without -p a chat begins, in which help lists what can be
+done."""
+EPILOG = """\
+For example:
+  chat-loop                         chat with the model that can be asked now
+  chat-loop --model gemini          chat with another one, the usual of Gemini
+  chat-loop --continue              go on with the last conversation
+  chat-loop -p "What is a monad?"   ask one question, and print the reply
+  git diff | chat-loop -p "Write a commit message for this."
+  chat-loop sessions search port    find what was said in any conversation
+  chat-loop sessions list --help    the options of a command
+
+Who answers: the provider whose key is set (such as ANTHROPIC_API_KEY), else a
+server on this machine, else the embedded model; chat-loop providers says who
+can, and what the others need. chat-loop doctor says which files are used.
+CHAT_LOOP_HOME is the folder of config, sessions and models, instead of those
+of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
+130 interrupted."""
 SESSION = "a number of the list, an id, words of its name, or last"
 
 
@@ -23,17 +43,16 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     """The command line; its part about sessions only where `arguments` ask for it: a chat does not wait for that."""
     made = argparse.ArgumentParser(
         prog="chat-loop",
-        description="Terminal chat for large language models; every conversation is a markdown file.",
-        epilog="Without a command a chat begins, in which help lists what can be done. CHAT_LOOP_HOME is the folder of "
-        "config, sessions and models, instead of those of the system; chat-loop doctor shows which they are. "
-        "Exit codes: 0 done, 1 failed or nothing found, 2 misused, 130 interrupted.",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
     _who_answers(made.add_argument_group("who answers"))
     _which_session(made.add_argument_group("which conversation"))
     made.set_defaults(resume="")
     _one_question(made.add_argument_group("one question, without a terminal (docs/headless.md)"))
-    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     sessions = commands.add_parser(
         "sessions",
         help="find, show, branch, keep and share saved sessions",
@@ -47,17 +66,19 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
 
 
 def _who_answers(made: argparse._ArgumentGroup) -> None:
-    made.add_argument("--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME, local:NAME")
-    made.add_argument("--agent", dest="agent_reference", default="", metavar="NAME|PATH", help="the agent that answers")
+    made.add_argument(
+        "--model", default="", metavar="PROVIDER:MODEL", help="such as anthropic:NAME; gemini for its usual one"
+    )
+    made.add_argument("--agent", dest="agent_reference", default="", metavar="NAME|PATH", help="its name, or its file")
     made.add_argument("--trust-agent", action="store_true", help="let that agent run this once, approved or not")
-    made.add_argument("--base-url", default="", metavar="URL", help="where the server is, for compatible:MODEL")
+    made.add_argument("--base-url", default="", metavar="URL", help="a server, for --model compatible:NAME")
     made.add_argument(
         "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
     )
     made.add_argument(
         "--tools", default="", metavar="NAME,...", help="what the model may use, such as read_file,run_command"
     )
-    made.add_argument("--config", default="", metavar="FILE", help="read this config file")
+    made.add_argument("--config", default="", metavar="FILE", help="read the settings from this file")
 
 
 def _which_session(made: argparse._ArgumentGroup) -> None:

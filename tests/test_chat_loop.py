@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,8 +136,9 @@ View
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                       Show the session, its file, the model, the context and the accounting.
   /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
-Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
-A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
+/help COMMAND tells all of one of them, /help keys what the keys do.
+What is no command is sent. Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every \
+command works with / or #. A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin
 /pin TEXT
   Keep a text word for word through every compaction and resume.
@@ -145,6 +147,21 @@ You: /help nothing
   help lists them.
 Goodbye!
 """  # noqa: E501 - as wide as a screen
+    )
+
+
+def test_help_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/help", "/help compact"], out=Terminal())
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text)
+    listed, _, told = shown.partition("/help compact\n")
+    assert "  /compact [FOCUS]            Summarise and go on in a new session.\n" in listed
+    assert "  /exit                       Save the session with a summary and leave.\n" in listed
+    assert "  /untag TAG …                Take tags off this conversation.\n" in listed
+    assert max(map(len, listed.split("\n"))) <= 80
+    assert "--preview asks first, --diff lists what" in told
+    assert (
+        "\n  /compact --diff            the sentences with exact values that the last\n" + " " * 29 + "compaction"
+        in told
     )
 
 

@@ -180,17 +180,6 @@ def test_the_scripts_hold_no_text_that_a_shell_would_read_otherwise() -> None:
             assert not set(text) & set("'\"`$\\[]{}<>!\n")
 
 
-def test_every_option_and_command_is_described_somewhere() -> None:
-    """In the README or in docs, as a word of its own."""
-    files = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
-    told = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    wanted = {name for level in LEVELS.values() for name, _ in level.commands}
-    wanted |= {
-        name for level in LEVELS.values() for option in level.options for name in option.names if name[:2] == "--"
-    }
-    assert {one for one in wanted - {"--help", "--print", "--version"} if one not in told} == set()
-
-
 def test_help_fits_eighty_columns_at_every_level(tmp_path: Path) -> None:
     for at in LEVELS:
         result = run(tmp_path, *at.strip("/").split("/") if at != "/" else (), "--help", keys={"COLUMNS": "80"})

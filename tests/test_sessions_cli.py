@@ -21,7 +21,7 @@ from tests.pty_chat import PtyChat
 from tests.stocked import ALL, FIRST, LATER, LISTED, OLD, OPEN, RATES, SECOND, at, put, simple, used
 from tests.test_headless import run
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "sessions.md"
 
 
 @pytest.fixture(name="home")
@@ -516,8 +516,8 @@ def actions() -> dict[str, argparse.ArgumentParser]:
     return dict(found.choices)
 
 
-def test_every_action_stands_in_the_readme() -> None:
-    section = README.read_text("utf-8").partition("### Without a terminal")[2].partition("\n## ")[0]
+def test_every_action_stands_on_its_page() -> None:
+    section = PAGE.read_text("utf-8").partition("## From the command line")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `([a-z-]+)[^`]*` \| [A-Z].*\. \|$", section, re.MULTILINE)
     assert named == list(actions())
     with_json = re.search(r"^((?:`[a-z]+`[, a-n]*)+) print JSON", section, re.MULTILINE)

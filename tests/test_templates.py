@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.registry import Registry, Unknown
-from chat_loop.commands.view import RULE
+from chat_loop.commands.view import FURTHER, RULE
 from chat_loop.errors import ChatLoopError
 from chat_loop.templates import Template, Templates, read
 from tests.pty_chat import PtyChat
@@ -56,6 +56,7 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
   /long_one      {"x" * 99}…
 ⚠️  The template {prompts}/bad.md is not used: above its text it may only say description and argument, as texts.
 ⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
+{FURTHER}
 {RULE}
 You: /help explain
 /explain WORD

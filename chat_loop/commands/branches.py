@@ -62,7 +62,11 @@ def _branch(chat: Chat, node: Node, compaction: str) -> Branch:
 
 @registry.command("fork", argument="[QUERY]")
 async def fork(chat: Chat, argument: str) -> None:
-    """Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay."""
+    """Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
+
+    /fork 3                 after query 3 of this session
+    /fork 1.2               after query 2 of the chain's first session
+    """
     conversation = chat.conversation
     live = load(chat, ".")
     loaded, number = _query(chat, live, argument)

@@ -17,7 +17,13 @@ SHOWN = 40
 
 @registry.command("compact", argument="[FOCUS]", bare="compact")
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has."""
+    """Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
+
+    /compact ports and paths   and say what the summary must keep
+    /compact --preview         see the summary and the sizes before anything happens; it can be edited there
+    /compact --diff            the sentences with exact values that the last compaction left in the archive only
+    It happens by itself when the window fills up. The words stay in the session's file; /uncompact goes back to them.
+    """
     option, _, rest = argument.partition(" ")
     if option == "--diff":
         _diff(chat)

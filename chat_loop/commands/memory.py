@@ -55,7 +55,11 @@ async def remember(chat: Chat, argument: str) -> None:
 
 @registry.command("memory", argument="[propose]")
 async def show_memory(chat: Chat, argument: str) -> None:
-    """Show the facts of the memory and their room; propose offers pins and decisions for it."""
+    """Show the facts of the memory and their room; propose offers pins and decisions for it.
+
+    /memory propose             choose among the pins and decisions of this conversation
+    /memory propose --project   and note them in the project's MEMORY.md
+    """
     notebook = _notebook(chat)
     match argument.split():
         case ["propose"]:

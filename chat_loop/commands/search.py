@@ -115,7 +115,11 @@ def moment_of(text: str, now: datetime) -> datetime:
 
 @registry.command("show", argument="N|ID [QUERY]")
 async def show(chat: Chat, argument: str) -> None:
-    """Show a hit of the last search whole, or a session: its summary and its exchanges."""
+    """Show a hit of the last search whole, or a session: its summary and its exchanges.
+
+    /show 2                 the second hit of the last search, or the second session of the last list
+    /show 2 5               query 5 of that session
+    """
     from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
 
     reference, query = _reference(argument)
@@ -131,7 +135,11 @@ async def show(chat: Chat, argument: str) -> None:
 
 @registry.command("quote", argument="N|ID [QUERY]")
 async def quote(chat: Chat, argument: str) -> None:
-    """Take a hit of the last search, or a session's exchange, into your next message."""
+    """Take a hit of the last search, or a session's exchange, into your next message.
+
+    /quote 2                the second hit of the last search
+    /quote 2 5              query 5 of the second session of the last list
+    """
     reference, query = _reference(argument)
     place = _hit(chat, reference) if reference and not query else None
     if not reference or (place is None and not query):

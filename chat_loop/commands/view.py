@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from chat_loop.commands.chat import Chat
@@ -30,16 +31,23 @@ FAMILIES = {
 }
 """What the commands are about, by the modules that they are in."""
 OTHERS = "More"
+FURTHER = "/help COMMAND tells all of one of them, /help keys what the keys do."
 RULE = (
-    "Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. "
-    'A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.'
+    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; "
+    "every command works with / or #. A leading space makes any line text. "
+    '@path sends a file along, @"path" one with blanks; Tab completes it.'
 )
+_REST = re.compile(r"[;:] .*| \(.*")
+"""What a line of help says beyond its first clause."""
+_COLUMN = re.compile(r"\S[^\n]{0,40}?   *(?=\S)")
+"""An example, up to the column in which it is explained."""
 
 
 @registry.command("help", argument="[COMMAND]", bare="help")
 async def show_help(chat: Chat, argument: str) -> None:
     """Show the commands, or one of them.
 
+    /help compact           all of one command, with its options and examples
     /help keys              the keys of the line
     """
     if argument == "keys":
@@ -56,19 +64,29 @@ async def show_help(chat: Chat, argument: str) -> None:
         chat.display.line(command.usage)
         chat.display.prose(f"  {command.help}", indent=2)
         for line in command.details.split("\n") if command.details else ():
-            chat.display.prose(f"  {line}", indent=4)
+            column = _COLUMN.match(line)
+            chat.display.prose(f"  {line}", indent=2 + (column.end() if column else 0))
         return
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     for title, commands in families(registry.commands):
         chat.display.line(title, "bold")
         for command in commands:
             if chat.display.console.width >= NARROW and len(command.usage) <= width:
-                chat.display.prose(f"  {command.usage:<{width}}  {command.help}", indent=width + 4)
+                told = _told(chat, command, width + 4)
+                chat.display.prose(f"  {command.usage:<{width}}  {told}", indent=width + 4)
             else:
                 chat.display.line(f"  {command.usage}")
-                chat.display.prose(f"    {command.help}", indent=4)
+                chat.display.prose(f"    {_told(chat, command, 4)}", indent=4)
     _list_templates(chat)
+    chat.display.prose(FURTHER)
     chat.display.prose(RULE, "dim")
+
+
+def _told(chat: Chat, command: Command, indent: int) -> str:
+    """A command's line of help; on a terminal only its first clause where all of it would not fit into one line."""
+    if not chat.display.is_terminal or indent + len(command.help) <= chat.display.console.width:
+        return command.help
+    return f"{_REST.sub('', command.help).rstrip('.')}."
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
