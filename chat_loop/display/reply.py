@@ -80,7 +80,7 @@ class Rendered:
 
 
 def _columns(console: Console) -> Callable[[], int]:
-    """How wide the terminal is now; the console asks its environment as well, each time."""
+    """How wide the terminal is now. The console would ask its environment as well, each time."""
 
     def columns() -> int:
         try:
@@ -88,4 +88,4 @@ def _columns(console: Console) -> Callable[[], int]:
         except (OSError, ValueError):
             return console.width
 
-    return columns if not os.environ.get("COLUMNS") else lambda: console.width
+    return columns
