@@ -42,9 +42,10 @@ class _Screen(pyte.Screen):
         self._answer(data)
 
 
-def _hear_hang_ups() -> None:
-    """A test run that outlives its terminal (nohup) would else hand on that SIGHUP is ignored."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def _hear_signals() -> None:
+    """A test run in the background (`&`, nohup) would else hand on that it ignores what a terminal sends."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class PtyChat:
@@ -82,7 +83,7 @@ class PtyChat:
                 cwd=cwd,
                 dimensions=(rows, cols),
                 timeout=None,
-                preexec_fn=_hear_hang_ups,
+                preexec_fn=_hear_signals,
             )
         self._child.delaybeforesend = None
 

@@ -278,7 +278,7 @@ def test_the_document_names_every_option_of_a_question() -> None:
 def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
     source = "# Tide\n\nIt is **high** at noon, and " + "low " * 30 + "later.\n"
     with Loopback() as server:
-        for _ in range(4):
+        for _ in range(5):
             server.enqueue(Reply(chunks=tuple(source)))
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url, "CHAT_LOOP_HOME": str(tmp_path)}
         command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:m", "-p", "When?"]
@@ -291,6 +291,9 @@ def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
                 f"{'low ' * 16}later.",
             ]
             assert "\x1b[1mhigh\x1b[0m" in terminal.output()
+        with PtyChat(command, env=ENVIRONMENT | keys | {"TERM": "dumb"}) as terminal:
+            assert terminal.exit_code() == 0
+            assert terminal.output().replace("\r\n", "\n") == f"{source}\n"
         for more in (["--json"], ["--output", str(tmp_path / "reply.md")]):
             with PtyChat([*command, *more], env=ENVIRONMENT | keys) as terminal:
                 assert terminal.exit_code() == 0

@@ -67,6 +67,8 @@ class Rendered:
         self._out = out
         console = Console(file=out, soft_wrap=True)
         self._reply = reply_on(console, theme, has_symbols="utf" in out.encoding.lower(), wraps=wraps)
+        self._last = "" if console.is_dumb_terminal else "\n"
+        """Rendered, a reply has no newline at its end."""
 
     def write(self, text: str) -> None:
         """Write the next piece, as far as it is certain."""
@@ -75,7 +77,7 @@ class Rendered:
 
     def end(self) -> None:
         """The reply is whole, or ends here."""
-        self._out.write(f"{self._reply.finish()}\n" if self._reply.begun else "")
+        self._out.write(f"{self._reply.finish()}{self._last}" if self._reply.begun else "")
         self._out.flush()
 
 
