@@ -17,6 +17,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.styles import Style
 
+from chat_loop.display.unhurried import settle
 from chat_loop.input.choice import Choice
 from chat_loop.input.completing import Completions
 from chat_loop.input.history import PrivateHistory
@@ -153,6 +154,7 @@ class PromptReader:
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
         """The terminal as another program expects to find it."""
+        settle(sys.stdout)
         if self._terminal is not None:
             self._terminal.restore()
             self._terminal = _terminal()  # it was given back for good: found again before anybody changes it
@@ -182,6 +184,7 @@ class PromptReader:
     async def _edited(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""
         async with in_terminal():
+            settle(sys.stdout)
             text = clean(await self._edit(self._pastes.opened(buffer.text)))
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 

@@ -39,13 +39,17 @@ class Terminal:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts."""
+        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts.
+
+        It then takes nothing away of what was typed before it, or was printed and is not shown yet.
+        """
         termios = self._termios
         if self._found is None:
             return
         state = [*self._found[:6], [*self._found[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
         state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
+        state[3] |= termios.NOFLSH
         state[6][termios.VMIN] = 1
         self._set(state)
 

@@ -67,6 +67,8 @@ class PtyChat:
     ) -> None:
         self.raw = bytearray()
         """Every byte the program printed so far."""
+        self.read_size = _READ
+        """Bytes that are read at once; fewer make a slow terminal."""
         self._mark = 0
         self._shown = 0  # how much of `raw` the emulator has seen
         self._screen = _Screen(cols, rows, self._answer)
@@ -113,6 +115,10 @@ class PtyChat:
         self._screen.resize(rows, cols)
         self._child.setwinsize(rows, cols)
 
+    def hang_up(self) -> None:
+        """Take the terminal away; the program gets SIGHUP."""
+        self._child.ptyproc.fileobj.close()  # type: ignore[attr-defined]
+
     def screen(self) -> list[str]:
         """The visible lines, without blanks at their ends."""
         self._show()
@@ -156,6 +162,11 @@ class PtyChat:
                 raise AssertionError(self._report(f"still running after {timeout} s"))
             if not self._read():
                 break
+        return self.ended(deadline - time.monotonic())
+
+    def ended(self, timeout: float = 30) -> int:
+        """As `exit_code`, but without reading what the program prints; it is killed when that takes longer."""
+        deadline = time.monotonic() + timeout
         # A program may close its terminal and live on.
         late = threading.Timer(max(0.0, deadline - time.monotonic()), self._kill)
         late.start()
@@ -185,7 +196,7 @@ class PtyChat:
         """Take in what there is; False at the end."""
         # Not with the child's own read: at the end that waits for the process, without a limit.
         try:
-            data = os.read(self._child.fileno(), _READ)
+            data = os.read(self._child.fileno(), self.read_size)
         except OSError:  # how Linux says that nobody has the terminal open any more
             return False
         self.raw += data
