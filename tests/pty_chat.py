@@ -19,6 +19,8 @@ import pexpect
 import pyte
 
 _READ = 65536  # bytes
+_UNSEEN = re.compile("[\u200b-\u200f\ufe00-\ufe0f]")
+"""Characters that take no column and change how others look."""
 _QUESTION = re.compile(rb"\x1b\[[0-9]*[nc]")  # status report, device attributes
 
 
@@ -32,6 +34,9 @@ class _Screen(pyte.Screen):
         self.above: list[str] = []
         self._answer = answer
         super().__init__(cols, rows)
+
+    def draw(self, data: str) -> None:
+        super().draw(_UNSEEN.sub("", data))  # pyte would show nothing of what follows one
 
     def index(self) -> None:
         if self.margins is None and self.cursor.y == self.lines - 1:
