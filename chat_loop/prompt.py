@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import in_terminal
+from prompt_toolkit.application import create_app_session, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import is_dumb_terminal
 
 from chat_loop.display.unhurried import settle
 from chat_loop.input.choice import Choice
@@ -72,6 +74,9 @@ class PromptReader:
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
+        self._open = contextlib.ExitStack()
+        if is_dumb_terminal():  # even there the editor would send a sequence or two
+            self._open.enter_context(create_app_session(output=PlainTextOutput(sys.stdout)))
         self._lines = Lines(lambda: readable(self._session.input))
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
@@ -166,6 +171,7 @@ class PromptReader:
 
     def close(self) -> None:
         """Give the terminal back."""
+        self._open.close()
         if self._terminal is not None:
             self._terminal.restore()
 
