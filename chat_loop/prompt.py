@@ -67,6 +67,8 @@ class PromptReader:
     ) -> None:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
+        if instant is None and self._terminal is not None:
+            self._terminal.silence(signals=True)  # else what is typed before the first prompt is echoed twice
         self._status = status
         self._edit = edit
         self._moving = moving
