@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from chat_loop.sessions.manager import SessionManager
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+SIGNALLED = 128
+"""From here on an exit code says which signal ended the program."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -224,6 +226,7 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
     import asyncio
     import shlex
 
+    from chat_loop.display.unhurried import settle, unhurried_output
     from chat_loop.interactive import Interactive, Setting
 
     options, paths = composing.options, composing.paths
@@ -252,4 +255,8 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
         servers=composing.servers(),
         prompts=paths.prompts,
     )
-    return asyncio.run(Interactive(setting, instant).run())
+    with unhurried_output():
+        code = asyncio.run(Interactive(setting, instant).run())
+        if code < SIGNALLED:  # else who asked it to go does not wait
+            settle(sys.stdout)
+    return code

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import in_terminal
+from prompt_toolkit.application import create_app_session, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import is_dumb_terminal
 
+from chat_loop.display.unhurried import settle
 from chat_loop.input.choice import Choice
 from chat_loop.input.completing import Completions
 from chat_loop.input.history import PrivateHistory
@@ -64,6 +67,8 @@ class PromptReader:
     ) -> None:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
+        if instant is None and self._terminal is not None:
+            self._terminal.silence(signals=True)  # else what is typed before the first prompt is echoed twice
         self._status = status
         self._edit = edit
         self._moving = moving
@@ -71,6 +76,9 @@ class PromptReader:
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
+        self._open = contextlib.ExitStack()
+        if is_dumb_terminal():  # even there the editor would send a sequence or two
+            self._open.enter_context(create_app_session(output=PlainTextOutput(sys.stdout)))
         self._lines = Lines(lambda: readable(self._session.input))
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
@@ -153,6 +161,7 @@ class PromptReader:
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
         """The terminal as another program expects to find it."""
+        settle(sys.stdout)
         if self._terminal is not None:
             self._terminal.restore()
             self._terminal = _terminal()  # it was given back for good: found again before anybody changes it
@@ -164,6 +173,7 @@ class PromptReader:
 
     def close(self) -> None:
         """Give the terminal back."""
+        self._open.close()
         if self._terminal is not None:
             self._terminal.restore()
 
@@ -182,6 +192,7 @@ class PromptReader:
     async def _edited(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""
         async with in_terminal():
+            settle(sys.stdout)
             text = clean(await self._edit(self._pastes.opened(buffer.text)))
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 

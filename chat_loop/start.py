@@ -19,9 +19,13 @@ _VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--a
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 
-def banner() -> str:
-    """The first line of an interactive session."""
-    return f"chat-loop {__version__} · type a message, help for commands, exit to leave"
+def banner(columns: int = 80) -> str:
+    """The first line of an interactive session, as long as fits into so many columns."""
+    name = f"chat-loop {__version__}"
+    for rest in (" · type a message, help for commands, exit to leave", " · help · exit"):
+        if len(name + rest) < columns:
+            return name + rest
+    return name
 
 
 class Terminal:
@@ -39,13 +43,17 @@ class Terminal:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts."""
+        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts.
+
+        It then takes nothing away of what was typed before it, or was printed and is not shown yet.
+        """
         termios = self._termios
         if self._found is None:
             return
         state = [*self._found[:6], [*self._found[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
         state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
+        state[3] |= termios.NOFLSH
         state[6][termios.VMIN] = 1
         self._set(state)
 
@@ -85,6 +93,13 @@ class InstantPrompt:
             self._drawn = False
 
 
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     """Draw banner and prompt when this is an interactive start on a terminal; else return None.
 
@@ -103,6 +118,6 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     except OSError:
         return None
     terminal.silence(signals=False)
-    sys.stdout.write(f"{banner()}\n{PROMPT}")
+    sys.stdout.write(f"{banner(_columns())}\n{PROMPT}")
     sys.stdout.flush()
     return InstantPrompt(terminal)

@@ -19,6 +19,8 @@ import pexpect
 import pyte
 
 _READ = 65536  # bytes
+_UNSEEN = re.compile("[\u200b-\u200f\ufe00-\ufe0f]")
+"""Characters that take no column and change how others look."""
 _QUESTION = re.compile(rb"\x1b\[[0-9]*[nc]")  # status report, device attributes
 
 
@@ -32,6 +34,9 @@ class _Screen(pyte.Screen):
         self.above: list[str] = []
         self._answer = answer
         super().__init__(cols, rows)
+
+    def draw(self, data: str) -> None:
+        super().draw(_UNSEEN.sub("", data))  # pyte would show nothing of what follows one
 
     def index(self) -> None:
         if self.margins is None and self.cursor.y == self.lines - 1:
@@ -68,6 +73,8 @@ class PtyChat:
     ) -> None:
         self.raw = bytearray()
         """Every byte the program printed so far."""
+        self.read_size = _READ
+        """Bytes that are read at once; fewer make a slow terminal."""
         self._mark = 0
         self._shown = 0  # how much of `raw` the emulator has seen
         self._screen = _Screen(cols, rows, self._answer)
@@ -114,6 +121,10 @@ class PtyChat:
         self._screen.resize(rows, cols)
         self._child.setwinsize(rows, cols)
 
+    def hang_up(self) -> None:
+        """Take the terminal away; the program gets SIGHUP."""
+        self._child.ptyproc.fileobj.close()  # type: ignore[attr-defined]
+
     def screen(self) -> list[str]:
         """The visible lines, without blanks at their ends."""
         self._show()
@@ -157,6 +168,11 @@ class PtyChat:
                 raise AssertionError(self._report(f"still running after {timeout} s"))
             if not self._read():
                 break
+        return self.ended(deadline - time.monotonic())
+
+    def ended(self, timeout: float = 30) -> int:
+        """As `exit_code`, but without reading what the program prints; it is killed when that takes longer."""
+        deadline = time.monotonic() + timeout
         # A program may close its terminal and live on.
         late = threading.Timer(max(0.0, deadline - time.monotonic()), self._kill)
         late.start()
@@ -186,7 +202,7 @@ class PtyChat:
         """Take in what there is; False at the end."""
         # Not with the child's own read: at the end that waits for the process, without a limit.
         try:
-            data = os.read(self._child.fileno(), _READ)
+            data = os.read(self._child.fileno(), self.read_size)
         except OSError:  # how Linux says that nobody has the terminal open any more
             return False
         self.raw += data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -63,6 +64,7 @@ class DisplayManager:
         self.out = out or sys.stdout
         self.agent = agent
         self.is_terminal = self.out.isatty()
+        self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
@@ -199,7 +201,7 @@ class DisplayManager:
         Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
         """
         seconds = time.monotonic() - self._since
-        if self._waiting and self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
+        if self._waiting and self._redraws and not self._in_reply and not self._in_thinking and seconds >= 1:
             status = self._status or f"{self.agent} …"
             passed = f" {seconds:.0f} s"
             room = self.console.width - 1 - len(passed)  # a second line of it would stay behind
@@ -215,7 +217,7 @@ class DisplayManager:
 
     def clear_screen(self) -> None:
         """Empty the screen, on a terminal."""
-        if self.is_terminal:
+        if self._redraws:
             self._write("\x1b[H\x1b[2J\x1b[3J")
 
     def _write(self, text: str) -> None:
@@ -241,9 +243,9 @@ class DisplayManager:
         self._close_line()
         self._status, self._progress, self._since, self._waiting = text, "", time.monotonic(), True
         if drawn:
-            self._write(cut_to(text, self.console.width - 1) if self.is_terminal else text)
-            self._status_drawn = self.is_terminal
-            self._line_open = not self.is_terminal
+            self._write(cut_to(text, self.console.width - 1) if self._redraws else text)
+            self._status_drawn = self._redraws
+            self._line_open = not self._redraws
 
     def _erase_status(self) -> None:
         if self._status_drawn:
@@ -280,15 +282,15 @@ class DisplayManager:
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
-        self.line(" | ".join(parts), "dim")
+        self.prose(" | ".join(parts), "dim")
         self.line()
         self._waiting = False
 
     def _summary_ended(self, event: SummaryEnded) -> None:
         status, self._status, self._progress = self._status, "", ""
         done = "✓" if self.has_symbols else "ok"
-        if event.source == "model" and self.is_terminal:
-            self.line(f"{status} {done}")
+        if event.source == "model" and self._redraws:
+            self.prose(f"{status} {done}", indent=3)
         elif event.source == "model":
             self._write(f" {done}\n")
             self._line_open = False

@@ -60,9 +60,11 @@ class StreamSanitizer:
 
 
 def wrapped(text: str, width: int, indent: int) -> str:
-    """A sentence broken between words into lines of `width` columns, its further lines indented by `indent`."""
+    """A sentence broken between words into lines of `width` columns, its further lines indented by `indent` if there is
+    room for that."""
     import textwrap  # the prompt does not wait for it
 
+    indent = indent if 2 * indent <= width else min(4, width // 4)
     parts = textwrap.wrap(
         printable(text),
         width,

@@ -17,7 +17,7 @@ def found(display: DisplayManager, event: SessionFound) -> None:
     """The session that is about to be resumed, and what is wrong with its file."""
     counts = counts_text(event.queries, event.tokens)
     when = f"{event.created:%b %d, %H:%M}"
-    display.line(f"Found: {one_line(event.agent, 60)} - {when} ({counts})", symbol="✓")
+    display.prose(display.symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"), indent=2)
     for sentence in event.damage[:3]:
         display.line(f"  {one_line(sentence)}", "yellow")
     if len(event.damage) > 3:
@@ -45,7 +45,7 @@ def sealed(display: DisplayManager, event: SessionSealed) -> None:
     if event.reason != "exit":
         counts = counts_text(event.queries, total)
         if event.saved:
-            display.line(f"Saved session: {event.id} ({counts})", symbol="💾")
+            display.prose(display.symbol("💾", f"Saved session: {event.id} ({counts})"), indent=3)
         else:
             display.line("NOT saved.", "bold red")
         return
@@ -53,12 +53,12 @@ def sealed(display: DisplayManager, event: SessionSealed) -> None:
     if not event.saved:
         display.line(f"The conversation is NOT saved: {event.path}", "bold red", symbol="✗")
         return
-    display.line("Conversation saved successfully!", symbol="✓")
+    display.prose(display.symbol("✓", "Conversation saved successfully!"), indent=2)
     display.line(f"  Session ID: {event.id}")
     display.line(f"  Queries: {event.queries}")
-    display.line(f"  Tokens: {_total(event.session_tokens)}")
+    display.prose(f"  Tokens: {_total(event.session_tokens)}", indent=4)
     if event.restoration_tokens.total:
-        display.line(f"  Restoration: {tokens_text(event.restoration_tokens)}")
+        display.prose(f"  Restoration: {tokens_text(event.restoration_tokens)}", indent=4)
         display.line(f"  Combined Total: {total:,}")
     display.line(f"  Resume with: {display.resume_command} --resume {event.id}")
 
@@ -86,5 +86,5 @@ def _total(usage: Usage) -> str:
 def restoring(display: DisplayManager, event: Restoring) -> None:
     """A child session gets its parent's block."""
     text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
-    display.line(text, symbol="🔄")
+    display.prose(display.symbol("🔄", text), indent=3)
     display.begin_waiting()
