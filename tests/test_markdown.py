@@ -416,6 +416,11 @@ def test_a_table_that_is_too_wide_has_a_line_for_each_value() -> None:
     assert plain(text, 15) == "Name: one\nWhat: some words\n\nName: two\n\nName: three\nWhat: x"
 
 
+def test_a_value_on_a_line_of_its_own_is_broken_between_words() -> None:
+    text = "| Name | What |\n|---|---|\n| one | some words, and more of them |\n"
+    assert SGR.sub("", sent([text], 15, wraps=True)) == "Name: one\nWhat: some\n  words, and\n  more of them"
+
+
 def test_the_rows_of_a_long_table_come_one_by_one() -> None:
     made = painter()
     rows = ["| n |\n", "|--:|\n", *(f"| {number} |\n" for number in range(20))]

@@ -277,6 +277,8 @@ class Painter:
 
     def _lines(self, lines: list[list[Span]]) -> None:
         for spans in lines:
+            if self._layout is not None and not self._layout.widths:  # a value a line
+                self._pen.prose("", "", 2)
             for span in spans:
                 self._pen.put(span.text, span.style)
             self._pen.plain()
