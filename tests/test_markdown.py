@@ -325,13 +325,13 @@ def test_dots_stand_for_the_rows_that_wait_until_the_table_takes_their_place() -
 
 
 @settings(max_examples=40, deadline=None)
-@given(MARKDOWN)
-def test_the_dots_leave_nothing_behind(text: str) -> None:
-    made = painter(40)
+@given(MARKDOWN, st.booleans())
+def test_the_dots_leave_nothing_behind(text: str, wraps: bool) -> None:
+    made = painter(40, wraps=wraps)
     pieces = []
     for sign in text:
         pieces.append(made.feed(sign) or made.progress())
-    assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40))
+    assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40, wraps=wraps))
 
 
 @settings(deadline=None)
@@ -419,6 +419,8 @@ def test_a_table_that_is_too_wide_has_a_line_for_each_value() -> None:
 def test_a_value_on_a_line_of_its_own_is_broken_between_words() -> None:
     text = "| Name | What |\n|---|---|\n| one | some words, and more of them |\n"
     assert SGR.sub("", sent([text], 15, wraps=True)) == "Name: one\nWhat: some\n  words, and\n  more of them"
+    waiting = shown([TextDelta("A long line\n"), *map(TextDelta, cut(text, [9])), ENDED])
+    assert "\nName │ What\n" in SGR.sub("", waiting)
 
 
 def test_the_rows_of_a_long_table_come_one_by_one() -> None:

@@ -141,7 +141,7 @@ class Pen:
         """Return what makes a line of so many dots, which is taken back when something is written."""
         new, self._dots = count - self._dots, count
         sent = "\n" * self.newlines + "." * new
-        self.newlines = 0
+        self.newlines = self._column = 0
         return sent
 
     def plain(self) -> None:
