@@ -22,6 +22,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     search,
     session,
     settings,
+    theme,
     tools,
     transfer,
     view,

@@ -135,6 +135,7 @@ View
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                       Show the session, its file, the model, the context and the accounting.
   /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
+  /theme [NAME]               Show the themes of the replies, each with a sample, or take another one until you leave.
 Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every command works with / or #. \
 A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin

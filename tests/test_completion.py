@@ -12,6 +12,7 @@ from chat_loop.commands.completing import Offering, options_of
 from chat_loop.commands.keys import KEYS
 from chat_loop.commands.known import Known
 from chat_loop.commands.registry import registry
+from chat_loop.display.markdown.theme import NAMES
 from chat_loop.errors import ChatLoopError
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
@@ -79,6 +80,11 @@ def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
 def test_help(screen: Screen) -> None:
     assert offered(screen, "/help pi") == ["/help pin", "/help pins"]
     assert offered(screen, "/help k") == ["/help keys"]
+
+
+def test_themes(screen: Screen) -> None:
+    choices = [*Offering(screen.chat).choices("/theme ")]
+    assert [(choice.text, choice.note) for choice in choices] == [*NAMES.items()]
 
 
 def test_the_keys_are_told(tmp_path: Path) -> None:
