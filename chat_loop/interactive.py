@@ -153,6 +153,7 @@ class Interactive:
             display=self._display,
             ask=lambda question: self._asked(reader, question),
             edit=lambda text: self._in_editor(reader, lambda editor: editor.edited(text)),
+            offer=reader.offer,
             open_file=lambda path: self._in_editor(reader, lambda editor: editor.open_file(path)),
             count=self._count,
             clear_screen=self._display.clear_screen,

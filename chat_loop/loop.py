@@ -57,7 +57,7 @@ class ChatLoop:
         try:
             with self._interruptible():
                 while True:
-                    if line:
+                    if line or self._chat.replacing is not None:
                         await self.take(line)
                     line = await self._read()
         except (Quit, EOFError):
@@ -79,15 +79,14 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
-                    self._chat.sending = None
-                    await self._cancellable(command.run(self._chat, argument))
-                    if self._chat.sending is not None:
-                        await self._ask(*self._chat.sending)
+                    self._give_up()
+                    await self._and_ask(command.run(self._chat, argument))
                 case Unknown(name, nearest, given):
                     template = self._chat.templates.find(name)
                     if template is not None:
                         await self._turn(template.filled(given))
                         return
+                    self._give_up()
                     nearest = self._chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
                     display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
@@ -97,8 +96,25 @@ class ChatLoop:
             display.stop_waiting()
             display.error(error)
 
+    def _give_up(self) -> None:
+        """What was offered to be changed stays as it was, if anything was."""
+        if self._chat.replacing is not None:
+            self._chat.replacing = None
+            self._chat.display.line("The last query stays as it was.", "dim")
+
+    async def _and_ask(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work of a command, and ask what it leaves to be asked."""
+        self._chat.sending = None
+        await self._cancellable(work)
+        if self._chat.sending is not None:
+            await self._ask(*self._chat.sending)
+
     async def _turn(self, text: str) -> None:
         if not text.strip():
+            self._give_up()
+            return
+        if self._chat.replacing is not None:
+            await self._and_ask(asking_again.instead(self._chat, text))
             return
         files = await self._files()
         if files is None:
@@ -173,7 +189,9 @@ class ChatLoop:
             try:
                 return await self._reader.read()
             except KeyboardInterrupt:
-                self._chat.display.line("exit or Ctrl-D leaves.", "dim")
+                if self._chat.replacing is None:
+                    self._chat.display.line("exit or Ctrl-D leaves.", "dim")
+                self._give_up()
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -93,7 +93,7 @@ You: help
 Conversation
   /copy [reply|query|all|code [N]]
     Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
-  /edit [TEXT]                Change the last query in your editor and ask it anew; /edit TEXT asks TEXT instead of it.
+  /edit [TEXT]                Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
   /retry                      Ask the last query again, with its files as they were; the first answer stays in the file.
 Context
   /compact [FOCUS]            Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
