@@ -36,8 +36,6 @@ from chat_loop.lines import Reader
 if TYPE_CHECKING:
     from chat_loop.attach.reading import Given
 
-TICK_SECONDS = 1.0
-
 
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
@@ -225,10 +223,11 @@ class ChatLoop:
         task = self._work = asyncio.ensure_future(work)
         try:
             while not task.done():
-                await asyncio.wait({task}, timeout=TICK_SECONDS)
+                await asyncio.wait({task}, timeout=self._chat.display.tick_seconds)
                 if not task.done():
                     self._chat.display.tick()
             task.result()
+            self._chat.display.stop_waiting()
         except asyncio.CancelledError:
             if not self._cancelled:  # the whole program is told to go: let the work save what came before
                 task.cancel()

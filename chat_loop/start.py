@@ -21,7 +21,8 @@ _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 def banner() -> str:
     """The first line of an interactive session."""
-    return f"chat-loop {__version__} · type a message, help for commands, exit to leave"
+    dot = "·" if "utf" in (sys.stdout.encoding or "").lower() else "-"
+    return f"chat-loop {__version__} {dot} type a message, help for commands, exit to leave"
 
 
 class Terminal:

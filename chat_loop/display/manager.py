@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
 from chat_loop.display.reply import ReplyText, reply_on
-from chat_loop.display.text import cut_to, one_line, printable, wrapped
+from chat_loop.display.text import one_line, printable, wrapped
+from chat_loop.display.waiting import CALM_SECONDS, TURN_SECONDS, Waiting
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Attached,
@@ -37,8 +38,6 @@ from chat_loop.wording import STOPS, tokens_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-_ERASE = "\r\x1b[K"
 
 
 class DisplayManager:
@@ -70,11 +69,8 @@ class DisplayManager:
         self._in_reply = False
         self._in_thinking = False
         self._line_open = False
-        self._status = ""
-        self._status_drawn = False
-        self._progress = ""
-        self._since = time.monotonic()
-        self._waiting = False
+        redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
+        self._waiting = Waiting(self.out, redraws=redraws, symbols=self.has_symbols)
         self._made: Console | None = None
 
     @property
@@ -118,11 +114,10 @@ class DisplayManager:
             case Restoring():
                 told.restoring(self, event)
             case SummaryStarted():
-                parts = f" ({event.parts} parts)" if event.parts > 1 else ""
-                self._set_status(self.symbol("📝", f"Generating session summary{parts}..."))
+                self._summary_started(event)
             case SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
-                self._progress = f" {part}{event.characters} characters"
+                self._waiting.more = f" {part}{event.characters} characters"
             case SummaryEnded():
                 self._summary_ended(event)
             case SessionSealed():
@@ -179,37 +174,34 @@ class DisplayManager:
     def begin_waiting(self) -> None:
         """A reply was asked for and has not begun."""
         self._in_reply = self._in_thinking = False
-        self._set_status("", drawn=False)
+        self._close_line()
+        self._waiting.begin()
 
     def status(self, text: str) -> None:
         """What is waited for, once that takes long enough to be shown."""
-        self._status = text
+        self._waiting.text = text
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
-        if self.is_terminal and done < of:
-            self._since = self._since if self._waiting else time.monotonic()
-            self._waiting = True
-            self._status, self._progress = "Reading sessions:", f" {done:,} of {of:,} ·"
+        if done < of:
+            self._waiting.count(done, of)
+
+    @property
+    def tick_seconds(self) -> float:
+        """In how many seconds `tick` may have something new to show."""
+        return TURN_SECONDS if self._waits else CALM_SECONDS
 
     def tick(self) -> None:
-        """Called about once a second while something runs; terminals show for how long it has been waited for.
+        """Called while something runs; terminals show that it is waited for, and for how long.
 
         Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
         """
-        seconds = time.monotonic() - self._since
-        if self._waiting and self.is_terminal and not self._in_reply and not self._in_thinking and seconds >= 1:
-            status = self._status or f"{self.agent} …"
-            passed = f" {seconds:.0f} s"
-            room = self.console.width - 1 - len(passed)  # a second line of it would stay behind
-            self._write(f"{_ERASE}{cut_to(status + self._progress, room)}{passed}")
-            self._status_drawn = True
+        if self._waits:
+            self._waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
 
     def stop_waiting(self) -> None:
         """Nothing is waited for any more: it was stopped before it showed anything, or the user is asked."""
-        self._waiting = False
-        self._erase_status()
-        self._status = self._progress = ""
+        self._waiting.end()
         self._close_line()
 
     def clear_screen(self) -> None:
@@ -229,25 +221,16 @@ class DisplayManager:
         """`text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
+    @property
+    def _waits(self) -> bool:
+        return self._waiting.redraws and self._waiting.lasts and not self._in_reply and not self._in_thinking
+
     def _close_line(self) -> None:
-        self._erase_status()
+        self._waiting.erase()
         held = self._reply.finish()
         if held or self._line_open:
             self._write(f"{held}\n")
             self._line_open = False
-
-    def _set_status(self, text: str, *, drawn: bool = True) -> None:
-        self._close_line()
-        self._status, self._progress, self._since, self._waiting = text, "", time.monotonic(), True
-        if drawn:
-            self._write(cut_to(text, self.console.width - 1) if self.is_terminal else text)
-            self._status_drawn = self.is_terminal
-            self._line_open = not self.is_terminal
-
-    def _erase_status(self) -> None:
-        if self._status_drawn:
-            self._write(_ERASE)
-            self._status_drawn = False
 
     def _text(self, text: str) -> None:
         if not self._in_reply:
@@ -283,13 +266,23 @@ class DisplayManager:
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
         self.line(" | ".join(parts), "dim")
         self.line()
-        self._waiting = False
+        self._waiting.end()
+
+    def _summary_started(self, event: SummaryStarted) -> None:
+        parts = f" ({event.parts} parts)" if event.parts > 1 else ""
+        self._close_line()
+        self._waiting.begin(self.symbol("📝", f"Generating session summary{parts}..."))
+        if self._waiting.redraws:
+            self._waiting.show(self.console.width)
+        else:
+            self._write(self._waiting.text)
+            self._line_open = True
 
     def _summary_ended(self, event: SummaryEnded) -> None:
-        status, self._status, self._progress = self._status, "", ""
+        text, self._waiting.text, self._waiting.more = self._waiting.text, "", ""
         done = "✓" if self.has_symbols else "ok"
-        if event.source == "model" and self.is_terminal:
-            self.line(f"{status} {done}")
+        if event.source == "model" and self._waiting.redraws:
+            self.line(f"{text} {done}")
         elif event.source == "model":
             self._write(f" {done}\n")
             self._line_open = False
