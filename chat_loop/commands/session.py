@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import replace
 from shlex import quote
@@ -13,7 +14,9 @@ from chat_loop.commands.registry import Quit, registry
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
+from chat_loop.library.library import Library
 from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions.row import SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
@@ -61,9 +64,20 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     """Show a page of a listing: the first, or the one after what is shown."""
     first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
-    rows, more = chat.library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
-    if chat.library.trouble:
-        chat.display.line(chat.library.trouble, "dim")
+    library = Library(chat.sessions.directory, chat.sessions.now, chat.display.progress)  # the thread's own
+
+    def look() -> tuple[list[SessionRow], int]:
+        try:
+            return library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
+        finally:
+            library.close()
+
+    try:
+        rows, more = await asyncio.to_thread(look)
+    finally:
+        chat.display.stop_waiting()
+    if library.trouble:
+        chat.display.line(library.trouble, "dim")
     if first and len(rows) <= first:
         chat.display.line("There are no more.", "dim")
         return
