@@ -229,14 +229,14 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
     options, paths = composing.options, composing.paths
     agent = composing.agent(instant)
     first = _first(options, composing.config, sessions)
-    known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools"]
+    known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools", "--max-tokens"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
     if options.agent_reference:
         from chat_loop.agent.named_agents import is_path
 
         command += ["--agent", agent.path if is_path(options.agent_reference) else options.agent_reference]
-    command += [part for name, value in given if value for part in (name, value)]
+    command += [part for name, value in given if value for part in (name, str(value))]
     setting = Setting(
         config=composing.config,
         agent=agent,
