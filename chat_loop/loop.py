@@ -44,10 +44,14 @@ class ChatLoop:
         self._chat = chat
         self._clock = clock
         self._reader = reader
+        self._begun = 0.0
+        """Since when the user has been waiting."""
         self._warned = 0.0
         self._work: asyncio.Future[object] | None = None
         self._cancelled = False
         self._left = False
+        chat.ask, self._asked = self._ask_user, chat.ask
+        chat.attended = self._attend
 
     async def run(self, first: str = "") -> int:
         """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a resume."""
@@ -79,6 +83,7 @@ class ChatLoop:
                 case Call(command, argument):
                     self._give_up()
                     await self._and_ask(command.run(self._chat, argument))
+                    self._notify(f"{command.name} is done")
                 case Unknown(name, nearest, given):
                     template = self._chat.templates.find(name)
                     if template is not None:
@@ -93,6 +98,7 @@ class ChatLoop:
         except ChatLoopError as error:
             display.stop_waiting()
             display.error(error)
+            self._notify(one_line(error.message, 60))
 
     def _give_up(self) -> None:
         """What was offered to be changed stays as it was, if anything was."""
@@ -105,6 +111,7 @@ class ChatLoop:
         self._chat.sending = None
         await self._cancellable(work)
         if self._chat.sending is not None:
+            self._attend()
             await self._ask(*self._chat.sending)
 
     async def _turn(self, text: str) -> None:
@@ -123,14 +130,9 @@ class ChatLoop:
         await self._ask(text, files)
 
     async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
-        begun = self._clock()
         self._chat.display.begin_waiting()
-        try:
-            await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
-        except ChatLoopError:
-            self._notify(begun)
-            raise
-        self._notify(begun)
+        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        self._notify(f"{one_line(self._chat.display.agent, 60)} has answered")
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
@@ -141,13 +143,26 @@ class ChatLoop:
             )
         self._warned = budget.warning
 
-    def _notify(self, begun: float) -> None:
-        """Tell that a reply, or its failure, has come, when that took long; not when the user stopped it."""
+    def _notify(self, what: str) -> None:
+        """Tell that what the user has been waiting for has come, when that took long; not when the user stopped it."""
         wanted = self._chat.config.notify
-        if wanted.after and not self._cancelled and self._clock() - begun >= wanted.after:
+        if wanted.after and not self._cancelled and self._clock() - self._begun >= wanted.after:
             from chat_loop.display.notice import notice  # not before it is wanted
 
-            notice(self._chat.display, wanted.how)
+            notice(self._chat.display, wanted.how, what)
+        self._attend()
+
+    def _attend(self) -> None:
+        """The user is there: waiting begins anew."""
+        self._begun = self._clock()
+
+    async def _ask_user(self, question: str) -> str:
+        """Ask in the midst of a command; the user may look elsewhere by then."""
+        self._notify("a question waits")
+        try:
+            return await self._asked(question)
+        finally:
+            self._attend()
 
     async def _files(self) -> tuple[Given, ...] | None:
         """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""
@@ -220,6 +235,7 @@ class ChatLoop:
     async def _cancellable(self, work: Coroutine[Any, Any, object], stopped: str = "Stopped.") -> None:
         """Run `work`; Ctrl-C cancels it, says so, and the prompt comes back."""
         self._cancelled = False
+        self._attend()
         task = self._work = asyncio.ensure_future(work)
         try:
             while not task.done():

@@ -54,6 +54,7 @@ class Chat:
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
     where `open_file(path)` opens a file. `offer(text)` lets it stand in the next line, to be changed; False where lines
     cannot be edited.
+    `attended()` says that the user has just done something on the screen, and was not waiting.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
     `meanings` are None when they are switched off, and `servers` when there are none. `templates` are the user's texts
@@ -67,6 +68,7 @@ class Chat:
     ask: Callable[[str], Awaitable[str]]
     edit: Callable[[str], str]
     offer: Callable[[str], bool] = lambda _: False
+    attended: Callable[[], None] = lambda: None
     open_file: Callable[[Path], None]
     count: Callable[[str], int]
     clear_screen: Callable[[], None]

@@ -56,6 +56,7 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.commands.shelf import ChatShelf
 
     row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
+    chat.attended()
     if row is not None:
         await resume(chat, row.id)
 
