@@ -25,7 +25,7 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
-from chat_loop.display.text import one_line, wrapped
+from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
@@ -218,9 +218,8 @@ class Interactive:
         setting = self._setting
         if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
             return
-        for line in greeting(setting.agent.model, str(setting.sessions.directory)):
-            for part in wrapped(line, max(_columns() - 1, 10), 0).split("\n"):
-                self._tell(part)
+        for line in greeting(setting.agent.model, str(setting.sessions.directory), _columns()):
+            self._tell(line)
 
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""
