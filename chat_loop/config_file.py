@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from chat_loop.config import HOW, STATUS, Config, McpServer, ModelConfig, ProviderConfig
+from chat_loop.config import HOW, STATUS, THEMES, Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError
 from chat_loop.frontmatter import read_yaml
 
@@ -114,7 +114,12 @@ def _checked(config: Config, name: str) -> Config:
 
 def _check_shown(config: Config, name: str) -> None:
     """Refuse words that the terminal's settings do not know."""
-    for key, words, known in (("status", config.status, STATUS), ("notify.how", (config.notify.how,), HOW)):
+    one_of = {
+        "status": (config.status, STATUS),
+        "notify.how": ((config.notify.how,), HOW),
+        "display.theme": ((config.display.theme,), THEMES),
+    }
+    for key, (words, known) in one_of.items():
         if wrong := next((word for word in words if word not in known), None):
             raise ConfigError(f"{name}: {key} does not know “{wrong[:40]}”.", f"It takes {', '.join(known)}.")
     if not 0 <= config.notify.after < float("inf"):

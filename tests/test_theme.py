@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config
+from chat_loop.config import THEMES, Config
 from chat_loop.config_file import parse
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.theme import NAMES, sample, theme_of
+from chat_loop.errors import ConfigError
 from tests.screens import Line, Screen, Terminal
 from tests.talking import Step
 from tests.test_asking_again import QUIET
@@ -89,6 +90,13 @@ def test_where_replies_are_not_rendered_it_says_why(tmp_path: Path, monkeypatch:
 def test_a_theme_that_there_is_not(tmp_path: Path) -> None:
     shown = SGR.sub("", run(tmp_path, ["/theme solarized\x1b[2J"]))
     assert "✗ There is no theme solarized␛[2J.\n  It may be auto, dark, light.\n" in shown
+
+
+def test_the_config_knows_the_same_themes() -> None:
+    assert tuple(NAMES) == THEMES
+    with pytest.raises(ConfigError, match=r"c: display\.theme does not know “blue”\.") as caught:
+        parse(b"display: {theme: blue}", "c")
+    assert caught.value.hint == "It takes auto, dark, light."
 
 
 def test_a_reply_that_is_not_rendered_has_no_theme() -> None:

@@ -27,6 +27,19 @@ def out(text: str) -> None:
     sys.stdout.flush()
 
 
+def terminal_columns() -> int:
+    """How wide the terminal is that standard output is; 0 where it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
+    except OSError:
+        return 0
+
+
+def shows_symbols() -> bool:
+    """Whether standard output can show more than ASCII."""
+    return "utf" in (sys.stdout.encoding or "").lower()
+
+
 def out_bytes(data: bytes) -> None:
     """Write to standard output as it is; a terminal gets it made printable."""
     if sys.stdout.isatty():
