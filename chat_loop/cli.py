@@ -28,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     instant = start.draw(arguments)
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
@@ -59,9 +61,6 @@ def _open_closed() -> None:
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
-
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     from chat_loop.options import parser
 
     options = parser(arguments).parse_args(arguments)

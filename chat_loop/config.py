@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from chat_loop.errors import ConfigError
 from chat_loop.frozen import dataclass
@@ -15,7 +15,6 @@ STATUS = ("model", "context", "tokens", "cost", "session", "summary")
 """What the status line can tell."""
 HOW = ("bell", "osc9", "off")
 """The ways to tell that a reply has come."""
-THEMES = ("auto", "dark", "light")
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
@@ -99,7 +98,7 @@ class InputConfig:
 @dataclass(frozen=True, kw_only=True)
 class DisplayConfig:
     markdown: bool = True
-    theme: str = "auto"
+    theme: Literal["auto", "dark", "light"] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,10 +69,10 @@ class PromptReader:
         self._edit = edit
         self._moving = moving
         self._pastes = Pastes()
+        self._offered = False
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
-        self._offered = False
         self._lines = Lines(lambda: readable(self._session.input))
         self._session: PromptSession[str] = PromptSession(
             PROMPT,

@@ -14,21 +14,14 @@ from typing import Any
 from chat_loop import __version__
 
 PROMPT = "You: "
-NARROW = 70
 _ERASE = "\r\x1b[K"
 _VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"})
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 
 def banner() -> str:
-    """The first line of an interactive session, shorter where the terminal is narrow."""
-    dot = "·" if "utf" in (sys.stdout.encoding or "").lower() else "-"
-    try:
-        narrow = 0 < os.get_terminal_size(sys.stdout.fileno()).columns < NARROW
-    except (OSError, ValueError, AttributeError):  # no terminal, or nothing that has a descriptor
-        narrow = False
-    what = "help, exit" if narrow else "type a message, help for commands, exit to leave"
-    return f"chat-loop {__version__} {dot} {what}"
+    """The first line of an interactive session."""
+    return f"chat-loop {__version__} · type a message, help for commands, exit to leave"
 
 
 class Terminal:

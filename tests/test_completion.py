@@ -16,7 +16,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.settings import leaves
 from chat_loop.config import AutoCompactConfig, ModelConfig
 from chat_loop.config_file import parse
-from chat_loop.display.markdown.theme import NAMES
+from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.errors import ChatLoopError
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
@@ -88,7 +88,7 @@ def test_help(screen: Screen) -> None:
 
 def test_themes(screen: Screen) -> None:
     choices = [*Offering(screen.chat).choices("/theme ")]
-    assert [(choice.text, choice.note) for choice in choices] == [*NAMES.items()]
+    assert [(choice.text, choice.note) for choice in choices] == [*ABOUT.items()]
 
 
 def test_the_keys_are_told(tmp_path: Path) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from chat_loop.config import THEMES, Config
+from chat_loop.config import Config, DisplayConfig
 from chat_loop.config_file import parse
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.markdown.theme import NAMES, sample, theme_of
+from chat_loop.display.markdown.sample import ABOUT, sample
+from chat_loop.display.markdown.theme import NAMES, theme_of
 from chat_loop.errors import ConfigError
 from tests.screens import Line, Screen, Terminal
 from tests.talking import Step
@@ -93,10 +95,10 @@ def test_a_theme_that_there_is_not(tmp_path: Path) -> None:
 
 
 def test_the_config_knows_the_same_themes() -> None:
-    assert tuple(NAMES) == THEMES
-    with pytest.raises(ConfigError, match=r"c: display\.theme does not know “blue”\.") as caught:
+    assert tuple(ABOUT) == NAMES == get_args(get_type_hints(DisplayConfig)["theme"])
+    with pytest.raises(ConfigError, match=r"c: display\.theme: invalid enum value 'blue'\.") as caught:
         parse(b"display: {theme: blue}", "c")
-    assert caught.value.hint == "It takes auto, dark, light."
+    assert caught.value.hint == "It takes auto, dark or light."
 
 
 def test_a_reply_that_is_not_rendered_has_no_theme() -> None:

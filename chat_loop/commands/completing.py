@@ -13,7 +13,7 @@ from chat_loop.commands.references import own_id
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import branches
 from chat_loop.config import Config
-from chat_loop.display.markdown.theme import NAMES
+from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.choice import Choice
@@ -74,7 +74,7 @@ class Offering:
             "sessions": lambda typed: _beginning(
                 typed, [("all", "all of them"), ("more", "the next ones"), ("browse", "on the whole screen")]
             ),
-            "theme": lambda typed: _beginning(typed, NAMES.items()),
+            "theme": lambda typed: _beginning(typed, ABOUT.items()),
             "memory": lambda typed: _beginning(typed, [("propose", "pins and decisions for it")]),
             "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.pins)),
             "forget": lambda typed: _beginning(typed, _numbered(chat.memory.seen.facts if chat.memory else ())),

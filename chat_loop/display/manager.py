@@ -61,6 +61,7 @@ class DisplayManager:
         self.out = out or sys.stdout
         self.agent = agent
         self.is_terminal = self.out.isatty()
+        self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
@@ -69,8 +70,7 @@ class DisplayManager:
         self._in_reply = False
         self._in_thinking = False
         self._line_open = False
-        redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
-        self._waiting = Waiting(self.out, redraws=redraws, symbols=self.has_symbols)
+        self._waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
         self._made: Console | None = None
 
     @property
@@ -206,7 +206,7 @@ class DisplayManager:
 
     def clear_screen(self) -> None:
         """Empty the screen, on a terminal."""
-        if self.is_terminal:
+        if self._redraws:
             self._write("\x1b[H\x1b[2J\x1b[3J")
 
     def _write(self, text: str) -> None:
@@ -223,7 +223,7 @@ class DisplayManager:
 
     @property
     def _waits(self) -> bool:
-        return self._waiting.redraws and self._waiting.lasts and not self._in_reply and not self._in_thinking
+        return self._redraws and self._waiting.lasts and not self._in_reply and not self._in_thinking
 
     def _close_line(self) -> None:
         self._waiting.erase()
@@ -264,7 +264,7 @@ class DisplayManager:
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
-        self.line(" | ".join(parts), "dim")
+        self.prose(" | ".join(parts), "dim")
         self.line()
         self._waiting.end()
 
@@ -272,7 +272,7 @@ class DisplayManager:
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         self._close_line()
         self._waiting.begin(self.symbol("📝", f"Generating session summary{parts}..."))
-        if self._waiting.redraws:
+        if self._redraws:
             self._waiting.show(self.console.width)
         else:
             self._write(self._waiting.text)
@@ -281,8 +281,8 @@ class DisplayManager:
     def _summary_ended(self, event: SummaryEnded) -> None:
         text, self._waiting.text, self._waiting.more = self._waiting.text, "", ""
         done = "✓" if self.has_symbols else "ok"
-        if event.source == "model" and self._waiting.redraws:
-            self.line(f"{text} {done}")
+        if event.source == "model" and self._redraws:
+            self.prose(f"{text} {done}", indent=3)
         elif event.source == "model":
             self._write(f" {done}\n")
             self._line_open = False

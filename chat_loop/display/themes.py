@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.markdown.theme import NAMES, sample, theme_of
+from chat_loop.display.markdown.sample import ABOUT, sample
+from chat_loop.display.markdown.theme import theme_of
 
 NARROW = 60
 """Below this many columns a sample stands below its name."""
@@ -16,10 +17,10 @@ def renders(display: DisplayManager) -> bool:
     return bool(display.theme) and not display.console.is_dumb_terminal
 
 
-def show_themes(display: DisplayManager, names: Iterable[str] = tuple(NAMES)) -> None:
+def show_themes(display: DisplayManager, names: Iterable[str] = tuple(ABOUT)) -> None:
     """Each theme with a sample of it; the one in use says so. Why, where replies are not rendered."""
     if not renders(display):
-        display.lines((name, NAMES[name]) for name in names)
+        display.lines((name, ABOUT[name]) for name in names)
         off = display.is_terminal and not display.theme
         why = "display.markdown in the config is false" if off else "this is no terminal that could show it"
         display.prose(f"Replies stay as they were written: {why}.", "dim")

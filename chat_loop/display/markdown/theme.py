@@ -32,15 +32,7 @@ _THEMES = {
     "light": Theme(headings=("1;4;34", "1;34", "1"), code="34", marks="34", words=_words("35", "32", "31", "90", "34")),
 }
 _PLAIN = Theme(headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
-NAMES = {
-    "auto": "the terminal's own colours",
-    "dark": "bright colours, for a dark background",
-    "light": "dark colours, for a light background",
-}
-"""Every theme, and what is said of it."""
-
-
-_CODE = 'return size("two", 3)  # note'
+NAMES = tuple(_THEMES)
 
 
 def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> Theme:
@@ -48,19 +40,3 @@ def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> The
     from dataclasses import replace
 
     return replace(_THEMES[name] if colour else _PLAIN, has_symbols=has_symbols)
-
-
-def sample(theme: Theme) -> str:
-    """A heading, a mark, code in a sentence and a line of code in the colours of `theme`, on one line."""
-    from chat_loop.display.markdown.code import Colours
-
-    parts = [
-        (theme.headings[1], "Heading"),
-        ("", "  "),
-        (theme.marks, "•" if theme.has_symbols else "-"),
-        ("", " "),
-        (theme.code, "code"),
-        ("", "  "),
-    ]
-    parts += [(theme.words.get(kind, ""), text) for text, kind in Colours("python").line(_CODE)]
-    return "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for style, text in parts)
