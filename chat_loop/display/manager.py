@@ -44,8 +44,7 @@ class DisplayManager:
     """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
 
     `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a compaction shows the
-    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`,
-    which may be set to another at any time; it is empty where they are not rendered.
+    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class DisplayManager:
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
-        self.theme = theme if markdown and self.is_terminal else ""
+        self._theme = theme if markdown and self.is_terminal else ""
         self._reply = ReplyText()
         self._in_reply = False
         self._in_thinking = False
@@ -84,7 +83,7 @@ class DisplayManager:
 
     def load(self) -> None:
         """Load what the first styled line and the first reply need; called from a thread while nothing is shown."""
-        reply_on(self.console, self.theme, has_symbols=self.has_symbols)
+        reply_on(self.console, self._theme, has_symbols=self.has_symbols)
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
         """Show one event."""
@@ -144,7 +143,7 @@ class DisplayManager:
 
     def reply(self, text: str) -> None:
         """Print a reply that is there whole, as it would have streamed, on lines of its own."""
-        reply = reply_on(self.console, self.theme, has_symbols=self.has_symbols, leads=False)
+        reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols, leads=False)
         self._close_line()
         self._write(f"{reply.feed(text)}{reply.finish()}\n")
 
@@ -185,6 +184,15 @@ class DisplayManager:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
         if done < of:
             self._waiting.count(done, of)
+
+    @property
+    def theme(self) -> str:
+        """The theme of the next reply; empty where replies are not rendered."""
+        return self._theme
+
+    @theme.setter
+    def theme(self, name: str) -> None:
+        self._theme = name
 
     @property
     def tick_seconds(self) -> float:
@@ -235,7 +243,7 @@ class DisplayManager:
     def _text(self, text: str) -> None:
         if not self._in_reply:
             self._close_line()
-            self._reply = reply_on(self.console, self.theme, has_symbols=self.has_symbols)
+            self._reply = reply_on(self.console, self._theme, has_symbols=self.has_symbols)
             self._styled(f"{one_line(self.agent, 60)}:", "bold cyan", end=self._reply.after_name)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
         if shown := self._reply.feed(text):
