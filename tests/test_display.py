@@ -301,7 +301,7 @@ def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch:
     display = DisplayManager(out, agent="Sally")
     display.show(SummaryStarted(parts=2))
     display.show(SummaryProgress(part=1, parts=2, characters=123_456))
-    display._waiting.since -= 75
+    display.waiting.since -= 75
     display.tick()
     drawn = out.getvalue().rpartition("\r")[2].removesuffix("\x1b[K")
     assert re.fullmatch(f"📝 Generating session summary \\(… [{SIGNS}] 75 s", drawn)

@@ -57,7 +57,7 @@ def waited(out: io.StringIO, seconds: float) -> str:
     display = DisplayManager(out, agent="Sal\x1bly")
     display.begin_waiting()
     display.tick()
-    display._waiting.since -= seconds
+    display.waiting.since -= seconds
     display.tick()
     display.tick()
     display.show(TextDelta("Hi"))

@@ -69,7 +69,7 @@ class DisplayManager:
         self._in_reply = False
         self._in_thinking = False
         self._line_open = False
-        self._waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
+        self.waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
         self._made: Console | None = None
 
     @property
@@ -113,12 +113,12 @@ class DisplayManager:
             case Restoring():
                 told.restoring(self, event)
             case SummaryStarted():
-                self._summary_started(event)
+                told.summary_started(self, event)
             case SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
-                self._waiting.more = f" {part}{event.characters} characters"
+                self.waiting.more = f" {part}{event.characters} characters"
             case SummaryEnded():
-                self._summary_ended(event)
+                told.summary_ended(self, event)
             case SessionSealed():
                 told.sealed(self, event)
             case Warned():
@@ -131,6 +131,17 @@ class DisplayManager:
         self._close_line()
         text = self.symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
+
+    def begun(self, text: str) -> None:
+        """Print the beginning of a line, which `ended` goes on with, unless something else comes between."""
+        self._close_line()
+        self._write(text)
+        self._line_open = True
+
+    def ended(self, text: str) -> None:
+        """Print the end of the line that was begun."""
+        self._write(f"{text}\n")
+        self._line_open = False
 
     def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
         """Print a sentence; a terminal gets it broken between words, its further lines indented by `indent` columns.
@@ -174,16 +185,16 @@ class DisplayManager:
         """A reply was asked for and has not begun."""
         self._in_reply = self._in_thinking = False
         self._close_line()
-        self._waiting.begin()
+        self.waiting.begin()
 
     def status(self, text: str) -> None:
         """What is waited for, once that takes long enough to be shown."""
-        self._waiting.text = text
+        self.waiting.text = text
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
         if done < of:
-            self._waiting.count(done, of)
+            self.waiting.count(done, of)
 
     @property
     def theme(self) -> str:
@@ -205,11 +216,11 @@ class DisplayManager:
         Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
         """
         if self._waits:
-            self._waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
+            self.waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
 
     def stop_waiting(self) -> None:
         """Nothing is waited for any more: it was stopped before it showed anything, or the user is asked."""
-        self._waiting.end()
+        self.waiting.end()
         self._close_line()
 
     def clear_screen(self) -> None:
@@ -231,10 +242,10 @@ class DisplayManager:
 
     @property
     def _waits(self) -> bool:
-        return self._redraws and self._waiting.lasts and not self._in_reply and not self._in_thinking
+        return self._redraws and self.waiting.lasts and not self._in_reply and not self._in_thinking
 
     def _close_line(self) -> None:
-        self._waiting.erase()
+        self.waiting.erase()
         held = self._reply.finish()
         if held or self._line_open:
             self._write(f"{held}\n")
@@ -274,27 +285,4 @@ class DisplayManager:
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
         self.prose(" | ".join(parts), "dim")
         self.line()
-        self._waiting.end()
-
-    def _summary_started(self, event: SummaryStarted) -> None:
-        parts = f" ({event.parts} parts)" if event.parts > 1 else ""
-        self._close_line()
-        self._waiting.begin(self.symbol("📝", f"Generating session summary{parts}..."))
-        if self._redraws:
-            self._waiting.show(self.console.width)
-        else:
-            self._write(self._waiting.text)
-            self._line_open = True
-
-    def _summary_ended(self, event: SummaryEnded) -> None:
-        text, self._waiting.text, self._waiting.more = self._waiting.text, "", ""
-        done = "✓" if self.has_symbols else "ok"
-        if event.source == "model" and self._redraws:
-            self.prose(f"{text} {done}", indent=3)
-        elif event.source == "model":
-            self._write(f" {done}\n")
-            self._line_open = False
-        elif event.source == "extracted":
-            self.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
-        else:
-            self.warn(event.problem)
+        self.waiting.end()
