@@ -104,7 +104,7 @@ class ChatLoop:
         """What was offered to be changed stays as it was, if anything was."""
         if self._chat.replacing is not None:
             self._chat.replacing = None
-            self._chat.display.line("The last query stays as it was.", "dim")
+            self._chat.display.prose("The last query stays as it was.", "dim")
 
     async def _and_ask(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work of a command, and ask what it leaves to be asked."""

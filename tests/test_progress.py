@@ -84,6 +84,19 @@ def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path, lin
         leave(terminal)
 
 
+def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> None:
+    with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
+        terminal.line("/sessions browse")
+        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ . ", re.MULTILINE), 60)
+        terminal.wait_for("Rate limiter", 60)
+        terminal.mark()
+        terminal.send("\x1b")
+        terminal.wait_for("You:", output=True)
+        terminal.wait_for("context")
+        assert "Reading" not in terminal.text()
+        leave(terminal)
+
+
 def fetching(shop: Shop, directory: Path) -> list[str]:
     return [sys.executable, "-c", FETCH, shop.address, str(directory)]
 

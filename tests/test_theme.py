@@ -44,7 +44,7 @@ def test_all_are_shown_in_their_colours_and_the_one_in_use_says_so(tmp_path: Pat
     assert SGR.sub("", shown) == (
         "You: /theme\nReplies are shown like this:\n"
         f"  auto (in use)   Heading{SAMPLE}  dark            Heading{SAMPLE}  light           Heading{SAMPLE}"
-        "/theme NAME takes another until you leave. The usual one, display.theme, is auto.\n"
+        "/theme NAME takes another until you leave. The usual one (display.theme): auto.\n"
     )
     for name in NAMES:
         assert sample(theme_of(name)) in shown
@@ -59,7 +59,7 @@ def test_a_theme_colours_the_next_reply_and_the_config_keeps_the_usual_one(tmp_p
     assert f"\x1b[{theme_of('light').headings[1]}mTwo" in after
     assert SGR.sub("", after).startswith(
         f"Replies are shown like this:\n  light (in use)  Heading{SAMPLE}"
-        "Until you leave; display.theme in the config, the usual one, is dark.\n"
+        "Until you leave. The usual one (display.theme in the config): dark.\n"
     )
     assert "  light (in use)  " in SGR.sub("", after.partition("You: /theme")[2])
 
@@ -73,7 +73,9 @@ def test_without_colours_it_says_so_and_none_is_sent(tmp_path: Path, monkeypatch
 
 def test_narrow_a_sample_stands_below_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    assert f"\n  auto (in use)\n    Heading{SAMPLE}  dark\n" in SGR.sub("", run(tmp_path, ["/theme"]))
+    assert f"\n  auto (in use)\n    Heading{SAMPLE}  dark\n" in SGR.sub("", run(tmp_path / "a", ["/theme"]))
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "\n  auto (in use)\n    Heading  • code\n  dark\n" in SGR.sub("", run(tmp_path / "b", ["/theme"]))
 
 
 def test_where_replies_are_not_rendered_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +115,6 @@ def test_in_a_terminal_it_is_there_until_one_leaves(tmp_path: Path) -> None:
         assert colours[0] in answered(terminal, "\x1b[200~a\n\n## One\x1b[201~")
         terminal.mark()
         terminal.line("/theme dark")
-        terminal.wait_for("the usual one, is light.", timeout=20, output=True)
+        terminal.wait_for("in the config): light.", timeout=20, output=True)
         assert colours[1] in answered(terminal, "\x1b[200~b\n\n## One\x1b[201~")
         leave(terminal)

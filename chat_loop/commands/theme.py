@@ -24,12 +24,10 @@ async def theme(chat: Chat, argument: str) -> None:
     if not name:
         show_themes(display)
         if renders(display):
-            display.prose(
-                f"/theme NAME takes another until you leave. The usual one, display.theme, is {usual}.", "dim"
-            )
+            display.prose(f"/theme NAME takes another until you leave. The usual one (display.theme): {usual}.", "dim")
         return
     if not renders(display):
         raise UsageError("Replies are not rendered here: a theme would change nothing.", "/theme says why.")
     display.theme = name
     show_themes(display, [name])
-    display.prose(f"Until you leave; display.theme in the config, the usual one, is {usual}.", "dim")
+    display.prose(f"Until you leave. The usual one (display.theme in the config): {usual}.", "dim")

@@ -10,6 +10,8 @@ from chat_loop.display.markdown.theme import theme_of
 
 NARROW = 60
 """Below this many columns a sample stands below its name."""
+SMALL = 46
+"""Below this many it has no line of code."""
 
 
 def renders(display: DisplayManager) -> bool:
@@ -25,13 +27,13 @@ def show_themes(display: DisplayManager, names: Iterable[str] = tuple(ABOUT)) ->
         why = "display.markdown in the config is false" if off else "this is no terminal that could show it"
         display.prose(f"Replies stay as they were written: {why}.", "dim")
         return
-    colour = not display.console.no_color
+    colour, width = not display.console.no_color, display.console.width
     display.line("Replies are shown like this:")
     for name in names:
         theme = theme_of(name, colour=colour, has_symbols=display.has_symbols)
         label = f"{name} (in use)" if name == display.theme else name
-        lead = f"  {label:<14}  " if display.console.width >= NARROW else f"  {label}\n    "
-        display.out.write(f"{lead}{sample(theme)}\n")
+        lead = f"  {label:<14}  " if width >= NARROW else f"  {label}\n    "
+        display.out.write(f"{lead}{sample(theme, code=width >= SMALL)}\n")
     display.out.flush()
     if not colour:
         display.prose("Without colours (NO_COLOR) all themes are the same.", "dim")

@@ -14,15 +14,16 @@ ABOUT = {
 _CODE = 'return size("two", 3)  # note'
 
 
-def sample(theme: Theme) -> str:
-    """A heading, a mark, code in a sentence and a line of code in the colours of `theme`."""
+def sample(theme: Theme, *, code: bool = True) -> str:
+    """A heading, a mark, code in a sentence and a line of code (unless not `code`) in the colours of `theme`."""
     parts = [
         (theme.headings[1], "Heading"),
         ("", "  "),
         (theme.marks, "•" if theme.has_symbols else "-"),
         ("", " "),
         (theme.code, "code"),
-        ("", "  "),
     ]
-    parts += [(theme.words.get(kind, ""), text) for text, kind in Colours("python").line(_CODE)]
+    if code:
+        parts.append(("", "  "))
+        parts += [(theme.words.get(kind, ""), text) for text, kind in Colours("python").line(_CODE)]
     return "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for style, text in parts)
