@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from chat_loop.commands.looking import looked
+from chat_loop.library.library import Library
 from tests.pty_chat import PtyChat
+from tests.screens import Screen, Terminal
 from tests.shop import Shop, fake_model, open_shop
 from tests.stocked import FIRST, put
 from tests.test_terminal import chat, leave
@@ -82,6 +88,30 @@ def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path, lin
         terminal.wait_for("context")
         assert "Reading" not in terminal.text()
         leave(terminal)
+
+
+def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
+    chat_ = Screen(tmp_path, [], out=Terminal()).chat
+    begun, stopped, told = threading.Event(), threading.Event(), threading.Event()
+
+    def look(library: Library, progress: Callable[[int, int], None]) -> None:
+        progress(1, 3)
+        begun.set()
+        stopped.wait(20)
+        progress(2, 3)
+        told.set()
+
+    async def run() -> tuple[bool, bool]:
+        task = asyncio.ensure_future(looked(chat_, look))
+        await asyncio.to_thread(begun.wait, 20)
+        before = chat_.display.waiting.lasts
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        stopped.set()
+        await asyncio.to_thread(told.wait, 20)
+        return before, chat_.display.waiting.lasts
+
+    assert asyncio.run(run()) == (True, False)
 
 
 def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from shlex import quote
-from typing import TypeVar
 
 from chat_loop.commands.chat import PAGE, Chat, Listing
+from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
 from chat_loop.commands.references import own_id, path_of
 from chat_loop.commands.registry import Quit, registry
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
-from chat_loop.library.library import Library
 from chat_loop.sessions.records import Header, Session
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
-
-T = TypeVar("T")
 
 
 @registry.command("exit", bare="exit|quit", aliases=("quit",))
@@ -58,7 +53,7 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    rows, _ = await _looked(chat, lambda library: library.rows(without=own_id(chat))[0])
+    rows, _ = await looked(chat, lambda library, _: library.rows(without=own_id(chat))[0])
     row = await browse(ChatShelf(chat, rows), now=chat.sessions.now(), words=words)
     chat.attended()
     if row is not None:
@@ -69,8 +64,8 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     """Show a page of a listing: the first, or the one after what is shown."""
     first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
-    (rows, more), trouble = await _looked(
-        chat, lambda library: library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
+    (rows, more), trouble = await looked(
+        chat, lambda library, _: library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
     )
     if trouble:
         chat.display.line(trouble, "dim")
@@ -83,22 +78,6 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
         chat.display.line("There are no other conversations yet; /tree shows the sessions of this one.")
         return
     show_sessions(chat.display, rows, more, chat.sessions.now(), first=first, filtered=bool(listing.wanted))
-
-
-async def _looked(chat: Chat, look: Callable[[Library], T]) -> tuple[T, str]:
-    """What `look` finds in the library, in a thread, with progress; and why the index was not used, if it was not."""
-    library = Library(chat.sessions.directory, chat.sessions.now, chat.display.progress)  # the thread's own
-
-    def work() -> T:
-        try:
-            return look(library)
-        finally:
-            library.close()
-
-    try:
-        return await asyncio.to_thread(work), library.trouble
-    finally:
-        chat.display.stop_waiting()
 
 
 @registry.command("resume", argument="N|ID|WORDS", bare=r"resume[ \t]+(\S+)")

@@ -193,7 +193,7 @@ class DisplayManager:
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
-        if done < of:
+        if done < of or (of and self.waiting.more):
             self.waiting.count(done, of)
 
     @property
