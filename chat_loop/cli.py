@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     instant = start.draw(arguments)
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
@@ -61,9 +63,6 @@ def _open_closed() -> None:
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
-
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     from chat_loop.options import parser
 
     options = parser(arguments).parse_args(arguments)
@@ -232,14 +231,14 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
     options, paths = composing.options, composing.paths
     agent = composing.agent(instant)
     first = _first(options, composing.config, sessions)
-    known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools"]
+    known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools", "--max-tokens"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]
     command = ["chat-loop", *(["--local"] if options.local else [])]
     if options.agent_reference:
         from chat_loop.agent.named_agents import is_path
 
         command += ["--agent", agent.path if is_path(options.agent_reference) else options.agent_reference]
-    command += [part for name, value in given if value for part in (name, value)]
+    command += [part for name, value in given if value for part in (name, str(value))]
     setting = Setting(
         config=composing.config,
         agent=agent,

@@ -70,6 +70,7 @@ class Composing:
             tools=self._tools(),
             patience=Patience(tool=config.tools.timeout),
             steps=config.tools.max_steps,
+            max_tokens=self.options.max_tokens,
         )
         if self.definition is None:
             return agent
@@ -168,6 +169,10 @@ class Composing:
 
             if options.model or options.local or options.base_url:
                 raise UsageError(f"The agent {definition.name} has a model of its own: --model does not go with it.")
+            if options.max_tokens:
+                raise UsageError(
+                    f"The agent {definition.name} has a model of its own: say there how long a reply may be."
+                )
             return ForeignProvider(definition, self.config.windows)
         reference = options.model
         if options.local and not reference:

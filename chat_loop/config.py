@@ -84,7 +84,7 @@ class MemoryConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NotifyConfig:
-    """What tells that a reply has come that took at least `after` seconds; 0 is never."""
+    """What tells that a reply has come, or a command is done, that took at least `after` seconds; 0 is never."""
 
     after: float = 0.0
     how: str = "bell"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from chat_loop.config import HOW, STATUS, Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError
@@ -76,9 +76,17 @@ def _converted(value: Any, name: str, where: str = "") -> Config:
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$.")
         key = f"{where}{place.rstrip('`')}".removesuffix(".") or "the top level"
-        raise ConfigError(
-            f"{name}: {key}: {what[:1].lower()}{what[1:]}.", "config.example.yaml shows every key."
-        ) from None
+        words = _words_for(Config, place.rstrip("`").split("."))
+        hint = f"It takes {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}." if words else ""
+        hint = hint or "config.example.yaml shows every key."
+        raise ConfigError(f"{name}: {key}: {what[:1].lower()}{what[1:]}.", hint) from None
+
+
+def _words_for(kind: Any, parts: Sequence[str]) -> tuple[str, ...]:
+    """The words that a setting takes, if it takes words of a list only."""
+    for part in parts:
+        kind = get_type_hints(kind).get(part) if is_dataclass(kind) else None
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _checked(config: Config, name: str) -> Config:

@@ -25,7 +25,7 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
-from chat_loop.display.text import one_line, wrapped
+from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
@@ -154,6 +154,7 @@ class Interactive:
             display=self._display,
             ask=lambda question: self._asked(reader, question),
             edit=lambda text: self._in_editor(reader, lambda editor: editor.edited(text)),
+            offer=reader.offer,
             open_file=lambda path: self._in_editor(reader, lambda editor: editor.open_file(path)),
             count=self._count,
             clear_screen=self._display.clear_screen,
@@ -218,9 +219,8 @@ class Interactive:
         setting = self._setting
         if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
             return
-        for line in greeting(setting.agent.model, str(setting.sessions.directory)):
-            for part in wrapped(line, max(_columns() - 1, 10), 0).split("\n"):
-                self._tell(part)
+        for line in greeting(setting.agent.model, str(setting.sessions.directory), _columns()):
+            self._tell(line)
 
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""

@@ -33,6 +33,9 @@ class Reader(Protocol):
     def put_back(self) -> None:
         """Let the last entry be edited again, where there is an editor."""
 
+    def offer(self, text: str) -> bool:
+        """Let `text` stand in the next line to be changed; Ctrl-C then gives it up. False where there is no editor."""
+
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
 
@@ -69,6 +72,10 @@ class LineReader:
 
     def put_back(self) -> None:
         """What was refused is said; the next line is another one."""
+
+    def offer(self, text: str) -> bool:
+        """A line of a pipe cannot be changed."""
+        return False
 
     async def read(self) -> str:
         line = await self._line(PROMPT)

@@ -22,6 +22,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     search,
     session,
     settings,
+    theme,
     tools,
     transfer,
     view,
@@ -35,8 +36,6 @@ from chat_loop.lines import Reader
 if TYPE_CHECKING:
     from chat_loop.attach.reading import Given
 
-TICK_SECONDS = 1.0
-
 
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
@@ -45,10 +44,14 @@ class ChatLoop:
         self._chat = chat
         self._clock = clock
         self._reader = reader
+        self._begun = 0.0
+        """Since when the user has been waiting."""
         self._warned = 0.0
         self._work: asyncio.Future[object] | None = None
         self._cancelled = False
         self._left = False
+        chat.ask, self._asked = self._ask_user, chat.ask
+        chat.attended = self._attend
 
     async def run(self, first: str = "") -> int:
         """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a resume."""
@@ -56,7 +59,7 @@ class ChatLoop:
         try:
             with self._interruptible():
                 while True:
-                    if line:
+                    if line or self._chat.replacing is not None:
                         await self.take(line)
                     line = await self._read()
         except (Quit, EOFError):
@@ -78,15 +81,15 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
-                    self._chat.sending = None
-                    await self._cancellable(command.run(self._chat, argument))
-                    if self._chat.sending is not None:
-                        await self._ask(*self._chat.sending)
+                    self._give_up()
+                    await self._and_ask(command.run(self._chat, argument))
+                    self._notify(f"{command.name} is done")
                 case Unknown(name, nearest, given):
                     template = self._chat.templates.find(name)
                     if template is not None:
                         await self._turn(template.filled(given))
                         return
+                    self._give_up()
                     nearest = self._chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
                     display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
@@ -95,9 +98,28 @@ class ChatLoop:
         except ChatLoopError as error:
             display.stop_waiting()
             display.error(error)
+            self._notify(one_line(error.message, 60))
+
+    def _give_up(self) -> None:
+        """What was offered to be changed stays as it was, if anything was."""
+        if self._chat.replacing is not None:
+            self._chat.replacing = None
+            self._chat.display.prose("The last query stays as it was.", "dim")
+
+    async def _and_ask(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work of a command, and ask what it leaves to be asked."""
+        self._chat.sending = None
+        await self._cancellable(work)
+        if self._chat.sending is not None:
+            self._attend()
+            await self._ask(*self._chat.sending)
 
     async def _turn(self, text: str) -> None:
         if not text.strip():
+            self._give_up()
+            return
+        if self._chat.replacing is not None:
+            await self._and_ask(asking_again.instead(self._chat, text))
             return
         files = await self._files()
         if files is None:
@@ -108,14 +130,9 @@ class ChatLoop:
         await self._ask(text, files)
 
     async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
-        begun = self._clock()
         self._chat.display.begin_waiting()
-        try:
-            await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
-        except ChatLoopError:
-            self._notify(begun)
-            raise
-        self._notify(begun)
+        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+        self._notify(f"{one_line(self._chat.display.agent, 60)} has answered")
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
@@ -126,13 +143,26 @@ class ChatLoop:
             )
         self._warned = budget.warning
 
-    def _notify(self, begun: float) -> None:
-        """Tell that a reply, or its failure, has come, when that took long; not when the user stopped it."""
+    def _notify(self, what: str) -> None:
+        """Tell that what the user has been waiting for has come, when that took long; not when the user stopped it."""
         wanted = self._chat.config.notify
-        if wanted.after and not self._cancelled and self._clock() - begun >= wanted.after:
+        if wanted.after and not self._cancelled and self._clock() - self._begun >= wanted.after:
             from chat_loop.display.notice import notice  # not before it is wanted
 
-            notice(self._chat.display, wanted.how)
+            notice(self._chat.display, wanted.how, what)
+        self._attend()
+
+    def _attend(self) -> None:
+        """The user is there: waiting begins anew."""
+        self._begun = self._clock()
+
+    async def _ask_user(self, question: str) -> str:
+        """Ask in the midst of a command; the user may look elsewhere by then."""
+        self._notify("a question waits")
+        try:
+            return await self._asked(question)
+        finally:
+            self._attend()
 
     async def _files(self) -> tuple[Given, ...] | None:
         """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""
@@ -172,7 +202,9 @@ class ChatLoop:
             try:
                 return await self._reader.read()
             except KeyboardInterrupt:
-                self._chat.display.line("exit or Ctrl-D leaves.", "dim")
+                if self._chat.replacing is None:
+                    self._chat.display.line("exit or Ctrl-D leaves.", "dim")
+                self._give_up()
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -203,13 +235,15 @@ class ChatLoop:
     async def _cancellable(self, work: Coroutine[Any, Any, object], stopped: str = "Stopped.") -> None:
         """Run `work`; Ctrl-C cancels it, says so, and the prompt comes back."""
         self._cancelled = False
+        self._attend()
         task = self._work = asyncio.ensure_future(work)
         try:
             while not task.done():
-                await asyncio.wait({task}, timeout=TICK_SECONDS)
+                await asyncio.wait({task}, timeout=self._chat.display.tick_seconds)
                 if not task.done():
                     self._chat.display.tick()
             task.result()
+            self._chat.display.stop_waiting()
         except asyncio.CancelledError:
             if not self._cancelled:  # the whole program is told to go: let the work save what came before
                 task.cancel()

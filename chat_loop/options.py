@@ -75,6 +75,7 @@ def _who_answers(made: argparse._ArgumentGroup) -> None:
     made.add_argument(
         "--local", action="store_true", help="use the embedded model; ask which to fetch if there is none"
     )
+    made.add_argument("--max-tokens", type=_count, default=None, metavar="N", help="the longest reply, in tokens")
     made.add_argument(
         "--tools", default="", metavar="NAME,...", help="what the model may use, such as read_file,run_command"
     )

@@ -38,6 +38,7 @@ EDITED_LINES = 200
 ESCAPE_SECONDS = 0.1
 """How long the vi keys wait after Escape for the rest of a key's sequence."""
 HINT = "several lines: an empty one ends them, Ctrl-C gives up"
+OFFERED = "your last query: Enter asks it anew, Ctrl-C gives up"
 
 
 async def _unchanged(text: str) -> str:
@@ -73,6 +74,7 @@ class PromptReader:
         self._edit = edit
         self._moving = moving
         self._pastes = Pastes()
+        self._offered = False
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
@@ -113,7 +115,8 @@ class PromptReader:
         """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in an empty line."""
         if self._instant is not None:
             self._instant.erase()
-        self._lines.begin()
+        self._lines.begin(offered=self._offered)
+        self._offered = False
         try:
             toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
             again, self._again = self._again, ""
@@ -138,6 +141,12 @@ class PromptReader:
     def put_back(self) -> None:
         """Let the last entry stand in the next line, with what was folded in it."""
         self._again, self._pastes.shown = self._last
+
+    def offer(self, text: str) -> bool:
+        """Let `text` stand in the next line to be changed, folded where it is very long."""
+        self._again = self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES)
+        self._offered = True
+        return True
 
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
@@ -187,7 +196,9 @@ class PromptReader:
         self._session.reserve_space_for_menu = max(0, min(MENU_LINES, rows - 3))
 
     def _toolbar(self) -> str:
-        return f" {HINT if self._lines.several else self._status()}" if self._columns >= NARROW else ""
+        if self._columns < NARROW:
+            return ""
+        return f" {HINT if self._lines.several else OFFERED if self._lines.offered else self._status()}"
 
     async def _edited(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""

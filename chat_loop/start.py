@@ -15,7 +15,7 @@ from chat_loop import __version__
 
 PROMPT = "You: "
 _ERASE = "\r\x1b[K"
-_VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"})
+_VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"})
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 

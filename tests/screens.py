@@ -40,6 +40,8 @@ class Script:
         self.typed = ""
         self.again: list[str] = []
         """The entries that were put back into the line."""
+        self.offered: list[str] | None = None
+        """The texts that were put into the line to be changed; None: there is no line that can be."""
 
     async def read(self) -> str:
         if not self._lines:
@@ -56,6 +58,11 @@ class Script:
 
     def put_back(self) -> None:
         self.again.append(self.typed)
+
+    def offer(self, text: str) -> bool:
+        if self.offered is not None:
+            self.offered.append(text)
+        return self.offered is not None
 
     async def ask(self, question: str) -> str:
         answer = self._answers.pop(0)
@@ -128,6 +135,7 @@ class Screen:
         prompts: Path | None = None,
         config: Config | None = None,
         facts: tuple[tuple[str, str], ...] = (),
+        line_editor: bool = False,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -145,6 +153,7 @@ class Screen:
         )
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
         reader = self.reader = Script(lines, out, answers, self.talk)
+        reader.offered = [] if line_editor else None
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,
@@ -152,6 +161,7 @@ class Screen:
             display=display,
             ask=reader.ask,
             edit=edit,
+            offer=reader.offer,
             open_file=lambda path: None,
             count=words,
             clear_screen=self._clear,

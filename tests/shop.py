@@ -32,6 +32,9 @@ class Shop:
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Paths with their Range header."""
     authorizations: list[str | None] = field(default_factory=list)
+    held: str = ""
+    """What is in the path of a file that is sent once `go` is set."""
+    go: threading.Event = field(default_factory=threading.Event)
 
     @property
     def index(self) -> str:
@@ -131,6 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", etag)
         self.end_headers()
+        if shop.held and shop.held in self.path:
+            shop.go.wait(20)
         self.wfile.write(body[: shop.cuts.pop(0)] if shop.cuts else body)
 
     def _start(self, content: bytes, etag: str) -> int | None:

@@ -94,7 +94,7 @@ You: help
 Conversation
   /copy [reply|query|all|code [N]]
     Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
-  /edit [TEXT]                Change the last query in your editor and ask it anew; /edit TEXT asks TEXT instead of it.
+  /edit [TEXT]                Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
   /retry                      Ask the last query again, with its files as they were; the first answer stays in the file.
 Context
   /compact [FOCUS]            Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
@@ -136,6 +136,7 @@ View
   /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
   /info                       Show the session, its file, the model, the context and the accounting.
   /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
+  /theme [NAME]               Show the themes of the replies, each with a sample, or take another one until you leave.
 /help COMMAND tells all of one of them, /help keys what the keys do.
 What is no command is sent. Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every \
 command works with / or #. A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.completing import Offering, options_of
+from chat_loop.commands.completing import FREE, Offering, options_of
 from chat_loop.commands.keys import KEYS
 from chat_loop.commands.known import Known
 from chat_loop.commands.registry import registry
+from chat_loop.commands.settings import leaves
+from chat_loop.config import AutoCompactConfig, ModelConfig
+from chat_loop.config_file import parse
+from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.errors import ChatLoopError
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
@@ -81,6 +86,11 @@ def test_help(screen: Screen) -> None:
     assert offered(screen, "/help k") == ["/help keys"]
 
 
+def test_themes(screen: Screen) -> None:
+    choices = [*Offering(screen.chat).choices("/theme ")]
+    assert [(choice.text, choice.note) for choice in choices] == [*ABOUT.items()]
+
+
 def test_the_keys_are_told(tmp_path: Path) -> None:
     told = Screen(tmp_path, ["/help keys"]).text
     readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
@@ -107,11 +117,117 @@ def test_tags_pins_and_queries(screen: Screen) -> None:
     assert offered(screen, "/fork ") == ["/fork 2", "/fork 1"]
 
 
+def test_what_can_be_copied(tmp_path: Path) -> None:
+    reply = "Try\n```sh\n\nls  -l\n```\nor\n```\n\x1b[2Jdir\n```\n"
+    screen = Screen(tmp_path, ["list"], reply, SUMMARY)
+    assert offered(screen, "/copy ") == ["/copy reply", "/copy query", "/copy all", "/copy code"]
+    choices = [*Offering(screen.chat).choices("/copy code ")]
+    assert [(choice.text, choice.note) for choice in choices] == [("code 1", "ls -l"), ("code 2", "␛[2Jdir")]
+    assert offered(screen, "/copy code 2") == ["/copy code 2"]
+    assert offered(Screen(tmp_path / "empty", []), "/copy code ") == []
+
+
+def test_settings(screen: Screen) -> None:
+    screen.chat.config = parse(b"models: {gpt-4.1: {window: 9}}\nmcp: {n: {command: x, env: {A: hunter2}}}\n", "c.yaml")
+    assert offered(screen, "/config au") == [
+        "/config auto_compact",
+        *(f"/config auto_compact.{one.name}" for one in fields(AutoCompactConfig)),
+    ]
+    assert offered(screen, "/config agent") == ["/config agent", "/config agents"]
+    assert offered(screen, "/config models.gpt-4.1.w") == ["/config models.gpt-4.1.window"]
+    assert offered(screen, "/config models.") == [
+        "/config models.gpt-4.1",
+        *(f"/config models.gpt-4.1.{one.name}" for one in fields(ModelConfig)),
+    ]
+    assert offered(screen, "/config x") == []
+    assert "hunter2" not in str([*Offering(screen.chat).choices("/config mcp.n.env.A")])
+
+
+def test_every_setting_is_reached_by_what_is_offered(screen: Screen) -> None:
+    reached, known = [""], {key for key, _ in leaves(screen.chat.config)}
+    for typed in reached:
+        for line in offered(screen, f"/config {typed}"):
+            key = line.removeprefix("/config ")
+            reached += [one for one in (key, f"{key}.") if one not in reached]
+    assert known - {*reached} == set()
+
+
+EXPECTED = {
+    "tree": (OLD.header.id[:-1], OLD.header.id),
+    "fork": ("", "2"),
+    "merge": (OLD.header.id[:-1], OLD.header.id),
+    "copy": ("", "reply"),
+    "rename": ("", "one"),
+    "tag": ("", "urgent"),
+    "untag": ("", "mine"),
+    "mcp": ("re", "restart"),
+    "memory": ("", "propose"),
+    "forget": ("", ""),
+    "model": ("", "scripted:test"),
+    "unpin": ("", "1"),
+    "show": (OLD.header.id[:-1], OLD.header.id),
+    "quote": (OLD.header.id[:-1], OLD.header.id),
+    "sessions": ("", "all"),
+    "resume": ("", "last"),
+    "config": ("them", ""),
+    "theme": ("", "auto"),
+    "export": ("", "one.md"),
+    "import": ("", "notes.md"),
+    "help": ("", "clear"),
+    "history": ("", "--full"),
+}
+"""By the command that takes something: what is typed of it, and what is offered first; empty: nothing."""
+
+
+def test_for_every_argument_it_is_decided_what_is_offered(screen: Screen) -> None:
+    taking = {command.name for command in registry.commands if command.argument}
+    decided = Offering(screen.chat).decided
+    assert taking == decided | FREE
+    assert decided & FREE == set()
+    assert decided == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_is_offered_for_an_argument(
+    screen: Screen, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    screen.chat.listed = []
+    typed, first = EXPECTED[name]
+    found = offered(screen, f"/{name} {typed}")
+    assert found[:1] == ([f"/{name} {first}"] if first else [])
+
+
+@pytest.mark.parametrize("name", sorted(FREE))
+def test_for_free_words_nothing_is_offered_but_files_and_options(
+    screen: Screen, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    assert offered(screen, f"/{name} ") == []
+    assert offered(screen, f"/{name} @no") == [f"/{name} @notes.md"]
+
+
+def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(screen: Screen) -> None:
+    alone = {"--preview", "--diff", "--unfold", "--one", "--secrets", "--full"}
+    for command in registry.commands:
+        for option in {*options_of(command)} - alone:
+            found = offered(screen, f"/{command.name} {option} ")
+            if (command.name, option) == ("remember", "--project"):
+                assert found == [], "there it is one that stands alone"
+            else:
+                assert found, f"/{command.name} {option}"
+
+
 def test_options(screen: Screen) -> None:
     assert offered(screen, "/resume 3 --") == ["/resume 3 --last", "/resume 3 --full"]
     assert offered(screen, "/compact --") == ["/compact --preview", "/compact --diff"]
     assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
     assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
+    assert offered(screen, "/search x --since 3") == ["/search x --since 30d"]
     assert offered(screen, "/export --as h") == ["/export --as html"]
     assert offered(screen, "/tag --") == []
     tag = registry.named("tag")

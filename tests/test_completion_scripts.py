@@ -19,9 +19,33 @@ from tests.test_headless import ECHO, run
 LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
 TREE = Path(__file__).parent.parent
 
-needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
-needs_zsh = pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
-needs_fish = pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+needs_bash = pytest.mark.usefixtures("bash")
+needs_zsh = pytest.mark.usefixtures("zsh")
+needs_fish = pytest.mark.usefixtures("fish")
+
+
+def required(name: str) -> None:
+    """Skip the test without the shell; fail instead when CI_REQUIRE_SHELLS is 1."""
+    if shutil.which(name):
+        return
+    if os.environ.get("CI_REQUIRE_SHELLS") == "1":
+        pytest.fail(f"{name} is not installed")
+    pytest.skip(f"{name} is not installed")
+
+
+@pytest.fixture
+def bash() -> None:
+    required("bash")
+
+
+@pytest.fixture
+def zsh() -> None:
+    required("zsh")
+
+
+@pytest.fixture
+def fish() -> None:
+    required("fish")
 
 
 def options_of(level: Level) -> set[str]:

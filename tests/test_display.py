@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import StreamSanitizer, cut_to, one_line, printable
+from chat_loop.display.waiting import SIGNS
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Event,
@@ -299,11 +301,11 @@ def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch:
     display = DisplayManager(out, agent="Sally")
     display.show(SummaryStarted(parts=2))
     display.show(SummaryProgress(part=1, parts=2, characters=123_456))
-    display._since -= 75
+    display.waiting.since -= 75
     display.tick()
-    drawn = out.getvalue().rpartition("\r\x1b[K")[2]
-    assert drawn == "📝 Generating session summary (2… 75 s"
-    assert all(width(part) < 40 for part in out.getvalue().split("\r\x1b[K"))
+    drawn = out.getvalue().rpartition("\r")[2].removesuffix("\x1b[K")
+    assert re.fullmatch(f"📝 Generating session summary \\(… [{SIGNS}] 75 s", drawn)
+    assert all(width(part.removesuffix("\x1b[K")) < 40 for part in out.getvalue().split("\r"))
 
 
 def test_clearing_the_screen_is_for_terminals() -> None:

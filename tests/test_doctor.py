@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from chat_loop.subcommands.checks.answering import fault_of
 from chat_loop.subcommands.checks.installed import Need, need_of, older
 from chat_loop.subcommands.checks.places import mounted
 from tests.loopback import Loopback, failing
+from tests.pty_chat import PtyChat
+from tests.test_choose import closed_port
 from tests.test_headless import ECHO, run
 
 SECRET = "sk-not-to-be-shown-0123456789"
@@ -125,6 +129,55 @@ def test_the_model_that_would_answer(tmp_path: Path) -> None:
         "models: {never-heard-of: {window: N}} in the config sets it.",
     )
     assert one(examined(tmp_path, "--model", "nonsense", code=1), "Model")[0] == "problem"
+
+
+def test_a_model_that_lacks_something_would_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        f"providers: {{ollama: {{base_url: 'http://127.0.0.1:{closed_port()}/v1'}}}}\n"
+    )
+    state, text, hint = one(examined(tmp_path, "--model", "ollama:qwen3", code=1), "Model")
+    assert state == "problem"
+    assert re.fullmatch(r"ollama:qwen3 cannot answer: nothing listens at http://127\.0\.0\.1:\d+/v1\.", text)
+    assert hint == "Start Ollama, or take another model with --model."
+    assert one(examined(tmp_path, "--model", "groq:llama", code=1), "Model") == (
+        "problem",
+        "groq:llama cannot answer: GROQ_API_KEY is not set.",
+        "export GROQ_API_KEY=...",
+    )
+    with Loopback() as server:
+        found = examined(tmp_path, "--model", "compatible:m", "--base-url", f"{server.url}/v1")
+    assert one(found, "Model")[0] != "problem"
+
+
+def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
+    state, text, hint = one(examined(tmp_path, code=None), "Model")
+    if state == "problem":  # no server listens on this machine
+        assert text == "There is no model to talk to."
+        assert hint.startswith("Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none")
+
+
+@posix
+@pytest.mark.parametrize("cols", [40, 80])
+def test_on_a_terminal_lines_are_broken_between_words(cols: int) -> None:
+    with tempfile.TemporaryDirectory() as home:  # a short path: a long one is left whole
+        (Path(home) / "config.yaml").write_text("model: [x\n")
+        env = {"CHAT_LOOP_HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        with PtyChat([sys.executable, "-m", "chat_loop", *ECHO, "doctor"], env=env, rows=100, cols=cols) as terminal:
+            assert terminal.exit_code() == 1
+            *found, empty, _ = terminal.text().rstrip().split("\n")
+    assert empty == ""
+    indent = " " * (4 if cols == 40 else 18)
+    assert all(line[:2] in ("✓ ", "! ", "✗ ") or line.startswith(indent) for line in found)
+    assert all(len(line) < cols for line in found)
+    assert " ".join(" ".join(found).split()).count("→ chat-loop does not start before that is mended.") == 1
+
+
+def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("agnet: {}\n")
+    lines = run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"}).stdout.decode("ascii").split("\n")
+    at = lines.index(f"x Config          {tmp_path / 'config.yaml'}: unknown key agnet.")
+    assert lines[at + 1] == "                  -> Did you mean agent?"
+    assert lines[0].startswith("+ Python ")
 
 
 def test_online_asks_once_and_says_how_long_it_took(tmp_path: Path) -> None:

@@ -420,8 +420,8 @@ def test_a_value_on_a_line_of_its_own_is_broken_between_words() -> None:
     text = "| Name | What |\n|---|---|\n| one | some words, and more of them |\n"
     assert SGR.sub("", sent([text], 15, wraps=True)) == "Name: one\nWhat: some\n  words, and\n  more of them"
     made = painter(15, wraps=True)
-    pieces = [made.feed(sign) or made.progress() for sign in f"A long line\n{text}"]
-    assert screen("".join([*pieces, made.finish()]), 15) == screen(sent([f"A long line\n{text}"], 15, wraps=True), 15)
+    pieces = [made.feed(sign) or made.progress() for sign in f"A long\n{text}"]
+    assert screen("".join([*pieces, made.finish()]), 15) == screen(sent([f"A long\n{text}"], 15, wraps=True), 15)
 
 
 def test_the_rows_of_a_long_table_come_one_by_one() -> None:

@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from chat_loop.display.offer import offer
+from chat_loop.display.offer import greeting, offer
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.pty_chat import PtyChat
 from tests.stocked import ALL, OLD, OPEN, SECOND, put, simple, used
+from tests.strategies import texts
 from tests.test_headless import ECHO, run
 
 NOW = datetime.now(UTC)
@@ -295,3 +299,19 @@ def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) 
     sessions = SessionManager(tmp_path / "sessions")
     loaded = [sessions.load(row.path).session for row in sessions.rows(2)]
     assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {"from one", "from two"}
+
+
+@given(texts, texts, st.integers(30, 200))
+def test_the_greeting_is_four_lines_that_fit(model: str, directory: str, columns: int) -> None:
+    lines = greeting(model, directory, columns)
+    assert len(lines) == 4
+    for line in lines:
+        assert "\n" not in line
+        assert sum(1 + (east_asian_width(sign) in "WF") for sign in line) < columns
+
+
+def test_the_greeting_names_the_folder_by_its_end_and_the_home_by_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/kim")
+    assert greeting("a:b", "/home/kim/x/sessions", 80)[1] == "Conversations are markdown files in ~/x/sessions."
+    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(" in /home/kimberly/sessions.")
+    assert greeting("a:b", f"/{'long/' * 30}sessions", 40)[1] == "Saved in …/long/long/long/long/sessions"

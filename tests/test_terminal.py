@@ -192,28 +192,30 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
     assert saved(tmp_path).header.parent != ""
 
 
-GREETING = re.compile(
-    r"Welcome\. scripted:echo answers; /model .*\nEach conversation becomes a markdown file in \S+/sessions\.\n"
-    r"exit makes .*\nA long one .*\nYou:"
-)
+GREETINGS = {
+    80: r"Welcome\. scripted:echo answers; /model .*\nConversations are markdown files in \S+/sessions\.\n"
+    r"exit saves .*\nA long one .*\nYou:",
+    40: r"Welcome\. echo answers\.\nSaved in \S+/sessions\nexit leaves, .*\nhelp shows more\.\nYou:",
+}
 
 
-def test_the_first_start_greets_and_no_other(tmp_path: Path) -> None:
-    with chat(tmp_path, cols=200) as terminal:
-        terminal.wait_for(GREETING, timeout=20)
+@pytest.mark.parametrize("cols", GREETINGS)
+def test_the_first_start_greets_in_four_lines_and_no_other(tmp_path: Path, cols: int) -> None:
+    with chat(tmp_path, cols=cols) as terminal:
+        terminal.wait_for(re.compile(rf"^{GREETINGS[cols]}", re.MULTILINE), timeout=20)
         assert terminal.text().count("You:") == 1
         answered(terminal, "hello")
         leave(terminal)
-    with chat(tmp_path, cols=200) as terminal:
+    with chat(tmp_path, cols=cols) as terminal:
         assert "Welcome" not in terminal.text()
         leave(terminal)
 
 
 def test_retry_edit_and_copy_on_a_terminal(tmp_path: Path) -> None:
-    with chat(tmp_path, EDITOR="sed -i s/hard/soft/", SSH_TTY="/dev/pts/1") as terminal:
+    with chat(tmp_path, SSH_TTY="/dev/pts/1") as terminal:
         answered(terminal, "which wood is hard?")
         assert "Again: “which wood is hard?”" in answered(terminal, "/retry")
-        assert "You said: which wood is soft?" in answered(terminal, "/edit")
+        assert "You said: which wood is soft?" in answered(terminal, "/edit which wood is soft?")
         terminal.mark()
         terminal.line("/copy query")
         terminal.wait_for("Copied your last query: 19 characters, 1 line", timeout=20, output=True)

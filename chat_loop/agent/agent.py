@@ -27,7 +27,7 @@ class Agent:
 
     `memory` is what the user has noted for the project, as the model is given it. `approve` asks the user about calls
     that change something; with None none of them runs. `steps` are the most that may call tools. `kept` holds the
-    results that were cut, so that the model can read on.
+    results that were cut, so that the model can read on. `max_tokens`: the longest reply, unless a request has its own.
 
     With `own_tools` the provider runs tools of its own: results come with the calls in its stream.
     """
@@ -44,6 +44,7 @@ class Agent:
     kept: dict[str, str] = field(default_factory=dict, compare=False)
     description: str = ""
     own_tools: bool = False
+    max_tokens: int | None = None
 
     @property
     def system(self) -> str:
@@ -73,6 +74,7 @@ class Agent:
         Yields the events of each step: its text and calls, Finished, and a ToolReturned for each call. `max_tokens` is
         for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises ProviderError.
         """
+        max_tokens = max_tokens or self.max_tokens
         if self.own_tools:
             asked = Request(system=self.system, messages=messages, max_tokens=max_tokens)
             async with aclosing(self._by_itself(asked, first_call, offer_tools=offer_tools)) as events:

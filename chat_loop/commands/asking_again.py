@@ -40,13 +40,19 @@ async def retry(chat: Chat, argument: str) -> None:
 
 @registry.command("edit", argument="[TEXT]")
 async def edit(chat: Chat, argument: str) -> None:
-    """Change the last query in your editor and ask it anew; /edit TEXT asks TEXT instead of it.
+    """Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
 
-    The old words stay in the file. Files go along as they were, as far as the new text still names them.
+    It stands in the line as it was; Enter asks it in place of the last one, Ctrl-X Ctrl-E opens your editor, and
+    Ctrl-C or an empty line leaves everything as it is. The old words stay in the file. Files go along as they were, as
+    far as the new text still names them.
     """
     last = _last(chat)
     before = last.query.text
     if not await _may_go(chat, last):
+        return
+    if not argument and chat.offer(_as_text(before)):
+        chat.display.prose("Enter asks it in place of the last one; Ctrl-C leaves everything as it is.", "dim")
+        chat.replacing = last
         return
     try:
         text = (argument or chat.edit(before)).strip()
@@ -56,13 +62,44 @@ async def edit(chat: Chat, argument: str) -> None:
         what = "The text is empty" if not text else "The text is the same"
         chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")
         return
-    files = await _files(chat, before, text, last.attached)
+    await _ask_instead(chat, last, text)
+
+
+async def instead(chat: Chat, text: str) -> None:
+    """Ask `text` in place of the exchange whose query stood in the line.
+
+    When it cannot be sent, or shall not, nothing is changed and `text` stands in the line again.
+    Raises UsageError, for a file that cannot be sent as well.
+    """
+    before, chat.replacing = chat.replacing, None
+    if before is None or _last(chat).query != before.query:
+        raise UsageError("The last query is another one by now.", "/edit puts it into the line.")
+    sent = False
+    try:
+        sent = await _ask_instead(chat, before, text)
+    finally:
+        if not sent and chat.offer(text):
+            chat.replacing = before
+
+
+async def _ask_instead(chat: Chat, last: Exchange, text: str) -> bool:
+    """Take the last exchange out and leave `text` to be asked; False when the user does not want to send its files."""
+    before = last.query.text
+    same = text.strip() == before.strip()
+    files = tuple(map(_as_given, last.attached)) if same else await _files(chat, before, text, last.attached)
     if files is None:
         chat.display.line(f"Not sent. {_KEPT}", "dim")
-        return
+        return False
     await chat.conversation.undo()
-    chat.display.prose(f"Instead of “{shortened(before)}”: “{shortened(text)}”", "dim")
+    told = "Again" if same else f"Instead of “{shortened(before)}”"
+    chat.display.prose(f"{told}: “{shortened(text)}”", "dim")
     chat.sending = text, files
+    return True
+
+
+def _as_text(query: str) -> str:
+    """A query as it is typed: behind a blank, when it would be a command otherwise."""
+    return query if registry.parse(query) is None else f" {query}"
 
 
 def _last(chat: Chat) -> Exchange:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import Given
     from chat_loop.library.meanings import Meanings
     from chat_loop.memory.notebook import Notebook
+    from chat_loop.sessions.records import Exchange
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,14 @@ class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
     `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
-    where `open_file(path)` opens a file.
+    where `open_file(path)` opens a file. `offer(text)` lets it stand in the next line, to be changed; False where lines
+    cannot be edited.
+    `attended()` says that the user has just done something on the screen, and was not waiting.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
     `meanings` are None when they are switched off, and `servers` when there are none. `templates` are the user's texts
-    that can be sent by name. `sending` is what a command leaves to be asked now, with its files.
+    that can be sent by name. `sending` is what a command leaves to be asked now, with its files; `replacing` the
+    exchange that the next entry takes the place of.
     """
 
     conversation: Conversation
@@ -63,6 +67,8 @@ class Chat:
     display: DisplayManager
     ask: Callable[[str], Awaitable[str]]
     edit: Callable[[str], str]
+    offer: Callable[[str], bool] = lambda _: False
+    attended: Callable[[], None] = lambda: None
     open_file: Callable[[Path], None]
     count: Callable[[str], int]
     clear_screen: Callable[[], None]
@@ -78,6 +84,7 @@ class Chat:
     listing: Listing = dataclasses.field(default_factory=Listing)
     hits: list[Place] = dataclasses.field(default_factory=list)
     sending: tuple[str, tuple[Given, ...]] | None = None
+    replacing: Exchange | None = None
     quotes: list[str] = dataclasses.field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:

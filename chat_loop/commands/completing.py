@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 
 from chat_loop.attach.completing import completions
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.copying import WHAT, blocks
 from chat_loop.commands.known import Known
 from chat_loop.commands.references import own_id
 from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.settings import branches
+from chat_loop.config import Config
+from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.choice import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.offered import Offer
+from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import when_text
 
@@ -33,6 +38,13 @@ _OPTION = re.compile(r"(?:/([a-z]+) )?(--[a-z][a-z-]*)")
 _SPACED = re.compile(r"\s")
 
 _KEYS = ("keys", "the keys of the line")
+_FLAG = ("remember", "--project")
+"""An option that has a value in other commands only."""
+_NOW = "as it is called now"
+_AGES = (("7d", "the last week"), ("30d", "the last month"), ("1y", "the last year"))
+
+FREE = frozenset(("edit", "compact", "summarize", "remember", "pin", "search"))
+"""Commands that take words of the user's own: of those nothing is offered but files, and their options."""
 
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
@@ -53,11 +65,16 @@ class Offering:
             "show": self._sessions,
             "quote": self._sessions,
             "tree": self._sessions,
-            "help": lambda typed: _beginning(typed, [(one.name, one.help) for one in registry.commands] + [_KEYS]),
+            "help": lambda typed: _beginning(typed, self._helped()),
+            "copy": lambda typed: copied(chat, typed),
+            "config": lambda typed: keys(chat.config, typed),
+            "rename": lambda typed: _beginning(typed, filter(all, [(name_of(chat.conversation.session), _NOW)])),
+            "history": lambda typed: _beginning(typed, [("--full", "every message whole")]),
             "model": self._references,
             "sessions": lambda typed: _beginning(
                 typed, [("all", "all of them"), ("more", "the next ones"), ("browse", "on the whole screen")]
             ),
+            "theme": lambda typed: _beginning(typed, ABOUT.items()),
             "memory": lambda typed: _beginning(typed, [("propose", "pins and decisions for it")]),
             "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.pins)),
             "forget": lambda typed: _beginning(typed, _numbered(chat.memory.seen.facts if chat.memory else ())),
@@ -69,16 +86,21 @@ class Offering:
             "tag": lambda typed: _beginning(typed, self._tags(chat.conversation.session.tags)),
             "untag": lambda typed: _beginning(typed, ((tag, "") for tag in chat.conversation.session.tags)),
             "mcp": lambda typed: _beginning(typed, self._servers()),
-            "export": _paths,
+            "export": lambda typed: [*_beginning(typed, new_names(chat)), *_paths(typed)],
             "import": _paths,
         }
         """By the command: what one word of its argument can become."""
+        self.decided = frozenset((*self._whole, *self._words))
+        """The commands whose argument something is offered for."""
         self._values: dict[str, Callable[[str], Found]] = {
             "--tag": lambda typed: _beginning(typed, self._tags()),
             "--session": self._sessions,
             "--agent": lambda typed: _beginning(typed, self._each(lambda row: row.agent)),
             "--project": lambda typed: _beginning(typed, self._each(lambda row: row.project)),
-            "--as": lambda typed: _beginning(typed, [("md", ""), ("json", ""), ("html", "")]),
+            "--as": lambda typed: _beginning(typed, [("markdown", ""), ("json", ""), ("html", "")]),
+            "--since": lambda typed: _beginning(typed, _AGES),
+            "--before": lambda typed: _beginning(typed, [(age, f"before {note}") for age, note in _AGES]),
+            "--last": lambda typed: _beginning(typed, [("1", "the last exchange"), ("5", "the last five")]),
         }
 
     def choices(self, before: str) -> Iterator[Choice]:
@@ -122,7 +144,9 @@ class Offering:
             given = {one.partition("=")[0] for one in done}
             options = ((name, note) for name, note in options_of(command).items() if name not in given)
             found = _beginning(word, options)
-        elif done and done[-1] in self._values and done[-1] in options_of(command):
+        elif (
+            done and done[-1] in self._values and done[-1] in options_of(command) and (command.name, done[-1]) != _FLAG
+        ):
             found = self._values[done[-1]](word)
         elif command.name in self._words:
             found = self._words[command.name](word)
@@ -132,6 +156,11 @@ class Offering:
         for text, note in [*found][:MOST]:
             if text.isprintable():
                 yield Choice(text=text, length=len(typed), shown=one_line(text, 60), note=one_line(note, 80))
+
+    def _helped(self) -> Found:
+        yield from sorted((one.name, one.help) for one in registry.commands)
+        yield _KEYS
+        yield from ((name, "a template") for name in self._chat.templates.names())
 
     def _sessions(self, typed: str) -> Found:
         """Numbers of the last listing, and ids of what is called so."""
@@ -201,6 +230,37 @@ def options_of(command: Command) -> dict[str, str]:
 
 def _beginning(typed: str, found: Found) -> Found:
     return ((text, note) for text, note in found if text.casefold().startswith(typed.casefold()))
+
+
+def keys(config: Config, typed: str) -> Found:
+    """The settings and sections of them that begin so, no deeper than needed to choose one, with what they are."""
+    found: dict[str, tuple[int, str]] = {}
+    for parts, value in branches(config):
+        for depth in range(1, len(parts)):
+            found.setdefault(".".join(parts[:depth]), (depth, "a section"))
+        found[".".join(parts)] = (len(parts), value)
+    fitting = {key: about for key, about in found.items() if key.startswith(typed)}
+    least = min((depth for depth, _ in fitting.values()), default=0)
+    near = [(key, note) for key, (depth, note) in fitting.items() if depth == least]
+    if len(near) == 1:
+        near += [(key, note) for key, (depth, note) in fitting.items() if depth == least + 1]
+    return near
+
+
+def copied(chat: Chat, typed: str) -> Found:
+    """What can be copied; the blocks of code once they are asked for."""
+    if typed.startswith("code "):
+        return _beginning(typed, ((f"code {number}", words) for number, words in enumerate(blocks(chat), 1)))
+    return _beginning(typed, WHAT.items())
+
+
+def new_names(chat: Chat) -> Found:
+    """The names that an export of this conversation may have."""
+    from chat_loop.export.exporting import SUFFIXES
+    from chat_loop.export.sharing import stem_of
+
+    session = chat.conversation.session
+    return ((f"{stem_of(session)}{suffix}", form) for form, suffix in SUFFIXES.items()) if session.entries else ()
 
 
 def _numbered(texts: Iterable[str]) -> Found:

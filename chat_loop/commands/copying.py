@@ -14,6 +14,13 @@ from chat_loop.sessions.records import Exchange
 from chat_loop.wording import counted
 
 FIRST_WORDS = 60
+WHAT = {
+    "reply": "the last reply",
+    "query": "your last query",
+    "all": "all that was said, as markdown",
+    "code": "a block of code of the last reply",
+}
+"""What can be copied."""
 
 
 @registry.command("copy", argument="[reply|query|all|code [N]]")
@@ -29,7 +36,7 @@ async def copy(chat: Chat, argument: str) -> None:
     """
     what, _, number = (argument or "reply").partition(" ")
     number = number.strip()
-    if what not in ("reply", "query", "all", "code") or (number and what != "code"):
+    if what not in WHAT or (number and what != "code"):
         raise UsageError(f"/copy has no “{argument[:40]}”.", "It takes reply, query, all, code, or code N.")
     found = await asyncio.to_thread(_all, chat) if what == "all" else _part(chat, what)
     chosen = await _code(chat, found[1], number) if what == "code" else found
@@ -85,6 +92,20 @@ def _chain(chat: Chat) -> tuple[Sequence[Exchange], str]:
     return (*before, *session.exchanges), chain.broken
 
 
+def blocks(chat: Chat) -> list[str]:
+    """The blocks of code of the last reply, each as its first words."""
+    from chat_loop.export.markup import code_blocks  # loads the markdown parser
+
+    try:
+        return [_first_words(code) for _, code in code_blocks(_part(chat, "reply")[1])]
+    except UsageError:
+        return []
+
+
+def _first_words(code: str) -> str:
+    return one_line(next((line for line in code.split("\n") if line.strip()), ""), FIRST_WORDS)
+
+
 async def _code(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
     """A block of code of a reply: the only one, the one with that number, or the one that the user chooses."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
@@ -94,10 +115,9 @@ async def _code(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
     if not number and len(blocks) > 1:
         for position, (language, code) in enumerate(blocks, 1):
-            lines = code.removesuffix("\n").split("\n")
-            first = one_line(next((line for line in lines if line.strip()), ""), FIRST_WORDS)
-            about = ", ".join(filter(None, (one_line(language, 20), counted(len(lines), "line"))))
-            chat.display.prose(f"{position:>3}  {first}  ({about})", indent=5)
+            lines = code.removesuffix("\n").count("\n") + 1
+            about = ", ".join(filter(None, (one_line(language, 20), counted(lines, "line"))))
+            chat.display.prose(f"{position:>3}  {_first_words(code)}  ({about})", indent=5)
         number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
         if not number:
             return None

@@ -11,7 +11,7 @@ KEYS = (
     ("Alt-Enter, Ctrl-J", "Begins a new line; so does Shift-Enter where the terminal tells it from Enter."),
     ("\\ Enter", "Begins a new line: the backslash goes."),
     ("\\\\ Enter", "In an empty line: opens an entry of several lines, which an empty one ends."),
-    ("Tab", "Completes commands, their options, sessions, models, tags, pins, templates, @files."),
+    ("Tab", "Completes commands, their options and what they take (sessions, models, settings), templates, @files."),
     ("Up, Down", "Moves between the lines, then through what was entered before."),
     ("Ctrl-R", "Searches what was entered before; Enter takes what is found into the line."),
     ("Ctrl-X Ctrl-E", "Edits the entry in $VISUAL or $EDITOR and takes it back (v in vi's command mode)."),

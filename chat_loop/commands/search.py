@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat, Place
+from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
 from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.entries import Undo
 from chat_loop.sessions.naming import name_of
@@ -46,20 +45,14 @@ async def search(chat: Chat, argument: str) -> None:
     if not asked.words:
         raise UsageError("What shall be found? search takes words.", "For example: /search token bucket --since 7d")
     wanted = wanted_of(asked.values, chat.sessions.now())
-    library = Library(chat.sessions.directory, chat.sessions.now)  # the thread's own: Ctrl-C does not stop that
-
-    def look() -> list[Found]:
-        try:
-            return search_all(library, asked.words, wanted, HITS, common_words(), chat.display.progress, chat.meanings)
-        finally:
-            library.close()
-
-    try:
-        found = await asyncio.to_thread(look)
-    finally:
-        chat.display.stop_waiting()
-    if library.trouble:
-        chat.display.warn(library.trouble)
+    found, trouble = await looked(
+        chat,
+        lambda library, progress: search_all(
+            library, asked.words, wanted, HITS, common_words(), progress, chat.meanings
+        ),
+    )
+    if trouble:
+        chat.display.warn(trouble)
     chat.listed = [hit.row.id for hit in found]
     chat.hits = [Place(hit.row.id, hit.number) for hit in found]
     show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())

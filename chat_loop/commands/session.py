@@ -7,6 +7,7 @@ from dataclasses import replace
 from shlex import quote
 
 from chat_loop.commands.chat import PAGE, Chat, Listing
+from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
 from chat_loop.commands.references import own_id, path_of
 from chat_loop.commands.registry import Quit, registry
@@ -52,7 +53,9 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    row = await browse(ChatShelf(chat), now=chat.sessions.now(), words=words)
+    rows, _ = await looked(chat, lambda library, _: library.rows(without=own_id(chat))[0])
+    row = await browse(ChatShelf(chat, rows), now=chat.sessions.now(), words=words)
+    chat.attended()
     if row is not None:
         await resume(chat, row.id)
 
@@ -61,9 +64,11 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     """Show a page of a listing: the first, or the one after what is shown."""
     first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
-    rows, more = chat.library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
-    if chat.library.trouble:
-        chat.display.line(chat.library.trouble, "dim")
+    (rows, more), trouble = await looked(
+        chat, lambda library, _: library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
+    )
+    if trouble:
+        chat.display.line(trouble, "dim")
     if first and len(rows) <= first:
         chat.display.line("There are no more.", "dim")
         return

@@ -65,20 +65,25 @@ def _defaults(config: Config) -> Config:
     )
 
 
-def leaves(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+def leaves(value: object) -> Iterator[tuple[str, str]]:
     """Every setting below `value` with its whole key and its value as text, without what may be a secret."""
+    return ((".".join(parts), text) for parts, text in branches(value))
+
+
+def branches(value: object, parts: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """As `leaves`, each key in its parts: the name of a model may hold a dot."""
     if is_dataclass(value):
         inner: Mapping[object, object] = {one.name: getattr(value, one.name) for one in fields(value)}
     elif isinstance(value, Mapping) and value:
         inner = value
     else:
-        yield key, _shown(value, key)
+        yield parts, _shown(value, parts)
         return
     for name, one in inner.items():
-        yield from leaves(one, f"{key}.{name}" if key else str(name))
+        yield from branches(one, (*parts, str(name)))
 
 
-def _shown(value: object, key: str) -> str:
+def _shown(value: object, parts: tuple[str, ...]) -> str:
     if value is None or (isinstance(value, Mapping) and not value):
         return "not set"
     if isinstance(value, bool):
@@ -86,7 +91,7 @@ def _shown(value: object, key: str) -> str:
     text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple | list) else str(value)
     if not text:
         return "empty"
-    *above, last = key.split(".")
+    *above, last = parts
     if last == "args" or any(part in _SECRET for part in above):
         return text if _VARIABLES.fullmatch(text) else HIDDEN
     if last.endswith("url"):

@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 
 class ChatShelf:
-    """What can be chosen from in a running chat: everything but the session that is open."""
+    """What can be chosen from in a running chat: everything but the session that is open. `first` is what is there at
+    the beginning, when that was looked for already."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, first: Sequence[SessionRow] | None = None) -> None:
         self._chat = chat
+        self._first = first
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
         """Newest first, chains folded but for those of `unfolded`."""
+        first, self._first = self._first, None
+        if first is not None and not unfolded:
+            return first
         return self._chat.library.rows(unfolded=unfolded, without=own_id(self._chat))[0]
 
     def preview(self, row: SessionRow) -> Preview:

@@ -27,7 +27,7 @@ FAMILIES = {
     "Branches": ("branches",),
     "Memory": ("memory",),
     "Model and tools": ("model", "tools", "mcp"),
-    "View": ("view", "settings"),
+    "View": ("view", "settings", "theme"),
 }
 """What the commands are about, by the modules that they are in."""
 OTHERS = "More"

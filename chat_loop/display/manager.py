@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display import told
 from chat_loop.display.reply import ReplyText, reply_on
-from chat_loop.display.text import cut_to, one_line, printable, wrapped
+from chat_loop.display.text import one_line, printable, wrapped
+from chat_loop.display.waiting import CALM_SECONDS, TURN_SECONDS, Waiting
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Attached,
@@ -38,8 +38,6 @@ from chat_loop.wording import STOPS, tokens_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-_ERASE = "\r\x1b[K"
 
 
 class DisplayManager:
@@ -72,10 +70,7 @@ class DisplayManager:
         self._wraps = wraps
         self._reply = ReplyText()
         self._in_reply = self._in_thinking = self._line_open = False
-        self._status = ""
-        self._progress = ""
-        self._status_drawn = self._waiting = False
-        self._since = time.monotonic()
+        self.waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
         self._made: Console | None = None
 
     @property
@@ -121,13 +116,12 @@ class DisplayManager:
             case Restoring():
                 told.restoring(self, event)
             case SummaryStarted():
-                parts = f" ({event.parts} parts)" if event.parts > 1 else ""
-                self._set_status(self.symbol("📝", f"Generating session summary{parts}..."))
+                told.summary_started(self, event)
             case SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
-                self._progress = f" {part}{event.characters} characters"
+                self.waiting.more = f" {part}{event.characters} characters"
             case SummaryEnded():
-                self._summary_ended(event)
+                told.summary_ended(self, event)
             case SessionSealed():
                 told.sealed(self, event)
             case Warned():
@@ -140,6 +134,17 @@ class DisplayManager:
         self._close_line()
         text = self.symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
+
+    def begun(self, text: str) -> None:
+        """Print the beginning of a line, which `ended` goes on with, unless something else comes between."""
+        self._close_line()
+        self._write(text)
+        self._line_open = True
+
+    def ended(self, text: str) -> None:
+        """Print the end of the line that was begun."""
+        self._write(f"{text}\n")
+        self._line_open = False
 
     def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
         """Print a sentence; a terminal gets it broken between words, its further lines indented by `indent` columns.
@@ -182,37 +187,43 @@ class DisplayManager:
     def begin_waiting(self) -> None:
         """A reply was asked for and has not begun."""
         self._in_reply = self._in_thinking = False
-        self._set_status("", drawn=False)
+        self._close_line()
+        self.waiting.begin()
 
     def status(self, text: str) -> None:
         """What is waited for, once that takes long enough to be shown."""
-        self._status = text
+        self.waiting.text = text
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
-        if self.is_terminal and done < of:
-            self._since = self._since if self._waiting else time.monotonic()
-            self._waiting = True
-            self._status, self._progress = "Reading sessions:", f" {done:,} of {of:,} ·"
+        if done < of or (of and self.waiting.more):
+            self.waiting.count(done, of)
+
+    @property
+    def theme(self) -> str:
+        """The theme of the next reply; empty where replies are not rendered."""
+        return self._theme
+
+    @theme.setter
+    def theme(self, name: str) -> None:
+        self._theme = name
+
+    @property
+    def tick_seconds(self) -> float:
+        """In how many seconds `tick` may have something new to show."""
+        return TURN_SECONDS if self._waits else CALM_SECONDS
 
     def tick(self) -> None:
-        """Called about once a second while something runs; terminals show for how long it has been waited for.
+        """Called while something runs; terminals show that it is waited for, and for how long.
 
         Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
         """
-        seconds = time.monotonic() - self._since
-        if self._waiting and self._redraws and not self._in_reply and not self._in_thinking and seconds >= 1:
-            status = self._status or f"{self.agent} …"
-            passed = f" {seconds:.0f} s"
-            room = self.console.width - 1 - len(passed)  # a second line of it would stay behind
-            self._write(f"{_ERASE}{cut_to(status + self._progress, room)}{passed}")
-            self._status_drawn = True
+        if self._waits:
+            self.waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
 
     def stop_waiting(self) -> None:
         """Nothing is waited for any more: it was stopped before it showed anything, or the user is asked."""
-        self._waiting = False
-        self._erase_status()
-        self._status = self._progress = ""
+        self.waiting.end()
         self._close_line()
 
     def clear_screen(self) -> None:
@@ -232,25 +243,16 @@ class DisplayManager:
         """`text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
+    @property
+    def _waits(self) -> bool:
+        return self._redraws and self.waiting.lasts and not self._in_reply and not self._in_thinking
+
     def _close_line(self) -> None:
-        self._erase_status()
+        self.waiting.erase()
         held = self._reply.finish()
         if held or self._line_open:
             self._write(f"{held}\n")
             self._line_open = False
-
-    def _set_status(self, text: str, *, drawn: bool = True) -> None:
-        self._close_line()
-        self._status, self._progress, self._since, self._waiting = text, "", time.monotonic(), True
-        if drawn:
-            self._write(cut_to(text, self.console.width - 1) if self._redraws else text)
-            self._status_drawn = self._redraws
-            self._line_open = not self._redraws
-
-    def _erase_status(self) -> None:
-        if self._status_drawn:
-            self._write(_ERASE)
-            self._status_drawn = False
 
     def _new_reply(self, name: str = "") -> ReplyText:
         return reply_on(self.console, self._theme, has_symbols=self.has_symbols, wraps=self._wraps, name=name)
@@ -284,17 +286,4 @@ class DisplayManager:
         parts += [STOPS[event.stop].capitalize()] if event.stop in STOPS else []
         self.prose(" | ".join(parts), "dim")
         self.line()
-        self._waiting = False
-
-    def _summary_ended(self, event: SummaryEnded) -> None:
-        status, self._status, self._progress = self._status, "", ""
-        done = "✓" if self.has_symbols else "ok"
-        if event.source == "model" and self._redraws:
-            self.prose(f"{status} {done}", indent=3)
-        elif event.source == "model":
-            self._write(f" {done}\n")
-            self._line_open = False
-        elif event.source == "extracted":
-            self.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
-        else:
-            self.warn(event.problem)
+        self.waiting.end()

@@ -1,8 +1,13 @@
-"""The line that offers to go on with the last session."""
+"""What is said before the first prompt: the offer to go on with the last session, and a welcome."""
 
 from __future__ import annotations
 
+import os
+
 from chat_loop.display.text import cut_to, one_line
+
+NARROW = 80
+"""Below this many columns the first start says less."""
 
 
 def offer(name: str, when: str, columns: int) -> str:
@@ -15,11 +20,29 @@ def offer(name: str, when: str, columns: int) -> str:
     return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
 
-def greeting(model: str, directory: str) -> tuple[str, ...]:
-    """What is said at the first start, in four lines."""
+def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
+    """What is said at the first start: four lines of less than so many columns each, from 30 on."""
+    room = columns - 1
+    if columns < NARROW:
+        lead, model = "Welcome. ", model.partition(":")[2] or model
+        told = (f"Saved in {_end_of(_short(directory), room - 9)}", "exit leaves, resume goes on.", "help shows more.")
+        return (lead + cut_to(f"{one_line(model, 60)} answers.", room - len(lead)), *told)
+    answers = " answers; /model shows who else could."
     return (
-        f"Welcome. {one_line(model, 60)} answers; /model shows who else could.",
-        f"Each conversation becomes a markdown file in {one_line(directory, 400)}.",
-        "exit makes a summary of it and leaves; sessions and resume go on with it another day.",
-        "A long one is compacted by itself. Ctrl-C stops a reply, @path sends a file along.",
+        f"Welcome. {cut_to(one_line(model, 60), room - 9 - len(answers))}{answers}",
+        f"Conversations are markdown files in {_end_of(_short(directory), room - 37)}.",
+        "exit saves one with a summary and leaves; resume goes on with it another day.",
+        "A long one is compacted by itself. Ctrl-C stops a reply, @path adds a file.",
     )
+
+
+def _short(directory: str) -> str:
+    """A path, the home directory as `~`."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
+    shown = f"~{directory.removeprefix(home)}" if directory.startswith(f"{home}/") and home != "/" else directory
+    return one_line(shown, 400)
+
+
+def _end_of(text: str, columns: int) -> str:
+    """A text, or its end where it does not fit."""
+    return cut_to(text[::-1], columns)[::-1]

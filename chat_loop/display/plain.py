@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
 
-from chat_loop.display.text import printable
+from chat_loop.display.text import cut_to, printable
+from chat_loop.display.waiting import SOON_SECONDS
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
 from chat_loop.wording import size_text
+
+DRAWN_SECONDS = 0.1
+"""Between two drawings of a line of progress."""
 
 
 def out(text: str) -> None:
     """Write to standard output: as it is into a pipe, made printable on a terminal."""
     sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
+
+
+def terminal_columns() -> int:
+    """How wide the terminal is that standard output is; 0 where it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
+    except OSError:
+        return 0
+
+
+def shows_symbols() -> bool:
+    """Whether standard output can show more than ASCII."""
+    return "utf" in (sys.stdout.encoding or "").lower()
 
 
 def out_bytes(data: bytes) -> None:
@@ -123,14 +141,14 @@ class JsonOutput:
 
 
 class Meter:
-    """One line of progress, redrawn on a terminal, a line per tenth otherwise."""
+    """One line of progress on standard error, drawn again while it lasts; nothing where that is no terminal."""
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = time.monotonic()
         self._first: int | None = None
         self._drawn = 0.0
-        self._tenth = -1
+        self._source = ""
 
     def show(self, done: int, total: int, source: str) -> None:
         now = time.monotonic()
@@ -138,22 +156,32 @@ class Meter:
         share = done / total
         speed = (done - self._first) / max(now - self._began, 0.001)
         text = f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s  {source}"
-        self._draw(done, total, text)
+        if source != self._source or done == total or now - self._drawn >= DRAWN_SECONDS:
+            self._source = source
+            self._draw(text)
 
     def count(self, done: int, total: int, what: str) -> None:
-        """The same for things that are counted."""
-        self._draw(done, total, f"{done / total:4.0%}  {done:,} of {total:,} {what}")
-
-    def _draw(self, done: int, total: int, text: str) -> None:
+        """The same for things that are counted, once that takes a while."""
         now = time.monotonic()
-        if self._terminal and (now - self._drawn >= 0.1 or done == total):
-            sys.stderr.write(f"\r\x1b[K{text}")
-            self._drawn = now
-        elif not self._terminal and int(done / total * 10) > self._tenth:
-            self._tenth = int(done / total * 10)
-            sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+        if now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
+            self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
+
+    def _draw(self, text: str) -> None:
+        if self._terminal:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            sys.stderr.write(f"\r{cut_to(text, columns - 1)}\x1b[K")
+            sys.stderr.flush()
+            self._drawn = time.monotonic()
+
+    def erase(self) -> None:
+        """Take the line back, if there is one."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = 0.0
 
     def end(self) -> None:
-        if self._terminal and self._drawn:
+        """Leave the line, if there is one."""
+        if self._drawn:
             sys.stderr.write("\n")
+            self._drawn = 0.0

@@ -77,13 +77,13 @@ def wrapped(text: str, width: int, indent: int) -> str:
     return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
 
 
-def cut_to(text: str, columns: int) -> str:
-    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it does not."""
+def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
+    """`text` as long as it fits into so many columns of a terminal, an ellipsis of one column at its end where not."""
     taken, last = 0, 0
     for number, sign in enumerate(text):
         taken += 1 + (east_asian_width(sign) in "WF")
         if taken > columns:
-            return f"{text[:last].rstrip()}…" if columns > 0 else ""
+            return f"{text[:last].rstrip()}{ellipsis}" if columns > 0 else ""
         if taken < columns:
             last = number + 1
     return text

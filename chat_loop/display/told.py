@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
-from chat_loop.events import Compacted, Connecting, Restoring, Retrying, SessionFound, SessionSealed
+from chat_loop.events import (
+    Compacted,
+    Connecting,
+    Restoring,
+    Retrying,
+    SessionFound,
+    SessionSealed,
+    SummaryEnded,
+    SummaryStarted,
+)
 from chat_loop.values import Usage
 from chat_loop.wording import compaction_text, counted, counts_text, tokens_text
 
@@ -70,6 +79,32 @@ def connecting(display: DisplayManager, event: Connecting) -> None:
         names = ", ".join(event.servers)
         fits = len(names) < display.console.width - 30  # a line that is broken could not be taken back
         display.status(f"Connecting to {one_line(names) if fits else counted(len(event.servers), 'MCP server')} …")
+
+
+def summary_started(display: DisplayManager, event: SummaryStarted) -> None:
+    """A terminal sees how far it is; elsewhere the line is ended when it is done."""
+    parts = f" ({event.parts} parts)" if event.parts > 1 else ""
+    text = display.symbol("📝", f"Generating session summary{parts}...")
+    display.begin_waiting()
+    display.status(text)
+    if display.waiting.redraws:
+        display.waiting.show(display.console.width)
+    else:
+        display.begun(text)
+
+
+def summary_ended(display: DisplayManager, event: SummaryEnded) -> None:
+    """Done, or why it was made otherwise, or not at all."""
+    text, done = display.waiting.text, "✓" if display.has_symbols else "ok"
+    display.waiting.text = display.waiting.more = ""
+    if event.source == "model" and display.waiting.redraws:
+        display.prose(f"{text} {done}", indent=3)
+    elif event.source == "model":
+        display.ended(f" {done}")
+    elif event.source == "extracted":
+        display.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
+    else:
+        display.warn(event.problem)
 
 
 def retrying(display: DisplayManager, event: Retrying) -> None:

@@ -11,6 +11,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import Loaded, SessionManager, slug
 from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.records import Session
 
 
 def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
@@ -41,6 +42,12 @@ def form_of(name: str, target: str) -> Form:
     return form
 
 
+def stem_of(session: Session) -> str:
+    """What the file of an export is called, without its ending, when nobody says so."""
+    stem = slug(name_of(session))
+    return stem if stem not in ("", "agent") else session.header.id
+
+
 def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
     """Write a document to the file `target`, into the folder `target`, or beside, under the conversation's name.
 
@@ -51,8 +58,7 @@ def written(data: bytes, target: str, form: Form, last: Loaded) -> Path:
     path = place_of(target)
     named = bool(target) and not _is_folder(path)
     if not named:
-        stem = slug(name_of(last.session)) if not target else ""
-        path = path / f"{stem if stem not in ('', 'agent') else last.session.header.id}{SUFFIXES[form]}"
+        path = path / f"{last.session.header.id if target else stem_of(last.session)}{SUFFIXES[form]}"
     first, count = path, 1
     files = Files()
     while True:

@@ -43,6 +43,7 @@ class Lines:
 
     `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
     the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
+    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once.
     """
 
     def __init__(self, waiting: Callable[[], bool]) -> None:
@@ -50,11 +51,13 @@ class Lines:
         self.ahead = True
         self.waiting = waiting
         self.pasting = False
+        self.offered = False
 
-    def begin(self) -> None:
+    def begin(self, *, offered: bool = False) -> None:
         """A new prompt."""
         self.several = False
         self.ahead = True
+        self.offered = offered
 
     def draw(self) -> None:
         """The screen is about to show what was read so far: what comes later is an answer to it."""
@@ -130,7 +133,7 @@ def bindings(
     @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
     @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
-        if event.current_buffer.text or lines.several:
+        if (event.current_buffer.text or lines.several) and not lines.offered:
             event.current_buffer.reset()
             lines.several = False
         else:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chat_loop.library.file import IndexTrouble
     from chat_loop.library.index import Index, Known
     from chat_loop.library.lineage import Link
+    from chat_loop.library.shelf import Shelf
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
@@ -47,10 +48,16 @@ class _View:
 class Library:
     """One folder's sessions. `now()` is the time. Not for several threads at once.
 
+    `progress(done, of)` is told while files are read for a listing, and that all are.
     `trouble` is why the index was not used for everything the last time, as a sentence; empty: it was.
     """
 
-    def __init__(self, directory: Path, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, directory: Path, now: Callable[[], datetime], progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._progress = progress
+        self._read: dict[Stamp, SessionRow] = {}
+        """What was read from files to know how sessions are tied, for the listing that follows."""
         self.directory = directory
         self.now = now
         self.trouble = ""
@@ -87,12 +94,15 @@ class Library:
 
     def links(self) -> dict[str, Link]:
         """How all sessions are tied to each other, newest first. Raises SessionError."""
-        from chat_loop.library.shelf import Shelf
-
         there = self._stamps()
-        shelf = Shelf(self.directory, there, self._using(there, self._caught_up(there)) or {})
+        shelf = self._shelf(there, self._using(there, self._caught_up(there)) or {})
         shelf.read(len(there))
         return shelf.links
+
+    def _shelf(self, there: Sequence[Stamp], known: Mapping[str, Known]) -> Shelf:
+        from chat_loop.library.shelf import Shelf, no_progress
+
+        return Shelf(self.directory, there, known, self._read, self._progress or no_progress)
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
@@ -225,10 +235,10 @@ class Library:
     ) -> tuple[list[SessionRow], int]:
         """The listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
         from chat_loop.library.lineage import Folded, folded
-        from chat_loop.library.shelf import Shelf
 
         limit, wanted = view.limit, view.wanted
-        shelf = Shelf(self.directory, there, known)
+        shelf = self._shelf(there, known)
+        self._read = {}
         matching = index.matching(*wanted.sql()) if wanted and index is not None else set()
         enough = len(there) if limit is None or wanted else max(ENOUGH_FILES, limit)
         while True:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from chat_loop import config_file
 from chat_loop.config import Config, expanded, find_paths
-from chat_loop.display.plain import out, out_json
-from chat_loop.display.text import one_line
+from chat_loop.display.plain import out, out_json, shows_symbols, terminal_columns
+from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.providers.choose import real_world
 from chat_loop.subcommands.checks import answering, around, installed, places, stored
@@ -17,6 +17,10 @@ from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, g
 from chat_loop.wording import counted
 
 SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
+PLAIN_SIGNS = {"ok": "+", "warning": "!", "problem": "x"}
+"""Where the output cannot show the others."""
+NARROW = 60
+"""Below this many columns of a terminal what was found stands below its name."""
 _LONGEST = 1_000
 _WIDTH = 15
 
@@ -24,10 +28,12 @@ _WIDTH = 15
 def doctor(options: argparse.Namespace) -> int:
     """Print what was found, as it is found; return 1 when there is a problem."""
     found = []
+    columns = terminal_columns()
+    symbols = shows_symbols()
     for finding in findings(options):
         found.append(finding)
         if not options.as_json:
-            _show(finding)
+            out("".join(f"{line}\n" for line in shown(finding, columns, symbols=symbols)))
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if options.as_json:
@@ -39,11 +45,20 @@ def doctor(options: argparse.Namespace) -> int:
     return int(problems > 0)
 
 
-def _show(finding: Finding) -> None:
+def shown(finding: Finding, columns: int = 0, *, symbols: bool = True) -> list[str]:
+    """The lines of a finding, broken between words for a terminal of so many columns; 0: for none, so not at all."""
+    sign = (SIGNS if symbols else PLAIN_SIGNS)[finding.state]
     name = one_line(finding.name, 60)
-    out(f"{SIGNS[finding.state]} {name:<{_WIDTH}} {one_line(finding.text, _LONGEST)}\n")
-    if finding.hint:
-        out(f"  {'':<{_WIDTH}} → {one_line(finding.hint, _LONGEST)}\n")
+    text, hint = one_line(finding.text, _LONGEST), one_line(finding.hint, _LONGEST)
+    hint = f"{'→' if symbols else '->'} {hint}" if hint else ""
+    if not columns:
+        return [f"{sign} {name:<{_WIDTH}} {text}", *([f"  {'':<{_WIDTH}} {hint}"] if hint else [])]
+    if columns < NARROW:
+        parts, indent = [f"{sign} {name}", f"    {text}", f"    {hint}" if hint else ""], 4
+    else:
+        indent = _WIDTH + 3
+        parts = [f"{sign} {name:<{_WIDTH}} {text}", f"{' ' * indent}{hint}" if hint else ""]
+    return [line for part in parts if part for line in wrapped(part, columns - 1, indent).split("\n")]
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
@@ -109,6 +124,6 @@ def _config(path: Path, *, required: bool) -> tuple[Config, Finding]:
             return config, doubtful("Config", f"{path} can be changed by other users.", f"chmod go-w {path}")
         return config, good("Config", str(path))
     except ChatLoopError as error:
-        return Config(), bad("Config", error.message, error.hint)
+        return Config(), bad("Config", error.message, error.hint or "chat-loop does not start before that is mended.")
     except (OSError, ValueError, RuntimeError) as error:
         return Config(), bad("Config", f"{path} cannot be read: {error}.")

@@ -23,7 +23,7 @@ def models(action: str, name: str, directory: Path) -> int:
                 _line(_described(model, directory))
             _line(f"\nThey live in {directory}; any other .gguf file works as --model local:PATH.")
         case "install":
-            _fetch(store.find(name) if name else recommended(), directory)
+            fetch(store.find(name) if name else recommended(), directory)
         case _:
             if not name:
                 raise UsageError("Which model? models remove takes its name.", "chat-loop models list shows them.")
@@ -60,11 +60,12 @@ def ensure_installed(directory: Path) -> str:
     if not (answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(choices)):
         raise ModelError("No embedded model was chosen.", f"Later: {_INSTALL}")
     chosen = choices[int(answer) - 1]
-    _fetch(chosen, directory)
+    fetch(chosen, directory)
     return chosen.name
 
 
-def _fetch(model: EmbeddedModel, directory: Path) -> None:
+def fetch(model: EmbeddedModel, directory: Path) -> None:
+    """Install a model and say so; a terminal sees how far it is. Raises ModelError."""
     _line(f"{model.title}, {size_text(model.size)}. {model.notice}")
     meter = Meter()
     try:

@@ -9,7 +9,7 @@ from chat_loop.config import Config
 from chat_loop.errors import SaveError
 from chat_loop.library.library import Library
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.subcommands.shelf import Models, Shelf
+from chat_loop.subcommands.shelf import Models, Progress, Shelf
 
 UNSAVED = "Not saved: "
 Action = Callable[[Shelf, argparse.Namespace], int]
@@ -17,7 +17,8 @@ Action = Callable[[Shelf, argparse.Namespace], int]
 
 def run(options: argparse.Namespace, sessions: SessionManager, config: Config, models: Callable[[], Models]) -> int:
     """Do what the command line asks for; return the exit code."""
-    library = Library(sessions.directory, sessions.now)
+    progress = Progress()
+    library = Library(sessions.directory, sessions.now, progress)
     shelf = Shelf(sessions=sessions, library=library, config=config, models=models)
     try:
         return _actions(options.action)[options.action](shelf, options)
@@ -26,6 +27,7 @@ def run(options: argparse.Namespace, sessions: SessionManager, config: Config, m
             raise SaveError(error.message.removeprefix(UNSAVED), "Free some space or fix the permissions.") from error
         raise
     finally:
+        progress.end()
         library.close()
 
 

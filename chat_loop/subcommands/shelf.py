@@ -96,21 +96,17 @@ class Shelf:
 
 
 class Progress:
-    """How far the reading of sessions is, on standard error; nothing when it is soon done."""
+    """How far the reading of sessions is, on standard error, as long as it lasts; nothing when it is soon done."""
 
     def __init__(self) -> None:
         self._meter = Meter()
-        self._shown = False
 
     def __call__(self, done: int, of: int) -> None:
-        if of > MANY:
-            self._shown = True
+        if done < of:
             self._meter.count(done, of, "sessions read")
+        else:
+            self.end()
 
     def end(self) -> None:
-        """Leave the line."""
-        if self._shown:
-            self._meter.end()
-
-
-MANY = 200
+        """Take the line back."""
+        self._meter.erase()

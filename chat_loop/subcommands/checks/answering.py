@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 
 from chat_loop.errors import NoProvider, ProviderError
@@ -15,11 +16,16 @@ from chat_loop.models.cpu import runs_embedded_models
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import at_home, choose
-from chat_loop.providers.servers import listens, served_model, shown
+from chat_loop.providers.readiness import lacking
+from chat_loop.providers.servers import listens, place_of, served_model, shown
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.values import Message, Request
 from chat_loop.wording import size_text, window_text
 
+FIRST_STEPS = (
+    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models install); "
+    "chat-loop providers says what else there is."
+)
 SHORTEST_KEY = 8
 _FILLERS = ("...", "…", "your", "xxx", "<", "changeme", "insert")
 ONLINE_SECONDS = 60.0
@@ -110,15 +116,35 @@ def model(here: Here) -> Iterator[Finding]:
     try:
         provider = choose(here.model, here.config, here.world, base_url=here.base_url)
     except NoProvider as error:  # its hint is a whole list
-        yield bad("Model", error.message, "chat-loop providers says who there is, and what each of them needs.")
+        yield bad("Model", error.message, FIRST_STEPS)
+        return
+    name = f"{provider.name}:{provider.model}"
+    missing = _missing(provider, here)
+    if missing is not None:
+        yield bad("Model", f"{name} cannot answer: {missing[0]}", missing[1])
         return
     window = provider.window
-    text = f"{provider.name}:{provider.model} would answer now, window {window_text(window.tokens, window.guessed)}"
+    text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
     if window.guessed:
         hint = f"models: {{{provider.model}: {{window: N}}}} in the config sets it."
         yield doubtful("Model", f"{text}: its window is not known.", hint)
     else:
         yield good("Model", text)
+
+
+def _missing(provider: Provider, here: Here) -> tuple[str, str] | None:
+    """What a model lacks that was asked for by name, as a sentence, and what to do; None when nothing is known of."""
+    known = entries(here.config.providers).get(provider.name)
+    if known is None:
+        return None
+    entry = at_home(known, here.world)
+    error = lacking(replace(entry, base_url=here.base_url or entry.base_url), here.environment)
+    if error is not None:
+        return error.message, error.hint
+    address = here.base_url or entry.base_url
+    if place_of(address)[0] in ("127.0.0.1", "localhost") and not listens(address):
+        return f"nothing listens at {shown(address)}.", f"Start {entry.title}, or take another model with --model."
+    return None
 
 
 def online(here: Here) -> Iterator[Finding]:

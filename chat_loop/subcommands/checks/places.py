@@ -67,7 +67,11 @@ def _missing(name: str, folder: Path) -> Finding:
         above = above.parent
     if above.is_dir() and os.access(above, os.W_OK | os.X_OK) and not mounted(above)[1]:
         return good(name, f"{folder} is not there yet: it is made when it is needed.")
-    return bad(name, f"{folder} is not there and cannot be made in {above}.", "CHAT_LOOP_HOME names another place.")
+    return bad(
+        name,
+        f"{folder} is not there and cannot be made in {above}.",
+        "Set CHAT_LOOP_HOME to a folder that you can write to.",
+    )
 
 
 def mounted(folder: Path, mounts: str | None = None) -> tuple[str, bool]:
