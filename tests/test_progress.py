@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminal
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """So many sessions that reading them takes a while, and no index that could be used."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "sessions"
@@ -44,7 +45,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = first.read_bytes()
     for number in range(MANY):
         (folder / f"s{number:04}.md").write_bytes(data)
-    return home
+    yield home
+    shutil.rmtree(home)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path, lin
     with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
         terminal.mark()
         terminal.line(line)
-        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ . ", re.MULTILINE), 60)
+        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ .", re.MULTILINE), 60)
         terminal.wait_for(re.compile(r"older; |go on from a hit", re.MULTILINE), 60, output=True)
         terminal.wait_for("context")
         assert "Reading" not in terminal.text()
@@ -117,7 +119,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
 def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> None:
     with chat(without_index, "--model", "scripted:echo", "--new-session") as terminal:
         terminal.line("/sessions browse")
-        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ . ", re.MULTILINE), 60)
+        terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ .", re.MULTILINE), 60)
         terminal.wait_for("Rate limiter", 60)
         terminal.mark()
         terminal.send("\x1b")

@@ -41,23 +41,23 @@ ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 class Lines:
     """Whether Enter ends the entry or only its line.
 
+    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once.
     `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
     the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
-    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once.
     """
 
     def __init__(self, waiting: Callable[[], bool]) -> None:
         self.several = False
+        self.offered = False
         self.ahead = True
         self.waiting = waiting
         self.pasting = False
-        self.offered = False
 
     def begin(self, *, offered: bool = False) -> None:
         """A new prompt."""
         self.several = False
-        self.ahead = True
         self.offered = offered
+        self.ahead = True
 
     def draw(self) -> None:
         """The screen is about to show what was read so far: what comes later is an answer to it."""
@@ -133,7 +133,7 @@ def bindings(
     @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
     @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
-        if (event.current_buffer.text or lines.several) and not lines.offered:
+        if event.current_buffer.text or lines.several:
             event.current_buffer.reset()
             lines.several = False
         else:
@@ -156,6 +156,10 @@ def bindings(
             if lines.several:
                 buffer.document = Document(buffer.text.rstrip("\n"))
             buffer.validate_and_handle()
+
+    @keys.add("c-c", filter=at_line & Condition(lambda: lines.offered))
+    def give_up(event: KeyPressEvent) -> None:
+        event.app.exit(exception=KeyboardInterrupt())
 
     async def editor(event: KeyPressEvent) -> None:
         await edit(event.current_buffer)
