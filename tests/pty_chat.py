@@ -47,9 +47,10 @@ class _Screen(pyte.Screen):
         self._answer(data)
 
 
-def _hear_hang_ups() -> None:
-    """A test run that outlives its terminal (nohup) would else hand on that SIGHUP is ignored."""
+def _hear_signals() -> None:
+    """A test run that outlives its terminal (nohup), or is in the background, would hand on that these are ignored."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class PtyChat:
@@ -89,7 +90,7 @@ class PtyChat:
                 cwd=cwd,
                 dimensions=(rows, cols),
                 timeout=None,
-                preexec_fn=_hear_hang_ups,
+                preexec_fn=_hear_signals,
             )
         self._child.delaybeforesend = None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import socket
 import sqlite3
 import sys
@@ -208,6 +210,20 @@ def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: 
     *before, last = kept(tmp_path)
     assert before == [*expected]
     assert last in [("are you there?", f"You said: {first}are you there?") for first in ("", "go\n\n")]
+
+
+@pytest.mark.parametrize(("phase", "_", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES])
+def test_a_terminal_that_goes_away(tmp_path: Path, phase: Phase, _: str, expected: Said) -> None:
+    with chatted(tmp_path) as at:
+        phase(at)
+        process = at.chat._child.pid
+        at.chat.hang_up()
+        assert at.chat.ended(PATIENCE) == 128 + signal.SIGHUP
+        assert process
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process, 0)  # nobody is left of those that it started
+    said = kept(tmp_path)
+    assert said[: len(expected)] == [*expected] if expected else said
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
