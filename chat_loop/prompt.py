@@ -81,14 +81,14 @@ class PromptReader:
         self._open = contextlib.ExitStack()
         if is_dumb_terminal():  # even there the editor would send a sequence or two
             self._open.enter_context(create_app_session(output=PlainTextOutput(sys.stdout)))
-        self._lines = Lines(lambda: readable(self._session.input))
+        self._lines = Lines(lambda: readable(self._session.input), self._pastes)
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             history=PrivateHistory(history, self._pastes.has),
             completer=Completions(complete),
             complete_in_thread=True,
             complete_while_typing=False,
-            key_bindings=bindings(self._lines, fold=self._pastes.fold, edit=self._edited),
+            key_bindings=bindings(self._lines, edit=self._edited),
             prompt_continuation=_continuation,
             style=Style.from_dict({"bottom-toolbar": "noreverse dim"}),
             enable_suspend=True,
@@ -191,7 +191,7 @@ class PromptReader:
         return self._session.output.get_size().columns
 
     def _drawing(self) -> None:
-        self._lines.draw()
+        self._lines.draw(self._session.default_buffer)
         rows = self._session.output.get_size().rows
         self._session.reserve_space_for_menu = max(0, min(MENU_LINES, rows - 3))
 

@@ -199,18 +199,48 @@ def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["def one():\n    return 1\n\nprint(one())\nwhat is it?"]
 
 
-def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path) -> None:
-    rows = [f"{number} {'漢x' * 30}\t." for number in range(1_000)]
+UNTOLD = {
+    "rows": "\r".join(f"{number} {'漢x' * 30}\t." for number in range(10_000)) + "\r",
+    "one line": "words and 漢字 " * 60_000,
+}
+"""Pastes of 1 MB, as a terminal sends them that does not tell of pastes."""
+
+
+@pytest.mark.parametrize("text", UNTOLD.values(), ids=UNTOLD)
+def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str) -> None:
     with chat(tmp_path) as terminal:
-        typing = threading.Thread(target=terminal.send, args=("\r".join(rows) + "\r",))
+        typing = threading.Thread(target=terminal.send, args=(text,))
         typing.start()
-        terminal.wait_for(re.compile(r"999 漢.*\n +\n", re.DOTALL), timeout=60)
+        shown = f": {len(text):,} characters, {text.count(chr(13)) + 1:,} lines]"
+        terminal.wait_for(re.compile(r"You: \[paste [0-9]+" + re.escape(shown)), timeout=60)
         typing.join()
         terminal.send("the end")
         terminal.wait_for("the end")
         entered(terminal, "\r")
         leave(terminal)
-    assert asked(tmp_path) == ["\n".join([*rows, "the end"])]
+    assert asked(tmp_path) == [text.replace("\r", "\n") + "the end"]
+
+
+def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> None:
+    row = "some words of one row\r"
+    with chat(tmp_path) as terminal:
+        terminal.send("see ")
+        terminal.wait_for("You: see")
+        for count in (100, 200):
+            terminal.send(row * 100)
+            terminal.wait_for(
+                re.compile(f"You: see \\[paste [0-9]+: {len(row) * count:,} characters, {count + 1} lines\\]\n")
+            )
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile(r"^You:$", re.MULTILINE))
+        terminal.send(row * 100 + "\x01" + "!")  # the keys behind it find it in the line
+        terminal.wait_for(re.compile(r"You: !\[paste [^\n]*lines\]\n"))
+        terminal.ctrl("c")
+        terminal.send(row * 3)
+        terminal.wait_for(re.compile(r"You: some words of one row\n +some words of one row\n +some words of one row\n"))
+        entered(terminal, "?\r")
+        leave(terminal)
+    assert asked(tmp_path) == [row.replace("\r", "\n") * 3 + "?"]
 
 
 def test_a_paste_of_one_long_line(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import socket
 import sqlite3
 import sys
@@ -17,7 +19,7 @@ import pytest
 from chat_loop.sessions.manager import SessionManager
 from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
-from tests.serving import until
+from tests.serving import gone, until
 from tests.stocked import ALL, SECOND, put
 from tests.test_tool_chat import ASKED, calling, chatting
 
@@ -111,7 +113,8 @@ def in_the_thinking(at: At) -> None:
 
 
 def in_a_tool(at: At) -> None:
-    at.asks(calling(("run_command", {"command": "touch begun; sleep 1000", "seconds": 500})), shown=ASKED)
+    command = {"command": "echo $$ > pid; mv pid begun; exec sleep 1000", "seconds": 500}
+    at.asks(calling(("run_command", command)), shown=ASKED)
     at.chat.line("y")
     asyncio.run(until((at.home / "project" / "begun").exists))
 
@@ -185,6 +188,12 @@ def kept(home: Path) -> list[tuple[str, str]]:
     ]
 
 
+def commands_ended(home: Path) -> bool:
+    """Whether the command that a tool began, if any, has ended."""
+    begun = home / "project" / "begun"
+    return not begun.exists() or gone(int(begun.read_text()))
+
+
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 @pytest.mark.parametrize(("phase", "said", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES])
 def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: int) -> None:
@@ -202,12 +211,28 @@ def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: 
         at.said("are you there?")
         assert "are you there?" in kept(tmp_path)[-1][1]
         assert "Traceback" not in chat.text()
+        assert commands_ended(tmp_path)
         assert not re.search(r"Sally … [0-9]", chat.text()), "what was waited for is gone from the screen"
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
     *before, last = kept(tmp_path)
     assert before == [*expected]
     assert last in [("are you there?", f"You said: {first}are you there?") for first in ("", "go\n\n")]
+
+
+@pytest.mark.parametrize(("phase", "_", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES])
+def test_a_terminal_that_goes_away(tmp_path: Path, phase: Phase, _: str, expected: Said) -> None:
+    with chatted(tmp_path) as at:
+        phase(at)
+        process = at.chat._child.pid
+        at.chat.hang_up()
+        assert at.chat.ended(PATIENCE) == 128 + signal.SIGHUP
+        assert process
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process, 0)
+        assert commands_ended(tmp_path)
+    said = kept(tmp_path)
+    assert said == [*expected] or not expected
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])

@@ -26,6 +26,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
+from chat_loop.input.pastes import Pastes
 from chat_loop.lines import SEVERAL, clean
 
 A_PASTE = 8
@@ -44,25 +45,39 @@ class Lines:
     `offered`: the line began with a text to be changed, which Ctrl-C gives up at once.
     `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
     the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
+    `flood`: what came of a paste that the terminal does not announce; it is put into the line when no more of it waits.
     """
 
-    def __init__(self, waiting: Callable[[], bool]) -> None:
+    def __init__(self, waiting: Callable[[], bool], pastes: Pastes) -> None:
         self.several = False
         self.offered = False
         self.ahead = True
         self.waiting = waiting
+        self.pastes = pastes
         self.pasting = False
+        self.flood: list[str] = []
 
     def begin(self, *, offered: bool = False) -> None:
         """A new prompt."""
         self.several = False
         self.offered = offered
         self.ahead = True
+        self.flood.clear()
 
-    def draw(self) -> None:
+    def draw(self, buffer: Buffer) -> None:
         """The screen is about to show what was read so far: what comes later is an answer to it."""
         if (self.ahead or self.pasting) and not self.waiting():
             self.ahead = self.pasting = False
+            self.settle(buffer)
+
+    def settle(self, buffer: Buffer) -> None:
+        """Put what was pasted into the line."""
+        if self.flood:
+            text = clean("".join(self.flood))
+            self.flood.clear()
+            given_up, shown = self.pastes.going_on(buffer.document.text_before_cursor, text)
+            buffer.delete_before_cursor(given_up)
+            buffer.insert_text(shown)
 
     def goes_on(self, buffer: Buffer) -> bool:
         """Whether Enter, pressed now, does not end the entry."""
@@ -75,7 +90,9 @@ class Lines:
 
     def go_on(self, buffer: Buffer) -> None:
         """Do what Enter then does."""
-        if self.pasting or self.several:
+        if self.flood:
+            self.flood.append("\n")
+        elif self.pasting or self.several:
             buffer.insert_text("\n")
         elif buffer.text == SEVERAL:
             buffer.reset()
@@ -86,7 +103,7 @@ class Lines:
 
     def flooded(self) -> bool:
         """Whether so much waits to be read that nobody can have typed it."""
-        return not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD
+        return bool(self.flood) or (not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD)
 
     def _pasted(self) -> bool:
         """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead, each is one."""
@@ -118,23 +135,23 @@ def readable(source: Input) -> bool:
 def bindings(
     lines: Lines,
     *,
-    fold: Callable[[str], str],
     edit: Callable[[Buffer], Coroutine[Any, Any, None]],
 ) -> KeyBindings:
-    """`fold` gives what stands in the line for a paste; `edit` has the user edit the line elsewhere."""
+    """`edit` has the user edit the line elsewhere."""
     keys = KeyBindings()
     at_line = has_focus(DEFAULT_BUFFER)
     inserting = at_line & (emacs_insert_mode | vi_insert_mode)
     goes_on = Condition(lambda: lines.goes_on(get_app().current_buffer))
     in_several = Condition(lambda: lines.several)
 
-    _add_pasting(keys, lines, inserting, fold)
+    _add_pasting(keys, lines, inserting)
 
     @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
     @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
-        if event.current_buffer.text or lines.several:
+        if event.current_buffer.text or lines.several or lines.flood:
             event.current_buffer.reset()
+            lines.flood.clear()
             lines.several = False
         else:
             event.app.exit(exception=KeyboardInterrupt())
@@ -169,19 +186,26 @@ def bindings(
     return keys
 
 
-def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter, fold: Callable[[str], str]) -> None:
+def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter) -> None:
     flooded = Condition(lines.flooded)
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(fold(clean(event.data)))
+        event.current_buffer.insert_text(lines.pastes.fold(clean(event.data)))
 
     @keys.add("tab", filter=inserting & (flooded | Condition(lambda: lines.pasting)))
     @keys.add(Keys.Any, filter=inserting & flooded)
     def flood(event: KeyPressEvent) -> None:
-        # Key by key, each would cost a copy of all the text before it.
+        # Key by key, or drawn between its pieces, each would cost a look at all the text before it.
         lines.pasting = True
-        queue, text = event.app.key_processor.input_queue, [event.data] if plain(event.key_sequence[0]) else []
-        while queue and plain(queue[0]):
+        queue, text = event.app.key_processor.input_queue, lines.flood
+        if plain(event.key_sequence[0]):
+            text.append(event.data)
+        while queue or lines.waiting():
+            if not queue:
+                queue.extend(event.app.input.read_keys())
+            if not queue or not plain(queue[0]):
+                break
             text.append(queue.popleft().data)
-        event.current_buffer.insert_text(clean("".join(text)))
+        if queue or not lines.waiting():  # another key wants the line as it is now
+            lines.settle(event.current_buffer)

@@ -33,6 +33,13 @@ class Pastes:
             held -= len(self._folded.pop(old))
         return name
 
+    def going_on(self, before: str, text: str) -> tuple[int, str]:
+        """As `fold`, for a text that comes in parts: how much of `before` makes way for it, and what stands there."""
+        last = next(reversed(self._folded), "")
+        if last and before.endswith(last):
+            return len(last), self.fold(self._folded[last] + text)
+        return 0, self.fold(text)
+
     def has(self, text: str) -> bool:
         """Whether something folded stands in `text`."""
         return any(name in text for name in self._folded)
