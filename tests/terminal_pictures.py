@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chat_loop.values import Usage
@@ -16,7 +17,7 @@ from tests.pty_chat import PtyChat
 from tests.svg import shown, svg
 
 DOCS = Path(__file__).parent.parent / "docs"
-COLS, ROWS = 92, 34
+COLS, ROWS = 92, 36
 LARGEST = 60_000
 CONFIG = "models: {berths-1: {window: 8000, input_price: 3, output_price: 15}}\nmemory: {enabled: false}\n"
 TALK = {
@@ -49,6 +50,26 @@ TALK = {
     ),
     "What wood do we take for the kitchen fronts?": "Oak, oiled twice: it can be sanded again where it wears.",
     "Write a line about the sea.": "The sea keeps no minutes of what it was told, and forgets nothing.",
+    "Compare the token bucket with a fixed window.": """\
+## Two ways to limit
+
+1. A **fixed window** counts requests per minute, and forgets them when the next minute begins:
+   - whoever comes at its end and again at the next one's beginning gets *twice* his share.
+2. A **token bucket** is refilled steadily; see [RFC 2698](https://www.rfc-editor.org/rfc/rfc2698).
+
+| way | memory per user | largest burst |
+|---|---:|---|
+| fixed window | 8 bytes | twice the limit |
+| token bucket | 16 bytes | the bucket's size |
+
+> Bursts are normal here: take the bucket, and make it as large as the burst that you mean to allow.
+
+```python
+def take(bucket: Bucket, now: float) -> bool:
+    bucket.level = min(bucket.size, bucket.level + (now - bucket.at) * bucket.rate)
+    bucket.at = now  # refilled when somebody looks
+    return bucket.level >= 1
+```""",
 }
 NOTHING = "\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none"
 LONG_WINDED = 6
@@ -86,8 +107,10 @@ def played(request: Received) -> Reply:
 
 def say(chat: PtyChat, text: str) -> None:
     """Send a line and wait until the prompt is back."""
+    chat.send(text)
+    chat.wait_for(text)  # typed in one go with Enter it would be a paste
     chat.mark()
-    chat.line(text)
+    chat.send("\r")
     chat.wait_for(re.compile(r"Time: \d+\.\ds"), output=True)
     chat.wait_for(re.compile(r"You: .*context", re.DOTALL), output=True)
 
@@ -99,9 +122,63 @@ def keep(chat: PtyChat, name: str, since: int) -> None:
     (DOCS / f"{name}.svg").write_text(picture)
 
 
+Chat = Callable[..., PtyChat]
+"""Begins a chat with such arguments."""
+
+
+def leave(chat: PtyChat) -> None:
+    chat.ctrl("d")
+    chat.exit_code()
+
+
+def picture_of_a_reply(chat: Chat, folder: Path, query: str) -> None:
+    with chat("--sessions-dir", str(folder / "talks")) as newcomer:
+        newcomer.wait_for("context", timeout=20)
+        say(newcomer, query)
+        keep(newcomer, "terminal-reply", 0)
+        leave(newcomer)
+
+
+def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
+    with chat("--new-session") as first:
+        first.wait_for("context", timeout=20)
+        for query in talk[:3]:
+            say(first, query)
+        since = len(first.raw)
+        say(first, talk[3])
+        say(first, "compact")
+        keep(first, "terminal-compact", since)
+        leave(first)
+
+
+def pictures_of_going_on(chat: Chat, query: str) -> None:
+    with chat() as second:
+        second.wait_for("context", timeout=20)
+        second.line("sessions")
+        second.wait_for("resume")
+        say(second, "resume 1")
+        say(second, query)
+        keep(second, "terminal-resume", 0)
+        since = len(second.raw)
+        second.mark()
+        second.line("/stats")
+        second.wait_for("Cost of the session", output=True)
+        second.wait_for(re.compile(r"You: .*context", re.DOTALL), output=True)
+        keep(second, "terminal-stats", since)
+        leave(second)
+
+
+def picture_of_the_browser(chat: Chat) -> None:
+    with chat("sessions", "browse") as third:
+        third.wait_for("When is the regatta", timeout=20)
+        keep(third, "terminal-browser", len(third.raw) - len(third.raw.rpartition(b"\x1b[?1049h")[2]))
+        third.send("q")
+        leave(third)
+
+
 def main() -> None:
     """Write the pictures into `docs/`."""
-    *talk, again, wood, sea = TALK
+    *talk, again, wood, sea, compare = TALK
     with Loopback(played) as server, tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "harbour"
         home.mkdir()
@@ -113,43 +190,15 @@ def main() -> None:
         def chat(*more: str) -> PtyChat:
             return PtyChat([*argv, *more], env=keys | paths, rows=ROWS, cols=COLS, cwd=home)
 
+        picture_of_a_reply(chat, Path(folder), compare)
         for query in (wood, sea):
             with chat() as other:
                 other.wait_for("context", timeout=20)
                 say(other, query)
-                other.ctrl("d")
-                other.exit_code()
-        with chat("--new-session") as first:
-            first.wait_for("context", timeout=20)
-            for query in talk[:3]:
-                say(first, query)
-            since = len(first.raw)
-            say(first, talk[3])
-            say(first, "compact")
-            keep(first, "terminal-compact", since)
-            first.ctrl("d")
-            first.exit_code()
-        with chat() as second:
-            second.wait_for("context", timeout=20)
-            second.line("sessions")
-            second.wait_for("resume")
-            say(second, "resume 1")
-            say(second, again)
-            keep(second, "terminal-resume", 0)
-            since = len(second.raw)
-            second.mark()
-            second.line("/stats")
-            second.wait_for("Cost of the session", output=True)
-            second.wait_for(re.compile(r"You: .*context", re.DOTALL), output=True)
-            keep(second, "terminal-stats", since)
-            second.ctrl("d")
-            second.exit_code()
-        with chat("sessions", "browse") as third:
-            third.wait_for("When is the regatta", timeout=20)
-            keep(third, "terminal-browser", len(third.raw) - len(third.raw.rpartition(b"\x1b[?1049h")[2]))
-            third.send("q")
-            third.ctrl("d")
-            third.exit_code()
+                leave(other)
+        picture_of_a_compaction(chat, talk)
+        pictures_of_going_on(chat, again)
+        picture_of_the_browser(chat)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,11 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 @dataclass(frozen=True)
 class Span:
-    """Text and the numbers of its SGR sequence, none for plain text."""
+    """Text and the numbers of its SGR sequence, none for plain text. `whole`: it is never cut."""
 
     text: str
     style: str
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _code(window: str, at: int, theme: Theme, open_ended: bool, style: str) -> _
     content = window[end:close]
     if content[0] == content[-1] == " " and content.strip(" "):
         content = content[1:-1]
-    return _Found(close + end - at, (Span(content, _joined(style, theme.code)),))
+    return _Found(close + end - at, (Span(content, _joined(style, theme.code), True),))
 
 
 def _closing_ticks(window: str, start: int, length: int, open_ended: bool) -> int:
@@ -151,9 +152,9 @@ def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, dept
     if not address.strip():
         return None
     if label == address:
-        return _Found(end + 1, (Span(address, _joined(style, UNDERLINED)),))
+        return _Found(end + 1, (Span(address, _joined(style, UNDERLINED), True),))
     shown = _inner(label, theme, _joined(style, UNDERLINED), depth)
-    return _Found(end + 1, (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address))))
+    return _Found(end + 1, (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)))
 
 
 def _closing_bracket(window: str, at: int) -> int:

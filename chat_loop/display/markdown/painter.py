@@ -123,7 +123,7 @@ class Painter:
     def _show(self, *, complete: bool) -> None:
         spans, length = inline(self._line, self._theme, complete=complete, before=self._before, style=self._style)
         for span in spans:
-            self._pen.put(span.text, span.style)
+            self._pen.put(span.text, span.style, whole=span.whole)
         self._before = self._line[length - 1 : length] or self._before
         self._line = self._line[length:]
 

@@ -92,26 +92,19 @@ class Pen:
         self._margin = _margin(self._columns(), bars, style, indent)
         self._safe = self._margin.safe
 
-    def put(self, text: str, style: str) -> None:
+    def put(self, text: str, style: str, *, whole: bool = False) -> None:
         """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them.
 
-        The blanks at its beginning belong to neither side, wherever a text was cut.
+        The blanks at its beginning belong to neither side, wherever a text was cut. `whole`: it never is; if it is a
+        long word, it stands on the next line where it fits.
         """
         margin = self._margin
+        if whole and margin is not None and self.blanks and not self.newlines and " " not in text:
+            width = width_of(text)
+            if self._column + self.blanks + width >= margin.room > width + margin.indent + len(margin.bars):
+                self._begin_line(margin)
         if margin is not None and not (text.isascii() and self._column + self.blanks + len(text) <= self._safe):
-            word = text.lstrip(" ")
-            if len(word) < len(text):
-                self._blank(len(text) - len(word), margin)
-            if " " not in word and word.isascii():  # most tokens
-                if word:
-                    self._word(word, style, len(word), margin)
-                return
-            for piece in _PIECES.findall(word):
-                if piece[0] == " ":
-                    self._blank(len(piece), margin)
-                else:
-                    for part, wide in _parts(piece):
-                        self._word(part, style, width_of(part), margin, wide=wide)
+            self._prose(text, style, margin)
             return
         begun = text.lstrip(" ")
         self.blanks += len(text) - len(begun)
@@ -171,6 +164,22 @@ class Pen:
         self._out.append(body)
         self.started = True
 
+    def _prose(self, text: str, style: str, margin: Margin) -> None:
+        """Write text that may not fit on the line."""
+        word = text.lstrip(" ")
+        if len(word) < len(text):
+            self._blank(len(text) - len(word), margin)
+        if " " not in word and word.isascii():  # most tokens
+            if word:
+                self._word(word, style, len(word), margin)
+            return
+        for piece in _PIECES.findall(word):
+            if piece[0] == " ":
+                self._blank(len(piece), margin)
+            else:
+                for part, wide in _parts(piece):
+                    self._word(part, style, width_of(part), margin, wide=wide)
+
     def _blank(self, count: int, margin: Margin) -> None:
         """Blanks, which end a word."""
         if self._held:
@@ -205,14 +214,17 @@ class Pen:
         if self._column + self._held_blanks + self._held_width <= margin.room:
             self.blanks = self._held_blanks
         else:
-            self.newlines, self.blanks = 1, margin.indent
-            if margin.bars:
-                self.blanks = 0
-                self._write(margin.bars, margin.style, len(margin.bars))
-                self.blanks = margin.indent
+            self._begin_line(margin)
         held, self._held, self._held_width = self._held, [], 0
         for text, style, width in held:
             self._broken(text, style, width, margin)
+
+    def _begin_line(self, margin: Margin) -> None:
+        """The next line of prose, as far as its first word."""
+        self.newlines, self.blanks = 1, 0
+        if margin.bars:
+            self._write(margin.bars, margin.style, len(margin.bars))
+        self.blanks = margin.indent
 
     def _broken(self, text: str, style: str, width: int, margin: Margin) -> None:
         """Write a piece of a word that the terminal may break."""
