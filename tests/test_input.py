@@ -280,6 +280,19 @@ def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> N
     assert asked(tmp_path) == ["漢字かな交じり文👍🏽 end漢字かな交じり文👍🏽".replace("漢字", "漢字", 1)]
 
 
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_joined_and_combining_characters_are_sent_as_they_were_typed(tmp_path: Path, cols: int) -> None:
+    family, accent = "👩\u200d👩\u200d👧", "e\u0301"
+    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
+        terminal.send(f"ab{family}{accent}漢z")
+        terminal.send("\x1b[D" * 2 + "\x1b[3~" + "字")  # two to the left, one deleted, one typed
+        entered(terminal, "\r")
+        terminal.send(accent + "\x7f")
+        entered(terminal, "!\r")
+        leave(terminal)
+    assert asked(tmp_path) == [f"ab{family}{accent}字z", "e!"]
+
+
 def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
     with chat(tmp_path, cols=80) as terminal:
         terminal.send("some words that are longer than the narrow terminal")

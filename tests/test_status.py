@@ -193,8 +193,13 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         answered(terminal, "and which is bright?")
         server.stalled(2)
         terminal.wait_for("summary in the making", timeout=20)
+        terminal.send("half a li")
+        terminal.wait_for("You: half a li", timeout=20)
         server.release()
-        terminal.wait_for("summary ready", timeout=20)
+        terminal.wait_for(re.compile(r"You: half a li\n.*summary ready", re.DOTALL), timeout=20)
+        terminal.send("ne")  # what is typed meanwhile goes on
+        terminal.wait_for("You: half a line", timeout=20)
+        terminal.ctrl("c")
         terminal.ctrl("d")
         terminal.wait_for("Goodbye!", timeout=20)
 
