@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 
 from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
+from chat_loop.library.file import IndexTrouble
 from chat_loop.library.finding import Found, find, search_all
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
+from chat_loop.library.meanings import Meanings
 from chat_loop.library.wanted import Wanted
 from chat_loop.search.ranking import texts
 from chat_loop.search.text import Search
@@ -216,6 +218,31 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
     for secret in secrets:
         for found in search_all(there, secret, Wanted(), 3, common_words()):
             assert secret not in str(found)
+
+
+def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    ours = library(tmp_path)
+    before = places(search_all(ours, "gateway port", Wanted(), 5, common_words()))
+    theirs = Index(tmp_path, busy=0.01)
+    refused: list[str] = []
+
+    class Writing(Meanings):
+        def nearest(self, *_: object) -> list[tuple[int, float]]:
+            try:
+                theirs.drop([identity for identity, _ in before])
+            except IndexTrouble as error:
+                refused.append(str(error))
+            return []
+
+    try:
+        found = search_all(ours, "gateway port", Wanted(), 5, common_words(), meanings=Writing())
+        assert places(found) == before == [("a", 4)]
+        assert len(refused) == 1
+        assert refused[0].endswith("another process is writing to it.")
+        theirs.drop(["a"])
+    finally:
+        theirs.close()
 
 
 def test_without_an_index_one_sentence_says_so(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def translated(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def transaction(database: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """All or nothing. Raises IndexTrouble."""
+def transaction(database: sqlite3.Connection, path: Path, *, writes: bool = True) -> Iterator[None]:
+    """All or nothing; without `writes`, several questions of which all see the same. Raises IndexTrouble."""
     with translated(path):
-        database.execute("BEGIN IMMEDIATE")
+        database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
             yield
             database.execute("COMMIT")

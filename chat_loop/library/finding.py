@@ -104,23 +104,26 @@ def find(
     telling = without_common(everything, common) or everything
     if not telling:
         return []
-    where, values = _filter(wanted)
-    total = index.ask("SELECT count(*) FROM exchanges")[0][0]
-    asked = [(term, *_matching(index, term)) for term in telling]
-    among = {term: (_held(index, match), total) for term, match, _ in asked}
-    likely = _likely(index, [match for _, match, _ in asked], where, values)
-    for term, match, _ in asked:
-        if term.exact:  # whoever holds an id is looked at, whatever else it holds
-            likely |= _likely(index, [match], where, values, newest=True)
-    near = _near([term for term, _, _ in asked], among)
-    together = _likely(index, near, where, values) if near else {}
-    chosen = list(dict.fromkeys((*_best(likely), *_best(together)[:_TOGETHER])))
-    hits = _ranked(index, text, chosen, common, among)
     if meanings is not None:
-        hits = _with_meaning(index, text, hits, where, values, meanings)
-    hits = hits[:limit]
-    rows = _rows(index, {hit.exchange.depth for hit in hits})
-    return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
+        meanings.load(index)  # takes longer than anybody should wait who has something to write
+    with index.reading():
+        where, values = _filter(wanted)
+        total = index.ask("SELECT count(*) FROM exchanges")[0][0]
+        asked = [(term, *_matching(index, term)) for term in telling]
+        among = {term: (_held(index, match), total) for term, match, _ in asked}
+        likely = _likely(index, [match for _, match, _ in asked], where, values)
+        for term, match, _ in asked:
+            if term.exact:  # whoever holds an id is looked at, whatever else it holds
+                likely |= _likely(index, [match], where, values, newest=True)
+        near = _near([term for term, _, _ in asked], among)
+        together = _likely(index, near, where, values) if near else {}
+        chosen = list(dict.fromkeys((*_best(likely), *_best(together)[:_TOGETHER])))
+        hits = _ranked(index, text, chosen, common, among)
+        if meanings is not None:
+            hits = _with_meaning(index, text, hits, where, values, meanings)
+        hits = hits[:limit]
+        rows = _rows(index, {hit.exchange.depth for hit in hits})
+        return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
 
 
 def _with_meaning(

@@ -140,6 +140,10 @@ class Index:
         lowest, highest = self.ask(f"SELECT {numbers} FROM exchanges WHERE session = ?", (self.key_of(identity),))[0]
         return lowest, highest
 
+    def reading(self) -> AbstractContextManager[None]:
+        """What is asked in this context is answered from one state of the index. Whoever writes waits meanwhile."""
+        return transaction(self._database, self.path, writes=False)
+
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows that a SELECT gives."""
         with translated(self.path):

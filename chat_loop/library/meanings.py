@@ -62,6 +62,15 @@ class Meanings:
             )
             return True
 
+    def load(self, index: Index) -> None:
+        """Load what `nearest` needs, if there are vectors. Raises IndexTrouble."""
+        from chat_loop.search import meaning
+
+        if not self.problem and meaning.available():
+            with self._lock:
+                if self._read(index, meaning.Embedder.name):
+                    self._loaded()
+
     def nearest(
         self, index: Index, question: str, limit: int, among: Collection[int] | None = None
     ) -> list[tuple[int, float]]:

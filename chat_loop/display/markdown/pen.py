@@ -101,7 +101,8 @@ class Pen:
         margin = self._margin
         if whole and margin is not None and self.blanks and not self.newlines and " " not in text:
             width = width_of(text)
-            if self._column + self.blanks + width >= margin.room > width + margin.indent + len(margin.bars):
+            ends, fits = self._column + self.blanks + width, width + margin.indent + len(margin.bars) < margin.room
+            if width > margin.longest and ends >= margin.room and fits:
                 self._begin_line(margin)
         if margin is not None and not (text.isascii() and self._column + self.blanks + len(text) <= self._safe):
             self._prose(text, style, margin)
