@@ -121,6 +121,27 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
     assert later.conversation.session.depth == 4
 
 
+def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path: Path) -> None:
+    before = talk_of(tmp_path, *EIGHT)
+    before.conversation.close()
+    between = Talk(tmp_path, SUMMED, options=QUIET)
+    asyncio.run(between.resume(before.conversation.session.header.id))
+    child = between.conversation.session.header.id
+    block = restoration(between.conversation.session).block
+    asyncio.run(between.conversation.end())
+    later = Talk(tmp_path, ANSWER, options=QUIET)
+
+    async def run() -> None:
+        offer = await later.conversation.offer(later.sessions.load(tmp_path / f"{child}.md"), whole=True)
+        await later.conversation.accept(offer)
+        await later.conversation.ask("again")
+
+    asyncio.run(run())
+    assert queries_of(later.sent[0]) == ["again"]
+    assert block in later.sent[0][0].text
+    assert later.conversation.session.header.parent == child
+
+
 def test_full_replay_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 21))
     before = talk_of(tmp_path, *long)

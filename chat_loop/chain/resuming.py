@@ -171,10 +171,9 @@ class Resuming:
                 return replace(loaded, session=session, open=bool(until)), after, until
 
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
-        words = (*thread.exchanges, *after)
-        if not words:
+        words, inherited = (*thread.exchanges, *after), thread.inherited
+        if not words and inherited is None:
             raise SessionError(f"Session {loaded.session.header.id} has no exchanges: it can't be resumed.")
-        inherited = thread.inherited
         fitting = self._fitting(words, inherited or Summary())
         if len(fitting) < len(words):
             known, covers = await self._summary_of(loaded, thread)
