@@ -69,10 +69,11 @@ class Shop:
 
 
 def archive(members: dict[str, bytes]) -> bytes:
+    """A wheel of these files; the same bytes at any time, and in every process."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(buffer, "w") as file:
         for name, data in members.items():
-            file.writestr(name, data)
+            file.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
