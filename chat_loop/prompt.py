@@ -125,8 +125,7 @@ class PromptReader:
                 bottom_toolbar=toolbar, handle_sigint=False, default=again, refresh_interval=every
             )
         finally:
-            if self._terminal is not None:
-                self._terminal.silence(signals=True)  # keys typed during a reply wait for the next prompt, unseen
+            self._between()
         self._last, self._pastes.shown = (text, self._pastes.shown), []
         return clean(self._pastes.unfolded(text))
 
@@ -154,6 +153,8 @@ class PromptReader:
             answer = await PromptSession[str]().prompt_async(question, handle_sigint=False)
         except (EOFError, KeyboardInterrupt):
             return ""
+        finally:
+            self._tell_pastes(on=True)
         return clean(answer).strip().lower()
 
     def forget(self) -> None:
@@ -165,11 +166,15 @@ class PromptReader:
     async def decide(self, question: str) -> str:
         """As `ask`, but raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
         session = PromptSession[str](reserve_space_for_menu=0)
-        return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
+        try:
+            return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
+        finally:
+            self._tell_pastes(on=True)
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
         """The terminal as another program expects to find it."""
+        self._tell_pastes(on=False)
         settle(sys.stdout)
         if self._terminal is not None:
             self._terminal.restore()
@@ -177,14 +182,27 @@ class PromptReader:
         try:
             yield
         finally:
-            if self._terminal is not None:
-                self._terminal.silence(signals=True)
+            self._between()
 
     def close(self) -> None:
         """Give the terminal back."""
         self._open.close()
+        self._tell_pastes(on=False)
         if self._terminal is not None:
             self._terminal.restore()
+
+    def _between(self) -> None:
+        """Until the next prompt, keys wait for it, unseen; and so does a paste, as one."""
+        if self._terminal is not None:
+            self._terminal.silence(signals=True)
+        self._tell_pastes(on=True)
+
+    def _tell_pastes(self, *, on: bool) -> None:
+        """Have the terminal say where a paste begins and ends. Not all can, and one may be gone."""
+        output = self._session.output
+        with contextlib.suppress(OSError):
+            (output.enable_bracketed_paste if on else output.disable_bracketed_paste)()
+            output.flush()
 
     @property
     def _columns(self) -> int:

@@ -321,6 +321,45 @@ def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path
     assert asked(tmp_path) == ["first", "the second of them", "the third of them", "half of a fourth, and the rest"]
 
 
+def told_of_pastes(printed: bytes) -> bool:
+    """Whether the terminal was last asked to say where a paste begins and ends."""
+    return printed.rfind(b"\x1b[?2004h") > printed.rfind(b"\x1b[?2004l")
+
+
+def test_a_paste_during_a_reply_waits_as_one(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        terminal.mark()
+        terminal.line("first")
+        terminal.wait_for("one", timeout=20, output=True)
+        assert told_of_pastes(bytes(terminal.raw))
+        terminal.send("\x1b[200~some\rpasted\rlines\r\x1b[201~")
+        server.release()
+        terminal.wait_for(re.compile("You: some\n     pasted\n     lines\n"), timeout=20)
+        entered(terminal, "and more\r")
+        leave(terminal)
+        assert not told_of_pastes(bytes(terminal.raw))
+    assert asked(tmp_path) == ["first", "some\npasted\nlines\nand more"]
+
+
+def test_an_editor_finds_the_terminal_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("auto_compact: {use_ai_summary: false}\n")
+    with chat(tmp_path, EDITOR=script(tmp_path / "editor", "echo EDITING")) as terminal:
+        entered(terminal, "hello\r")
+        terminal.line("/compact --preview")
+        terminal.wait_for("(y")
+        terminal.mark()
+        terminal.send("e\r")
+        terminal.wait_for("EDITING", output=True)
+        terminal.wait_for("(y", output=True)
+        terminal.send("n\r")
+        terminal.wait_for("context")
+        leave(terminal)
+    before, _, after = bytes(terminal.raw).partition(b"EDITING")
+    assert not told_of_pastes(before)
+    assert b"\x1b[?2004h" in after
+
+
 def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
     with chat(tmp_path) as terminal:
         terminal.send("xy\x01")
