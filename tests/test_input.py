@@ -282,15 +282,16 @@ def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> N
 
 @pytest.mark.parametrize("cols", [20, 80, 200])
 def test_joined_and_combining_characters_are_sent_as_they_were_typed(tmp_path: Path, cols: int) -> None:
-    family, accent = "👩\u200d👩\u200d👧", "e\u0301"
+    family, accent, flag = "👩\u200d👩\u200d👧", "e\u0301", "🇯🇵"
     with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
         terminal.send(f"ab{family}{accent}漢z")
         terminal.send("\x1b[D" * 2 + "\x1b[3~" + "字")  # two to the left, one deleted, one typed
+        terminal.send("\x1b[D" * 3 + "1" + "\x1b[C" + "2")  # before the family, and behind it
         entered(terminal, "\r")
-        terminal.send(accent + "\x7f")
+        terminal.send(family + "." + accent + flag + "\x7f" * 2 + "\x02" * 2 + "\x1b[3~")
         entered(terminal, "!\r")
         leave(terminal)
-    assert asked(tmp_path) == [f"ab{family}{accent}字z", "e!"]
+    assert asked(tmp_path) == [f"ab1{family}2{accent}字z", "!."]
 
 
 def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
+from chat_loop.input.characters import first, last
 from chat_loop.input.pastes import Pastes
 from chat_loop.lines import SEVERAL, clean
 
@@ -145,6 +146,7 @@ def bindings(
     in_several = Condition(lambda: lines.several)
 
     _add_pasting(keys, lines, inserting)
+    _add_characters(keys, inserting)
 
     @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
     @keys.add("c-c", filter=at_line)
@@ -184,6 +186,37 @@ def bindings(
     keys.add("c-x", "c-e", filter=at_line & emacs_mode & ~has_selection)(editor)
     keys.add("v", filter=at_line & vi_navigation_mode)(editor)
     return keys
+
+
+def _add_characters(keys: KeyBindings, inserting: Filter) -> None:
+    """Keys that move over, or delete, one character: as it is seen, not as it is put together."""
+
+    @keys.add("left", filter=inserting)
+    @keys.add("c-b", filter=inserting & emacs_mode)
+    def left(event: KeyPressEvent) -> None:
+        for _ in range(_times(event)):
+            event.current_buffer.cursor_left(last(event.current_buffer.document.current_line_before_cursor))
+
+    @keys.add("right", filter=inserting)
+    @keys.add("c-f", filter=inserting & emacs_mode)
+    def right(event: KeyPressEvent) -> None:
+        for _ in range(_times(event)):
+            event.current_buffer.cursor_right(first(event.current_buffer.document.current_line_after_cursor))
+
+    @keys.add("c-h", filter=inserting)
+    def backspace(event: KeyPressEvent) -> None:
+        for _ in range(_times(event)):
+            event.current_buffer.delete_before_cursor(last(event.current_buffer.document.text_before_cursor))
+
+    @keys.add("delete", filter=inserting)
+    def delete(event: KeyPressEvent) -> None:
+        for _ in range(_times(event)):
+            event.current_buffer.delete(first(event.current_buffer.document.text_after_cursor))
+
+
+def _times(event: KeyPressEvent) -> int:
+    """How often a key counts: Alt and a number before it say so."""
+    return max(1, event.arg)
 
 
 def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter) -> None:
