@@ -53,7 +53,8 @@ def leave(terminal: PtyChat) -> None:
     terminal.line("exit")
     assert terminal.exit_code() == 0
     printed = terminal.raw.decode()
-    modes = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", printed, re.MULTILINE)
+    told = printed.replace("\x1b[?2004l", "")  # the last thing that the terminal is told
+    modes = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", told, re.MULTILINE)
     assert len(modes) == 2
     assert modes[0] == modes[1]
     assert printed.count(ENTERED) == printed.count(LEFT)
