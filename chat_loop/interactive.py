@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -41,7 +40,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models
 from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.start import InstantPrompt, banner
+from chat_loop.start import InstantPrompt, banner, columns
 from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
@@ -219,7 +218,7 @@ class Interactive:
         setting = self._setting
         if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
             return
-        for line in greeting(setting.agent.model, str(setting.sessions.directory), _columns()):
+        for line in greeting(setting.agent.model, str(setting.sessions.directory), columns()):
             self._tell(line)
 
     def _tell_last(self) -> None:
@@ -229,7 +228,7 @@ class Interactive:
         last = glance(sessions.directory / f"{identity}.md") if identity else None
         if last is not None:
             when = when_text(last.updated, sessions.now())
-            self._tell(offer(last.name or identity, when, _columns()))
+            self._tell(offer(last.name or identity, when, columns()))
 
     def _clear_the_way(self) -> None:
         """For a command that the chat begins with: what it tells stands before the prompt, not behind it."""
@@ -283,7 +282,7 @@ class Interactive:
 
     def _status(self) -> str:
         symbols = self._display.has_symbols
-        return status_line(self._standing(), self._setting.config.status, _columns() - 2, symbols=symbols)
+        return status_line(self._standing(), self._setting.config.status, columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
         self._loading.used.set()
@@ -291,10 +290,3 @@ class Interactive:
         if isinstance(event, ReplyEnded | SessionBegun | SessionSealed) and self._conversation.live.saved:
             live = self._conversation.live
             self._keeper.note(live.session, live.path, sealed=isinstance(event, SessionSealed))
-
-
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-    except OSError:
-        return 80

@@ -19,11 +19,11 @@ _VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--a
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 
-def banner(columns: int = 80) -> str:
+def banner(room: int = 80) -> str:
     """The first line of an interactive session, as long as fits into so many columns."""
     name = f"chat-loop {__version__}"
     for rest in (" · type a message, help for commands, exit to leave", " · help · exit"):
-        if len(name + rest) < columns:
+        if len(name + rest) < room:
             return name + rest
     return name
 
@@ -93,7 +93,8 @@ class InstantPrompt:
             self._drawn = False
 
 
-def _columns() -> int:
+def columns() -> int:
+    """How wide the terminal is that the program writes to; 80 where that cannot be told."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or 80
     except OSError:
@@ -118,6 +119,6 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     except OSError:
         return None
     terminal.silence(signals=False)
-    sys.stdout.write(f"{banner(_columns())}\n{PROMPT}")
+    sys.stdout.write(f"{banner(columns())}\n{PROMPT}")
     sys.stdout.flush()
     return InstantPrompt(terminal)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import StreamSanitizer, cut_to, one_line, printable
+from chat_loop.display.text import StreamSanitizer, cells, cut_to, one_line, printable
 from chat_loop.display.waiting import SIGNS
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
@@ -284,15 +284,11 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
 @given(st.text(), st.integers(-3, 60))
 def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) -> None:
     cut = cut_to(text, columns)
-    assert width(cut) <= max(columns, 0)
+    assert cells(cut) <= max(columns, 0)
     if cut != text and columns > 0:
         assert text.startswith(cut.removesuffix("…"))
-        assert width(text) > columns
-    assert cut_to(text, width(text)) == text
-
-
-def width(text: str) -> int:
-    return sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+        assert cells(text) > columns
+    assert cut_to(text, cells(text)) == text
 
 
 def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +301,7 @@ def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch:
     display.tick()
     drawn = out.getvalue().rpartition("\r")[2].removesuffix("\x1b[K")
     assert re.fullmatch(f"📝 Generating session summary \\(… [{SIGNS}] 75 s", drawn)
-    assert all(width(part.removesuffix("\x1b[K")) < 40 for part in out.getvalue().split("\r"))
+    assert all(cells(part.removesuffix("\x1b[K")) < 40 for part in out.getvalue().split("\r"))
 
 
 def test_clearing_the_screen_is_for_terminals() -> None:

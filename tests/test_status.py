@@ -14,7 +14,8 @@ from chat_loop.chain.options import Options
 from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS
 from chat_loop.context.plan import Limits
-from chat_loop.display.status import NOT_SAVED, Status, cells, cut, status_line
+from chat_loop.display.status import NOT_SAVED, Status, status_line
+from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Usage, Window
 from tests.loopback import Loopback, Reply
 from tests.screens import Line, Screen
@@ -86,14 +87,14 @@ def test_it_is_one_line_that_fits_whatever_is_in_it(
 
 
 @given(st.text(max_size=60), st.integers(0, 60))
-def test_what_is_cut_fits_and_what_fits_is_not_cut(text: str, width: int) -> None:
-    assert cells(cut(text, width)) <= width
-    assert cells(text) > width or cut(text, width) == text
+def test_what_is_cut_fits_and_what_fits_is_not_cut_to(text: str, width: int) -> None:
+    assert cells(cut_to(text, width)) <= width
+    assert cells(text) > width or cut_to(text, width) == text
 
 
 def test_wide_characters_take_two_columns() -> None:
     assert [cells("日本"), cells("é"), cells("e\u0301"), cells("👍")] == [4, 1, 1, 2]
-    assert cut("日本語", 5) == "日本…"
+    assert cut_to("日本語", 5) == "日本…"
 
 
 def priced(model: str, usage: Usage) -> float | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
-from chat_loop.display.text import one_line
+from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.frozen import dataclass
 from chat_loop.values import Window
 from chat_loop.wording import compact_number, dollars_text, window_text
@@ -48,7 +47,7 @@ def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bo
             return line
         step = next(steps, None)
         if step is None:
-            return cut(line, width)
+            return cut_to(line, width)
         if step in forms and len(forms[step]) > 1:
             forms[step].pop(0)
 
@@ -62,36 +61,10 @@ def _forms(status: Status, symbols: bool) -> Mapping[str, Sequence[str]]:
     share = f"context {mark}{status.share:.0%}"
     whole = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
     return {
-        "model": (model, cut(model.partition(":")[2] or model, 24), ""),
+        "model": (model, cut_to(model.partition(":")[2] or model, 24), ""),
         "context": (f"{full * filled}{empty * (BAR - filled)} {whole}", whole, share),
         "tokens": (f"{compact_number(status.tokens)} tokens" if status.tokens else "", ""),
         "cost": (dollars_text(status.cost) if status.cost else "", ""),
-        "session": (cut(one_line(status.session), 40), cut(one_line(status.session), 20), ""),
+        "session": (cut_to(one_line(status.session), 40), cut_to(one_line(status.session), 20), ""),
         "summary": (f"summary {status.summary}" if status.summary else "", ""),
     }
-
-
-def cells(text: str) -> int:
-    """The columns that a text takes: wide characters take two, combining ones none."""
-    return sum(map(_cell, text))
-
-
-def cut(text: str, width: int) -> str:
-    """A text on at most `width` columns; an ellipsis says that there is more."""
-    if cells(text) <= width:
-        return text
-    room, kept = width - 1, []
-    for sign in text:
-        room -= _cell(sign)
-        if room < 0:
-            break
-        kept.append(sign)
-    return f"{''.join(kept).rstrip()}…" if width > 0 else ""
-
-
-def _cell(sign: str) -> int:
-    if sign.isascii():
-        return 1
-    if unicodedata.category(sign) in ("Mn", "Me") or unicodedata.combining(sign):
-        return 0
-    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

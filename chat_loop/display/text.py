@@ -7,7 +7,7 @@ character by character, so it is the same for a stream as for the whole, and no 
 from __future__ import annotations
 
 from functools import cache
-from unicodedata import east_asian_width
+from unicodedata import category, combining, east_asian_width
 
 _HIDDEN = (
     *range(0x80, 0xA0),
@@ -77,13 +77,24 @@ def wrapped(text: str, width: int, indent: int) -> str:
     return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
 
 
+def cells(text: str) -> int:
+    """The columns that a text takes: wide characters take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """`text` as long as it fits into so many columns of a terminal, an ellipsis of one column at its end where not."""
-    taken, last = 0, 0
+    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it does not."""
+    room = columns - (cells(text) > columns)
     for number, sign in enumerate(text):
-        taken += 1 + (east_asian_width(sign) in "WF")
-        if taken > columns:
-            return f"{text[:last].rstrip()}{ellipsis}" if columns > 0 else ""
-        if taken < columns:
-            last = number + 1
+        room -= _cell(sign)
+        if room < 0:
+            return f"{text[:number].rstrip()}{ellipsis}" if columns > 0 else ""
     return text
+
+
+def _cell(sign: str) -> int:
+    if sign.isascii():
+        return 1
+    if category(sign) in ("Mn", "Me") or combining(sign):
+        return 0
+    return 2 if east_asian_width(sign) in "WF" else 1
