@@ -67,6 +67,7 @@ DOORS = {
     "jsonschema": {"agent/mcp.py"},
 }
 
+
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:
     for path in sorted(ROOT.rglob("*.py")):
         yield str(path.relative_to(ROOT)), path, ast.parse(path.read_text())
