@@ -20,6 +20,7 @@ from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.windows import bare_name
 from chat_loop.providers.wire import (
     NOWHERE,
+    Refusal,
     Reply,
     Response,
     WireProvider,
@@ -169,14 +170,15 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 extra_headers=self._headers(anthropic.omit),
             ) as response:
                 yield response
-        except anthropic.APIStatusError as error:
-            refusal = service.refused(error.status_code, error.body, error.response.headers)
-            images.refuses(request, error.status_code, refusal, known=True)
-            raise refusal from error
         except anthropic.CredentialsError as error:
             raise self._unreadable(error) from error
-        except anthropic.AnthropicError as error:
-            raise service.failed(error.__cause__ or error, started=False) from error
+        except (anthropic.AnthropicError, Refusal) as error:
+            cause = error if isinstance(error, Refusal) else error.__cause__
+            if not isinstance(cause, Refusal):
+                raise service.failed(cause or error, started=False) from error
+            refusal = service.refused(cause.status, cause.body, cause.headers)
+            images.refuses(request, cause.status, refusal, known=True)
+            raise refusal from error
 
     def _caches(self, request: Request) -> bool:
         """Whether the beginning of a request is worth keeping: that of a summary is read once."""

@@ -22,7 +22,9 @@ from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.completions import Manner, deltas, stop_of, usage_of
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
+    DONE,
     NOWHERE,
+    Refusal,
     Reply,
     Response,
     WireProvider,
@@ -164,17 +166,18 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
                 extra_headers=self._headers(client, openai.omit),
             ) as response:
                 yield response
-        except openai.APIStatusError as error:
-            refusal = service.refused(error.status_code, error.body, error.response.headers)
-            left_out = self._manner.learn(error.status_code, refusal, body)
+        except (openai.OpenAIError, Refusal) as error:
+            cause = error if isinstance(error, Refusal) else error.__cause__
+            if not isinstance(cause, Refusal):
+                raise service.failed(cause or error, started=False) from error
+            refusal = service.refused(cause.status, cause.body, cause.headers)
+            left_out = self._manner.learn(cause.status, refusal, body)
             if left_out:
                 self.calls_tools = self.calls_tools and left_out != "tools"
                 refusal.retryable, refusal.retry_after = True, 0.0
-            elif images.refuses(request, error.status_code, refusal, known=self._own):
+            elif images.refuses(request, cause.status, refusal, known=self._own):
                 self.takes_images = self._own
             raise refusal from error
-        except openai.OpenAIError as error:
-            raise service.failed(error.__cause__ or error, started=False) from error
 
     def _headers(self, client: AsyncOpenAI, omit: Omit) -> Mapping[str, str | Omit]:
         """What goes into the request's headers besides what the SDK puts there."""
@@ -220,7 +223,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self._asides.keep(calls, reply.calls.extras, "".join(reply.reasoning))
 
     def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
-        if data == "[DONE]":
+        if data == DONE:
             reply.done = True
             return
         chunk = parse(data)

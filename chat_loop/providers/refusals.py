@@ -42,6 +42,13 @@ NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https
 
 AGAIN = "Wait a little, then send the query again."
 
+LONGEST_WAIT = 86_400.0
+"""Seconds; a server that asks for more is taken to ask for this."""
+
+
+class Oversized(ValueError):
+    """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
@@ -128,6 +135,10 @@ class Service:
                 )
             case httpx2.ConnectError():
                 return ConnectionFailed(f"Cannot reach {self.host}{why}.", self.absent_hint or network)
+            case Oversized() if not started:  # it would come again
+                return RequestRejected(f"{self.host} sent {error}.", "Check the provider's address and its server.")
+            case Oversized():
+                return self._broken(f"{self.host} sent {error}", started=True)
             case ValueError():
                 what = f"{self.host} sent something that is not the expected stream"
                 return self._broken(what, started=started)
@@ -171,10 +182,10 @@ def retry_after(value: str | None, now: datetime) -> float | None:
     except ValueError:
         try:
             date = parsedate_to_datetime(value)
-        except ValueError:
+            seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
+        except (ValueError, OverflowError):
             return None
-        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
 
 
 def reason(error: BaseException) -> str:

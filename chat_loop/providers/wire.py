@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from chat_loop.errors import ContextTooLong, NoProvider
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls
-from chat_loop.providers.refusals import Service, short
+from chat_loop.providers.refusals import Oversized, Service, short
 from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from httpx2 import URL, AsyncClient
+    from httpx2 import Response as HttpResponse
 
 CONNECT_SECONDS = 5.0
 WRITE_SECONDS = 30.0
@@ -35,6 +37,20 @@ READ_SECONDS = 600.0
 
 DRAIN_SECONDS = 0.1
 """How long the rest of a body may take after the end mark; a body read to its end keeps its connection open."""
+
+LARGEST_COUNT = 1_000_000_000
+"""Of the tokens that a server counts; a larger number is taken for none."""
+LARGEST_EVENT = 8 << 20
+"""Bytes of the data of one event. The largest real ones hold the arguments of a call."""
+LARGEST_REPLY = 128 << 20
+"""Bytes of a reply's body, unpacked: more than ten times what 128,000 tokens take."""
+LARGEST_REFUSAL = 1 << 20
+"""Bytes that are read of the body of a refusal."""
+_SLICE = 1 << 16
+"""Bytes that are read at once; keys are looked at between two slices."""
+
+DONE = "[DONE]"
+"""The end mark of Chat Completions, which is no JSON."""
 
 NOWHERE = "http://127.0.0.1:0"
 """An address that refuses at once and sends nothing; the rehearsal of `warm` calls it."""
@@ -144,17 +160,17 @@ class WireProvider(ABC, Generic[ClientT]):
         reply = Reply()
         try:
             async with self._open(client, service, request) as response:
-                pieces = response.iter_bytes()
-                async with aclosing(self._data(pieces)) as items:
-                    async for data in items:
-                        for event in self._read(data, reply, service):
-                            reply.started = True
-                            yield event
-                        if reply.done:
-                            break
-                if reply.done:
-                    await drain(pieces)
-                elif reply.stop is None:
+                async with aclosing(limited(response.iter_bytes())) as pieces:
+                    async with aclosing(self._data(pieces)) as items:
+                        async for data in items:
+                            for event in self._read(data, reply, service):
+                                reply.started = True
+                                yield event
+                            if reply.done:
+                                break
+                    if reply.done:
+                        await drain(pieces)
+                if reply.stop is None and not reply.done:
                     raise service.unfinished(response.headers.get("content-type", ""), started=reply.started)
         except (httpx2.HTTPError, ValueError) as error:
             # A server may drop the line instead of ending the body; the reply is whole once the model has stopped.
@@ -182,11 +198,35 @@ class WireProvider(ABC, Generic[ClientT]):
             await line[0].close()
 
 
+class Refusal(Exception):
+    """An answer that is no reply: its status, its body as JSON or text, and its headers."""
+
+    def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
+        super().__init__(status)
+        self.status, self.body, self.headers = status, body, headers
+
+
+async def _refuse(response: HttpResponse) -> None:
+    """Raise Refusal for a status that is no success. The SDKs would read a body of any size."""
+    if response.is_success:
+        return
+    read = bytearray()
+    async with aclosing(response.aiter_bytes()) as pieces:
+        async for piece in pieces:
+            read += piece[: LARGEST_REFUSAL - len(read)]
+            if len(read) >= LARGEST_REFUSAL:
+                break
+    body: object = read.decode(response.encoding or "utf-8", "replace")
+    with suppress(ValueError, RecursionError):
+        body = json.loads(read)
+    raise Refusal(response.status_code, body, response.headers)
+
+
 def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
     """An HTTP client by an SDK's `DefaultAsyncHttpxClient`. Raises `NoProvider` for a proxy or certificate setting.
 
     No redirect is followed: key and conversation are meant for one host. Loopback addresses are reached without the
-    proxy of the environment.
+    proxy of the environment. A refusal raises `Refusal`, or an SDK's error that it is the cause of.
     """
     import httpx2
 
@@ -194,6 +234,7 @@ def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
         return make(
             follow_redirects=False,
             timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
+            event_hooks={"response": [_refuse]},
             mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
@@ -231,20 +272,68 @@ def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:
     asyncio.run(run())
 
 
+async def limited(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield a body in slices, so that a large piece holds up no key. Raises Oversized for one that has no end."""
+    size = 0
+    async for piece in pieces:
+        size += len(piece)
+        if size > LARGEST_REPLY:
+            raise Oversized(f"more than {LARGEST_REPLY >> 20} MB in one reply")
+        yield piece[:_SLICE]
+        for start in range(_SLICE, len(piece), _SLICE):
+            await asyncio.sleep(0)
+            yield piece[start : start + _SLICE]
+
+
 async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
     """The `data` of each event of a `text/event-stream` (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
     Lines are cut in bytes, so that neither a character split between two pieces nor a U+2028 inside JSON breaks one.
-    Both wires put all data of an event on one line and name its type inside the JSON; other fields are skipped.
+    Fields other than `data` are skipped: both wires name an event's type inside the JSON. Some servers leave out the
+    blank line between events, so an object that begins after the end of another one is an event of its own. Raises
+    Oversized.
     """
-    rest = b""
-    async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
+    data: list[str] = []
+    size = 0
+    async for lines in _lines(pieces):
         for line in lines:
-            if line.startswith(b"data:"):
-                yield line[5:].strip().decode("utf-8", "replace")
-    if rest.startswith(b"data:"):
-        yield rest[5:].strip().decode("utf-8", "replace")
+            text = line[5:].strip().decode("utf-8", "replace") if line.startswith(b"data:") else ""
+            ends = not line or text == DONE or (text.startswith("{") and data and data[-1].endswith("}"))
+            if data and ends:
+                yield "\n".join(data)
+                data, size = [], 0
+            if text == DONE:
+                yield text
+            elif text:
+                data.append(text)
+                size += len(text)
+                if size > LARGEST_EVENT:
+                    raise _endless()
+    if data:
+        yield "\n".join(data)
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[list[bytes]]:
+    """The lines that each piece of a body completes, without their ends; of many blank lines two. Linear in time."""
+    rest: list[bytes] = []
+    size = 0
+    async for piece in pieces:
+        first, *more = _BLANKS.sub(b"\n\n", piece).split(b"\n")
+        rest.append(first)
+        size += len(first)
+        if size > LARGEST_EVENT:
+            raise _endless()
+        if more:
+            yield [line.rstrip(b"\r") for line in (b"".join(rest), *more[:-1])]
+            rest, size = [more[-1]], len(more[-1])
+    yield [b"".join(rest).rstrip(b"\r")]
+
+
+_BLANKS = re.compile(rb"(?:\r?\n){3,}")
+
+
+def _endless() -> Oversized:
+    return Oversized(f"more than {LARGEST_EVENT >> 20} MB in one event")
 
 
 async def drain(pieces: AsyncIterator[bytes]) -> None:
@@ -282,9 +371,9 @@ def text_at(value: object, *path: str) -> str:
 
 
 def count_at(value: object, *path: str) -> int:
-    """The number at `path`, 0 when there is none."""
+    """The number of tokens at `path`; 0 when there is none, or one that cannot be."""
     found = at(value, *path)
-    return found if isinstance(found, int) else 0
+    return found if type(found) is int and 0 <= found <= LARGEST_COUNT else 0
 
 
 def sendable(text: str) -> str:

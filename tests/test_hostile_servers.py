@@ -1,0 +1,221 @@
+"""Numbers and bodies that no honest server sends: each is ignored, or ends in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.errors import ProviderError, RequestRejected, StreamBroken
+from chat_loop.events import Finished, TextDelta
+from chat_loop.providers import anthropic, completions
+from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
+from chat_loop.providers.wire import LARGEST_COUNT, LARGEST_EVENT, server_sent
+from chat_loop.values import Usage
+from tests.asking import (
+    MakeProvider,
+    anthropic_at,
+    clear_environment,
+    compatible_at,
+    events_of,
+    failure_of,
+    host,
+    openai_at,
+    outcome_of,
+)
+from tests.loopback import Loopback, Reply
+from tests.test_headless import run, said, saved
+
+NINES = "9" * 4000
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cached_tokens")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+@pytest.fixture(params=[anthropic_at, openai_at, compatible_at])
+def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
+    make: MakeProvider = request.param
+    return make
+
+
+def counting(number: str) -> Reply:
+    """A reply whose usage holds `number` as it stands, on each wire."""
+    counts = ", ".join(f'"{name}": {number}' for name in COUNTS)
+    raw = (
+        f'{{"choices": [{{"index": 0, "delta": {{}}, "finish_reason": "stop"}}], "usage": {{{counts}}}}}',
+        f'{{"type": "message_delta", "delta": {{"stop_reason": "end_turn"}}, "usage": {{{counts}}}}}',
+    )
+    return Reply(chunks=("Hi.",), usage=None, raw=raw)
+
+
+@pytest.mark.parametrize("number", [NINES, "-5", "true", "1e999", "1000000001", '"7"', "[1]", "7.5"])
+def test_a_number_that_is_no_count_counts_as_nothing(server: Loopback, provider_at: MakeProvider, number: str) -> None:
+    server.enqueue(counting(number))
+
+    *text, last = events_of(provider_at(server.url))
+
+    assert text == [TextDelta("Hi.")]
+    assert last == Finished(stop="end", usage=Usage())
+
+
+def test_a_count_of_4000_digits_ends_neither_the_program_nor_the_session(server: Loopback, tmp_path: Path) -> None:
+    server.enqueue(counting(NINES), counting(NINES))
+    at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
+
+    first = run(tmp_path, *at, "-p", "one")
+    second = run(tmp_path, *at, "--continue", "-p", "two")
+
+    assert (first.returncode, first.stdout, first.stderr) == (0, b"Hi.\n", b"")
+    assert (second.returncode, second.stdout) == (0, b"Hi.\n")
+    assert b"damaged" not in second.stderr
+    assert {text for session in saved(tmp_path) for text in said(session)} == {"one", "two", "Hi."}
+
+
+NUMBERS = st.one_of(
+    st.integers(),
+    st.integers(min_value=10**9, max_value=10**40),
+    st.floats(),
+    st.booleans(),
+    st.text(alphabet="0123456789-+.eE", max_size=30),
+    st.none(),
+)
+USAGES = st.dictionaries(
+    st.sampled_from(
+        [
+            *COUNTS,
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+            "prompt_cache_hit_tokens",
+            "prompt_tokens_details",
+            "completion_tokens_details",
+            "output_tokens_details",
+        ]
+    ),
+    NUMBERS | st.dictionaries(st.sampled_from(["cached_tokens", "reasoning_tokens", "thinking_tokens"]), NUMBERS),
+)
+
+
+@given(USAGES)
+def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(told: dict[str, object]) -> None:
+    for usage in (completions.usage_of(told), anthropic.usage_of(told, None)):
+        assert usage is not None
+        for count in (usage.input, usage.output, usage.cached, usage.written, usage.reasoning):
+            assert type(count) is int
+            assert 0 <= count <= 3 * LARGEST_COUNT
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.text(alphabet="0123456789.-+einfa_ ", max_size=40),
+        st.integers().map(str),
+        st.floats().map(str),
+        st.from_regex(r"(Mon|Fri), \d{1,2} (Jan|Dec) \d{1,6} \d\d:\d\d:\d\d (GMT|[+-]\d{4,9})", fullmatch=True),
+    )
+)
+def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
+    wait = retry_after(header, datetime(2026, 11, 22, tzinfo=UTC))
+
+    assert wait is None or 0 <= wait <= LONGEST_WAIT
+
+
+async def _pieces(data: bytes, step: int) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), step):
+        yield data[start : start + step]
+
+
+def events_in(data: bytes, step: int) -> list[str]:
+    async def collected() -> list[str]:
+        return [event async for event in server_sent(_pieces(data, step))]
+
+    return asyncio.run(collected())
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.lists(st.integers()), max_size=3), max_size=4
+    ),
+    st.sampled_from([None, 1, 4]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 9),
+)
+def test_the_data_of_an_event_may_stand_on_several_lines(
+    values: list[dict[str, object]], indent: int | None, end: str, step: int
+) -> None:
+    lines = ["event: chunk", ": a comment", "id: 3"]
+    for value in values:
+        lines += [f"data: {line}" for line in json.dumps(value, indent=indent).split("\n")] + [""]
+
+    told = events_in((end.join([*lines, "data: [DONE]"])).encode(), step)
+
+    assert [json.loads(event) for event in told[:-1]] == values
+    assert told[-1] == "[DONE]"
+
+
+def test_events_without_a_blank_line_between_them_are_events_of_their_own() -> None:
+    assert events_in(b'data: {"a": 1}\ndata: {"b": 2}\ndata: [DONE]\n', 5) == ['{"a": 1}', '{"b": 2}', "[DONE]"]
+
+
+def test_a_line_that_never_ends_is_given_up(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(chunks=(), raw=("x" * (64 << 20),), split=1 << 16))
+
+    error = failure_of(provider_at(server.url))
+
+    assert isinstance(error, RequestRejected), "asking again would bring it again"
+    assert error.message == f"{host(server)} sent more than 8 MB in one event."
+    assert error.hint
+
+
+def test_a_line_within_the_limit_is_read(server: Loopback) -> None:
+    text = "y" * (LARGEST_EVENT - 4096)
+    server.enqueue(Reply(chunks=(text,), split=4096))
+
+    assert events_of(openai_at(server.url))[0] == TextDelta(text)
+
+
+@pytest.mark.parametrize("filling", [b"x" * 4096, b"\n" * 4096])
+def test_a_bomb_is_given_up(server: Loopback, filling: bytes) -> None:
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    server.enqueue(Reply(body=gzip.compress(b"data: " + filling * (75 << 10), 1), headers=headers))
+
+    error = failure_of(openai_at(server.url))
+
+    assert isinstance(error, RequestRejected)
+    assert error.message.startswith(f"{host(server)} sent more than ")
+
+
+def test_after_the_first_words_they_are_kept(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(chunks=("Hello.",), raw=("x" * (9 << 20),), split=1 << 16))
+
+    events, error = outcome_of(provider_at(server.url))
+
+    assert events == [TextDelta("Hello.")]
+    assert isinstance(error, StreamBroken)
+    assert error.message == f"{host(server)} sent more than 8 MB in one event."
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_refusal_of_any_size_is_a_sentence(server: Loopback, provider_at: MakeProvider, status: int) -> None:
+    body = gzip.compress(b"x " * (150 << 20), 1)
+    server.enqueue(Reply(status=status, body=body, headers={"content-encoding": "gzip"}))
+
+    error = failure_of(provider_at(server.url))
+
+    assert isinstance(error, ProviderError)
+    assert len(error.message) < 400
