@@ -73,6 +73,10 @@ class ModelError(ChatLoopError):
     """An embedded model that cannot be installed, found or loaded."""
 
 
+class ToolDenied(ChatLoopError):
+    """A tool was not run because the user did not allow it."""
+
+
 class ProviderError(ChatLoopError):
     """A model call that failed.
 

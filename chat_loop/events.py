@@ -45,13 +45,14 @@ class ToolCalled:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolReturned:
-    """A call has its result. `text` is what the model is given of it."""
+    """A call has its result. `text` is what the model is given of it. `denied`: the user did not allow it."""
 
     id: str
     name: str
     text: str
     failed: bool
     seconds: float
+    denied: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

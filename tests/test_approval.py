@@ -26,6 +26,7 @@ def test_what_an_answer_means(answer: str, meaning: Answer | None) -> None:
 
 
 OUT = "Outside of the working directory /home/bob:\nread /etc/passwd"
+POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
 
 
 class User:
@@ -55,8 +56,10 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "text"), [("run_command", "In /tmp:\n  $ ls"), ("edit_file", OUT)])
-def test_always_is_for_the_same_command_or_the_same_file_outside(name: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"), [("run_command", "In /tmp:\n  $ ls"), ("edit_file", OUT), ("edit_file", POWERFUL)]
+)
+def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -> None:
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]

@@ -164,6 +164,31 @@ def test_the_environment_has_no_keys() -> None:
     assert kept["PAGER"] == "cat"
 
 
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("PGPASSWORD", False), ("MYSQL_PWD", False), ("GH_PAT", False), ("NPM_TOKEN", False), ("SESSION_COOKIE", False),
+        ("SENTRY_DSN", False), ("npm_config__auth", False), ("SSHPASS_PASSPHRASE", False), ("PWD", True),
+        ("OLDPWD", True), ("SSH_AUTH_SOCK", True), ("XAUTHORITY", True), ("TOKENIZERS_PARALLELISM", True),
+        ("COMPASS", True),
+    ],
+)  # fmt: skip
+def test_variables_that_are_named_for_a_secret_do_not_reach_commands(tmp_path: Path, name: str, kept: bool) -> None:
+    commands = Commands(tmp_path, 20, {"PATH": os.defpath, name: "/a/plain/value"})
+    text = asyncio.run(commands.run_command("env"))
+    assert (f"\n{name}=" in text) == kept
+
+
+def test_variables_that_repeat_a_secret_do_not_reach_commands(tmp_path: Path) -> None:
+    environment = {
+        "PATH": os.defpath, "DB_PASSWORD": "winter-in-oslo", "PIN_PASS": "1", "ONE": "1",
+        "DATABASE": "db://bob:winter-in-oslo@db/x",
+    }  # fmt: skip
+    text = asyncio.run(Commands(tmp_path, 20, environment).run_command("env"))
+    assert "winter-in-oslo" not in text
+    assert "ONE=1" in text
+
+
 def test_a_command_sees_only_that_environment(tmp_path: Path) -> None:
     commands = Commands(tmp_path, 20, {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-1", "NAME": "Bob"})
     text = asyncio.run(commands.run_command("env"))

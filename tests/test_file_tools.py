@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import stat
 import subprocess
@@ -14,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_loop.agent import reading, writing
+from chat_loop.agent.approval import Approvals
 from chat_loop.agent.builtin import NAMES, builtin_tools
 from chat_loop.agent.places import Grounds
 from chat_loop.agent.tools import Toolbox
-from chat_loop.errors import ConfigError
+from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED
 
@@ -45,7 +47,6 @@ class Bench:
 
     def use(self, name: str, **given: object) -> str:
         """What a call gives the model; a failure begins with an exclamation mark."""
-        import json
 
         async def call() -> str:
             [returned] = [event async for event in self.box.use([ToolCall("c1", name, json.dumps(given))])]
@@ -311,6 +312,54 @@ def test_outside_of_the_working_directory_is_asked_about(bench: Bench, tmp_path:
     assert bench.use("write_file", path="../new.txt", text="x") == "!Not run: the user did not allow it."
     assert bench.use("read_file", path="../outside.txt") == "!Not run: the user did not allow it."
     assert not (tmp_path / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config", ".git/hooks/pre-commit", "MEMORY.md", "memory.md", "docs/AGENTS.md", "CLAUDE.md", ".envrc",
+        ".vscode/tasks.json", ".github/workflows/x.yml", "Makefile", "package.json", "src/conftest.py", "x.pth",
+        "hooks/config",
+    ],
+)  # fmt: skip
+def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(bench: Bench, path: str) -> None:
+    (bench.root / "hooks").symlink_to(".git")
+    answers = ["always", "no"]
+    asked: list[str] = []
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        return answers.pop(0)
+
+    async def calls() -> list[bool]:
+        approvals = Approvals(lambda name, text: None, ask)
+        box = Toolbox(
+            tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=approvals.approve
+        )
+        denied = []
+        for target in ("src/plain.txt", "src/other.txt", path):
+            call = ToolCall("c1", "write_file", json.dumps({"path": target, "text": "x"}))
+            denied += [event.denied async for event in box.use([call])]
+        return denied
+
+    assert asyncio.run(calls()) == [False, False, True]
+    assert [question.partition("leave: ")[2] for question in asked] == ["write_file) ", "exactly this) "]
+
+
+def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(bench: Bench, tmp_path: Path) -> None:
+    """Every call that the user allowed runs, and one that was refused leaves nothing that another could use."""
+
+    async def together() -> list[str]:
+        calls = [ToolCall(f"c{number}", "read_file", '{"path": "../outside.txt"}') for number in range(40)]
+        allowed = [event.text async for event in bench.box.use(calls)]
+        bench.answer = False
+        return allowed + [event.text async for event in bench.box.use(calls[:1])]
+
+    assert asyncio.run(together()) == [f"{ALLOWED}\nnot yours\n"] * 40 + ["Not run: the user did not allow it."]
+    grounds = Grounds(bench.root)
+    grounds.about_reading(grounds.place("../outside.txt"))
+    with pytest.raises(ChatLoopError, match="lead out"):
+        grounds.entered("../outside.txt")
 
 
 def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(bench: Bench, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_yes_no_and_always(tmp_path: Path, server: Loopback) -> None:
         chat.wait_for(ASKED, PATIENCE, output=True)
         chat.line("n")
         at_prompt(chat)
-        assert "edit_file failed: Not run: the user did not allow it." in "\n".join(chat.screen())
+        assert "  edit_file denied\n" in "\n".join(chat.screen())
         chat.mark()
         chat.line("three")
         chat.wait_for(ASKED, PATIENCE, output=True)
@@ -227,7 +227,7 @@ def test_answers_are_taken_from_a_pipe_and_its_end_is_no(tmp_path: Path, server:
     assert (ended.returncode, first.exists(), second.exists()) == (0, True, False)
     assert out.count(ASKED) == 2
     assert "  run_command: Exit code 0. It printed nothing.\n" in out
-    assert "  run_command failed: Not run: the user did not allow it.\nAssistant: Two.\n" in out
+    assert "  run_command denied\nAssistant: Two.\n" in out
 
 
 def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from chat_loop.agent.places import OUTSIDE
-from chat_loop.errors import ChatLoopError
+from chat_loop.agent.places import OUTSIDE, POWERFUL
+from chat_loop.errors import ToolDenied
 
 Answer = Literal["yes", "no", "always"]
 _ANSWERS: dict[str, Answer] = {
@@ -28,10 +28,10 @@ def meant(answer: str) -> Answer | None:
 def covered(name: str, text: str) -> tuple[str, str]:
     """What “always” covers, for a call of the tool `name` that the user is shown as `text`.
 
-    All calls of the tool; of `run_command`, and where a file outside of the working directory is touched, only the call
-    that does exactly the same.
+    All calls of the tool; of `run_command`, and where a file is touched that lies outside of the working directory, or
+    that can run code or steer later sessions, only the call that does exactly the same.
     """
-    return (name, text if name in _EXACT or text.startswith(OUTSIDE) else "")
+    return (name, text if name in _EXACT or text.startswith((OUTSIDE, POWERFUL)) else "")
 
 
 def question(name: str, text: str) -> str:
@@ -72,6 +72,6 @@ def nobody(told: Callable[[str, str], None]) -> Callable[[str, str], Awaitable[b
 
     async def refuse(name: str, text: str) -> bool:
         told(f"{name} was not run: it has to be allowed, and there is nobody to ask.", "--yes allows all such calls.")
-        raise ChatLoopError("Not run: the user has to allow it, and there is nobody to ask.", "Go on without it.")
+        raise ToolDenied("Not run: the user has to allow it, and there is nobody to ask.", "Go on without it.")
 
     return refuse

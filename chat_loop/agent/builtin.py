@@ -36,14 +36,18 @@ def builtin_tools(
     commands = Commands(grounds.root, seconds)
 
     def looking(function: Callable[..., str]) -> Tool:
-        return replace(tool_of(function, asks=reading.about), asks_about="files outside of the working directory")
+        asks_about = "files outside of the working directory"
+        return replace(tool_of(function, asks=reading.about), allow=grounds.allow, asks_about=asks_about)
+
+    def changing(function: Callable[..., str], asks: Callable[[Mapping[str, object]], str]) -> Tool:
+        return replace(tool_of(function, asks=asks), allow=grounds.allow)
 
     made: Mapping[str, Callable[[], Tool]] = {
         "read_file": lambda: looking(reading.read_file),
         "list_files": lambda: looking(reading.list_files),
         "search_files": lambda: looking(reading.search_files),
-        "write_file": lambda: tool_of(writing.write_file, asks=writing.about_writing),
-        "edit_file": lambda: tool_of(writing.edit_file, asks=writing.about_editing),
+        "write_file": lambda: changing(writing.write_file, writing.about_writing),
+        "edit_file": lambda: changing(writing.edit_file, writing.about_editing),
         "run_command": lambda: tool_of(
             commands.run_command, asks=commands.about, seconds=MOST_SECONDS + 2 * TERM_SECONDS, here=True
         ),

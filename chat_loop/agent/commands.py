@@ -23,7 +23,13 @@ TERM_SECONDS = 2.0
 MOST_BYTES = 1_000_000
 """Of the output's beginning and of its end, each."""
 _PIECE = 1 << 16
-_SECRET = re.compile(r"(?:^|_)(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASS|CREDENTIALS?)(?:_|$)|^AWS_")
+_SECRET = re.compile(
+    r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
+    r"|(?:^|_)(?:KEYS?|PASS|PAT|DSN)(?:_|$)|(?:^|_)AUTH$|_PWD$|^AWS_"
+)
+"""Names of variables that hold secrets, in capital letters; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD` hold none."""
+_SHORTEST_COPY = 8
+"""Characters of a secret from which on it is looked for in the values of other variables."""
 _QUIET = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to turn pages or to answer."""
 
@@ -63,11 +69,14 @@ class Commands:
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without keys and passwords, by the names of variables and by what they hold."""
+    """Return the environment without secrets: by the names of variables, by the shapes of their values, and without
+    the variables that repeat the value of another secret one."""
+    named = {name for name in environment if _SECRET.search(name.upper())}
+    secrets = {environment[name] for name in named if len(environment[name]) >= _SHORTEST_COPY}
     kept = {
         name: value
         for name, value in environment.items()
-        if not _SECRET.search(name.upper()) and redacted(value) == value
+        if name not in named and redacted(value) == value and not any(secret in value for secret in secrets)
     }
     return kept | _QUIET
 

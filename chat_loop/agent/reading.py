@@ -129,7 +129,7 @@ class Reading:
     def about(self, given: Mapping[str, object]) -> str:
         """What the user is asked: nothing, unless it leads out of the working directory."""
         place = self._grounds.place(str(given.get("path", ".")))
-        return self._grounds.about(place, f"read {place.path}")
+        return self._grounds.about_reading(place)
 
     def _folder(self, path: str, pattern: str) -> Place:
         if len(pattern) > LONGEST_LINE:

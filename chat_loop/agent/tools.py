@@ -8,7 +8,7 @@ from dataclasses import field
 
 from chat_loop.agent.arguments import fault
 from chat_loop.agent.results import READ_RESULT, READS, cut, read_on
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, ToolDenied
 from chat_loop.events import ToolReturned
 from chat_loop.frozen import dataclass
 from chat_loop.providers.calls import arguments_of
@@ -35,6 +35,8 @@ class Tool:
     before the call runs, or nothing for a call that need not be asked about. It is called in a thread, and raises as
     `run` does for a call that cannot work. None: it runs unasked.
 
+    `allow` is given the text of the question when the user has allowed the call, before it runs.
+
     `asks_about` says which calls those are, when they are not all. `seconds` is the longest that a call may take, where
     that is not the agent's to say. `stops`: what a call does ends when it is cancelled.
     """
@@ -42,6 +44,7 @@ class Tool:
     spec: ToolSpec
     run: Callable[[Mapping[str, object]], Awaitable[str]]
     asks: Callable[[Mapping[str, object]], str] | None = None
+    allow: Callable[[str], None] | None = None
     asks_about: str = ""
     seconds: float | None = None
     stops: bool = True
@@ -99,7 +102,7 @@ class Toolbox:
 
     async def _use(self, call: ToolCall) -> ToolReturned:
         started = self.clock()
-        failed, asked = True, False
+        failed, denied, asked = True, False, False
         try:
             tool, given = self._found(call)
             asked = await self._asked(tool, call.name, given)
@@ -108,6 +111,7 @@ class Toolbox:
             text = await self._limited(tool, call.name, given)
             failed = False
         except ChatLoopError as error:
+            denied = isinstance(error, ToolDenied)
             text = f"{error.message} {error.hint}".strip()
         except OSError as error:
             text = f"{call.name} failed: {error.strerror or error}."
@@ -116,7 +120,7 @@ class Toolbox:
         text = cut(call, text or EMPTY, room, self.kept)
         self.given.append(min(len(text), room))
         text = f"{ALLOWED}\n{text}" if asked else text
-        return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, seconds=seconds)
+        return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, denied=denied, seconds=seconds)
 
     async def _asked(self, tool: Tool, name: str, given: Mapping[str, object]) -> bool:
         """Whether the user was asked about a call, and allowed it. Raises ChatLoopError for one that is not allowed."""
@@ -125,7 +129,9 @@ class Toolbox:
         async with self.asking:
             text = await asyncio.to_thread(tool.asks, given)
             if text and not await self.approve(name, text):
-                raise ChatLoopError(REFUSED)
+                raise ToolDenied(REFUSED)
+            if text and tool.allow is not None:
+                tool.allow(text)
         return bool(text)
 
     async def _limited(self, tool: Tool, name: str, given: Mapping[str, object]) -> str:

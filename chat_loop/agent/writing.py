@@ -73,7 +73,7 @@ class Writing:
             if new == old:
                 raise ChatLoopError(f"{place.shown} holds exactly this already.")
             head, lines = f"Change {place.shown}:", _compared(place.shown, old, new)
-        return self._grounds.about(place, inside="\n".join([head, *lines]))
+        return self._grounds.about_changing(place, "\n".join([head, *lines]))
 
     def about_editing(self, given: Mapping[str, object]) -> str:
         """What changes, with the lines around it."""
@@ -82,7 +82,7 @@ class Writing:
             raise ChatLoopError("The old text and the new one are the same.")
         text, at = _found(place, text_at(place), old)
         lines = _hunk(place.shown, text, at, len(old), new)
-        return self._grounds.about(place, inside="\n".join([f"Change {place.shown}:", *lines]))
+        return self._grounds.about_changing(place, "\n".join([f"Change {place.shown}:", *lines]))
 
 
 def _standing(place: Place) -> str | None:

@@ -38,6 +38,9 @@ def called(display: DisplayManager, call: ToolCall) -> None:
 def returned(display: DisplayManager, event: ToolReturned) -> None:
     """How it went: the result as far as a line takes it, and its size; why, when it failed."""
     took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
+    if event.denied:
+        display.line(f"  {event.name} denied", "yellow")
+        return
     if event.failed:
         display.line(f"  {event.name} failed: {one_line(event.text.removeprefix(ALLOWED), 300)}{took}", "red")
         return
