@@ -81,9 +81,11 @@ class ProviderError(ChatLoopError):
     """A model call that failed.
 
     `retryable`: the same request may succeed later. `retry_after`: seconds the server asked to wait, if it did.
+    `adapted`: the provider leaves out what was refused, so the next attempt is another request.
     """
 
     retryable = False
+    adapted = False
 
     def __init__(self, message: str, hint: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message, hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop.agent.ask import Patience, ask
 from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.calls import LONGEST_ARGUMENTS, MOST_CALLS, MOST_NESTED, Calls, arguments_of, tool_name
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
@@ -107,6 +109,43 @@ def test_a_server_that_refuses_tools_is_not_offered_them_again(
     assert not provider.calls_tools
     assert events_of(provider, ASK) == [TextDelta("Hi"), Finished(stop="end")]
     assert ["tools" in request.body for request in server.requests] == [True, False]
+
+
+BAD_TOOLS = Request(
+    system="", messages=(Message("user", "Hi"),), tools=tuple(ToolSpec(f"tool_{n}", "", {}) for n in range(8))
+)
+
+
+@pytest.mark.parametrize("refusal", ["Invalid schema for function 'tool_{}': no.", "tools.{}.custom.input_schema: bad"])
+def test_a_refused_schema_costs_its_tool_and_no_other(
+    server: Loopback, provider_at: MakeProvider, refusal: str
+) -> None:
+    bad, left = ["tool_1", "tool_2", "tool_3", "tool_4", "tool_5", "tool_6"], list(range(8))
+    for name in bad:
+        place = int(name[-1]) if "tool_" in refusal else left.index(int(name[-1]))
+        left.remove(int(name[-1]))
+        server.enqueue(failing(400, "invalid_request_error", refusal.format(place)))
+    server.enqueue(Reply(chunks=("Hi",), usage=None))
+    provider = provider_at(server.url)
+
+    async def ask_all() -> list[Event]:
+        events = [event async for event in ask(provider, BAD_TOOLS, Patience(attempts=2))]
+        await provider.close()
+        return events
+
+    *again, text, _ = asyncio.run(ask_all())
+    assert text == TextDelta("Hi")
+    assert [name in one.reason for one, name in zip(again, bad, strict=True) if isinstance(one, Retrying)] == [True] * 6
+    sent = [tool.get("name") or tool["function"]["name"] for tool in server.requests[-1].body["tools"]]
+    assert sent == ["tool_0", "tool_7"]
+    assert provider.calls_tools
+
+
+def test_a_refused_schema_of_an_unnamed_tool_is_told_and_costs_no_tool(server: Loopback) -> None:
+    server.enqueue(failing(400, "invalid_request_error", "A tool has an invalid schema."))
+    provider = openai_at(server.url)
+    assert "invalid schema" in failure_of(provider, BAD_TOOLS).message
+    assert provider.calls_tools
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ async def ask(provider: Provider, request: Request, patience: Patience | None = 
             late = patience.clock() - started + (pause or 0) > patience.budget
             if content or pause is None or late:
                 raise
-            attempt += 1
+            attempt += not error.adapted
             yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=patience.attempts)
             await patience.sleep(pause)
 

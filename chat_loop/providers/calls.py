@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from chat_loop.values import ToolCall
 
@@ -28,6 +28,23 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
 def tool_name(name: str) -> str:
     """`name` as every wire takes it and a marker holds it: 1 to 64 letters, digits, `_` and `-`."""
     return _UNNAMEABLE.sub("_", name[:64]) or "unnamed"
+
+
+def refused_tool(refusal: str, names: Sequence[str]) -> str:
+    """Return the name of the tool that a server's refusal is about, "" where it names none.
+
+    `names` are those of the request in their order: Anthropic gives a position (`tools.3.custom.input_schema: …`),
+    OpenAI a name (`Invalid schema for function 'search': …`).
+    """
+    position = re.search(r"\btools?[.\[](\d{1,4})", refusal)
+    if position and int(position[1]) < len(names):
+        return names[int(position[1])]
+    named = [
+        name
+        for name in names
+        if re.search(rf"(['\"`]){re.escape(name)}\1|\b(?:function|tool):? {re.escape(name)}(?![\w-])", refusal)
+    ]
+    return max(named, key=len, default="")
 
 
 def arguments_of(text: str) -> dict[str, object] | None:

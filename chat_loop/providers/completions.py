@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import TextDelta, ThinkingDelta
+from chat_loop.providers.calls import refused_tool
 from chat_loop.providers.catalogue import Quirks
 from chat_loop.providers.wire import Reply, at, count_at, text_at
 from chat_loop.values import StopReason, Usage
@@ -49,7 +50,10 @@ class Manner:
         said = refusal.message.lower()
         if isinstance(refusal, ContextTooLong):
             return ""
-        if sent.get("tools") and status in TOOL_REFUSALS and "tool" in said:
+        if (tools := sent.get("tools")) and status in TOOL_REFUSALS and "tool" in said:
+            names = [text_at(tool, "function", "name") for tool in tools] if isinstance(tools, list) else []
+            if refused_tool(refusal.message, names) or "schema" in said:
+                return ""  # the fault of one of them, which must not cost the others
             self._refused.add("tools")
             return "tools"
         if status not in (400, 422) or not any(word in said for word in UNKNOWN):

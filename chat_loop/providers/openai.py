@@ -173,8 +173,10 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             refusal = service.refused(cause.status, cause.body, cause.headers)
             left_out = self._manner.learn(cause.status, refusal, body)
             if left_out:
-                self.calls_tools = self.calls_tools and left_out != "tools"
-                refusal.retryable, refusal.retry_after = True, 0.0
+                if left_out == "tools":
+                    self.calls_tools = False
+                    refusal.message += f" {self.model} is offered no tools from now on."
+                refusal.retryable, refusal.adapted, refusal.retry_after = True, True, 0.0
             elif images.refuses(request, cause.status, refusal, known=self._own):
                 self.takes_images = self._own
             raise refusal from error

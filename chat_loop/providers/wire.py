@@ -15,11 +15,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from chat_loop.errors import ContextTooLong, NoProvider
+from chat_loop.errors import ContextTooLong, NoProvider, Overloaded, RequestRejected
 from chat_loop.events import Event, Finished, ToolCalled
-from chat_loop.providers.calls import Calls
+from chat_loop.providers.calls import Calls, refused_tool
 from chat_loop.providers.refusals import Oversized, Service, short
 from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
@@ -105,6 +106,7 @@ class WireProvider(ABC, Generic[ClientT]):
 
     def __init__(self) -> None:
         self._line: tuple[ClientT, Service] | None = None
+        self._refused_tools: set[str] = set()
         self._building = threading.Lock()
 
     @abstractmethod
@@ -143,10 +145,19 @@ class WireProvider(ABC, Generic[ClientT]):
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
+        if self._refused_tools:
+            request = replace(request, tools=tuple(one for one in request.tools if one.name not in self._refused_tools))
         try:
             async with aclosing(self._events(request)) as events:
                 async for event in events:
                     yield event
+        except (RequestRejected, Overloaded) as error:
+            name = refused_tool(error.message, [tool.name for tool in request.tools])
+            if name:
+                self._refused_tools.add(name)
+                error.message += f" The tool {name} is left out from now on."
+                error.retryable, error.adapted, error.retry_after = True, True, 0.0
+            raise
         except ContextTooLong as error:
             if error.window is not None and error.window < self.window.tokens:
                 self.window = Window(error.window)  # the server knows better than the table
