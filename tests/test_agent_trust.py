@@ -138,6 +138,12 @@ def test_bytecode_that_somebody_planted_is_not_run(tmp_path: Path) -> None:
     assert foreign("") == "good"
 
 
+def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
+    foreign = load(agent(tmp_path, "def root_agent(text): return 'the root'\n")).foreign
+    assert callable(foreign)
+    assert foreign("") == "the root"
+
+
 def test_installed_and_standard_modules_keep_their_meaning(tmp_path: Path) -> None:
     path = agent(
         tmp_path,
@@ -172,7 +178,7 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
         (
             "x = 1",
             (
-                "F/agent.py has no agent: nothing in it has the name agent. "
+                "F/agent.py has no agent: nothing in it has the name agent or root_agent. "
                 'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")'
             ),
         ),
@@ -180,7 +186,7 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
             "agent = 3",
             (
                 "F/agent.py: agent is an int, which cannot be asked anything. "
-                'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")'
+                "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however it is asked."
             ),
         ),
         (

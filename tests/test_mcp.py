@@ -50,6 +50,31 @@ def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer
     asyncio.run(run())
 
 
+def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: Path) -> None:
+    bad: list[object] = [
+        {"name": "", "inputSchema": {}},
+        {"name": "bare"},
+        {"inputSchema": {}},
+        {"name": "odd", "inputSchema": 5},
+        7,
+    ]
+    script = {"pages": [bad + listing("echo")], "results": {"echo": text("hello")}}
+
+    async def act(offered: Offered) -> None:
+        assert list(offered.tools) == ["test_echo"]
+        assert await offered.tools["test_echo"].run({}) == "hello"
+        [state] = offered.servers.states()
+        assert state.state == "connected"
+        nameless = "one without a name"
+        assert state.problem == (
+            "The MCP server test lists tools without a name or a schema, which are skipped: "
+            f"{nameless}, bare, {nameless}, odd, {nameless}."
+        )
+        assert offered.servers.notices() == ((state.problem, "Its other tools can be called."),)
+
+    with_servers(act, test=raw(tmp_path, script))
+
+
 def test_the_tools_of_a_server_are_offered_and_called() -> None:
     async def act(offered: Offered) -> None:
         names = ["echo", "add", "fail", "hang", "escapes", "large", "leave", "picture", "environment", "value", "child"]

@@ -205,6 +205,7 @@ def test_what_the_user_is_shown_before_a_call() -> None:
         ([{"type": "text", "text": "One."}], {"result": "One."}, "One."),
         ([{"type": "text", "text": "[1, 2]"}], {"result": [1, 2]}, "[1, 2]"),
         ([{"type": "text", "text": "1"}], {"result": 2}, '1\n{"result": 2}'),
+        ([{"type": "text", "text": "a file\n"}], {"content": "a file\n"}, "a file\n"),
         (
             [{"type": "image", "data": "A" * 4_000, "mimeType": "image/png"}],
             None,

@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import httpx2
@@ -21,16 +21,20 @@ from mcp.client import Client, IncomingMessage, Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, Implementation, JSONRPCResponse, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chat_loop import __version__
 from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess
-from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text
+from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text, usable
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
 from chat_loop.servers import completed
+
+if TYPE_CHECKING:
+    from mcp.client._transport import ReadStream, TransportStreams
 
 MOST_PAGES = 50
 LONGEST_REASON = 300
@@ -62,6 +66,8 @@ class Connection:
     def __init__(self, name: str, server: McpServer, environment: Mapping[str, str]) -> None:
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it says of servers would reach the terminal
         self.tools: tuple[Listed, ...] = ()
+        self.skipped: list[str] = []
+        """The tools of the last list that cannot be called: their names, empty where they have none."""
         self.connected = False
         self.problem = self.hint = ""
         """Why it is over, or will not be."""
@@ -140,7 +146,7 @@ class Connection:
             async with (
                 self._transport() as transport,
                 Client(
-                    transport,
+                    self._lenient(transport),
                     message_handler=self._told,
                     client_info=Implementation(name="chat-loop", version=__version__),
                     cache=None,
@@ -170,6 +176,12 @@ class Connection:
         async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http:
             yield streamable_http_client(server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE)
 
+    @asynccontextmanager
+    async def _lenient(self, transport: Transport) -> AsyncIterator[TransportStreams]:
+        """Take the tools that the SDK would refuse the whole list for out of the server's answers."""
+        async with transport as (read, write):
+            yield _Checked(read, self.skipped), write
+
     async def _answered(self, response: httpx2.Response) -> None:
         """Hold every answer to a size; that of events is the SDK's to mind."""
         if response.request.method == "POST":
@@ -183,6 +195,7 @@ class Connection:
     async def _listed(self, client: Client) -> tuple[Listed, ...]:
         found: list[Json] = []
         cursor: str | None = None
+        self.skipped.clear()
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
@@ -272,6 +285,41 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+class _Checked:
+    """A server's messages, with each list of tools reduced to those that can be called; the rest goes to `skipped`."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], skipped: list[str]) -> None:
+        self._stream = stream
+        self._skipped = skipped
+
+    async def receive(self) -> SessionMessage | Exception:
+        item = await self._stream.receive()
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+            tools = item.message.result.get("tools")
+            if isinstance(tools, list):
+                item.message.result["tools"], skipped = usable(tools)
+                self._skipped += skipped
+        return item
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def _expanded(path: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from chat_loop.config import McpServer
@@ -27,13 +27,15 @@ T = TypeVar("T")
 MISSING = "MCP servers need a package that is not installed."
 INSTALL = "pip install 'chat-loop[mcp]' installs it."
 CLOSING_SECONDS = 10.0
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """What became of a server. `problem` says why it failed; `missing` are tools the config names and it does not have.
+    """What became of a server. `problem` says why it failed, or which of its tools cannot be called.
 
-    `tools` are those that can be called, by the server's own names.
+    `missing` are tools the config names and it does not have. `tools` are those that can be called, by the server's
+    own names.
     """
 
     name: str
@@ -99,6 +101,8 @@ class Servers:
         for state in self.states():
             if state.state == "failed" and not state.comes_back and not self._missing:
                 found.append((state.problem, f"Its tools are not there; /mcp restart {state.name} tries again."))
+            elif state.state == "connected" and state.problem:
+                found.append((state.problem, "Its other tools can be called."))
         if self._left_out:
             found.append(
                 (
@@ -156,13 +160,12 @@ class Servers:
             return ServerState(name=name, state="connecting" if self._thread else "not started", where=where)
         state = link.state
         names = {tool.name for tool in link.tools}
+        failed = " ".join(filter(None, (link.connection.problem, link.connection.hint)))
         return ServerState(
             name=name,
             state=state,
             where=where,
-            problem=" ".join(filter(None, (link.connection.problem, link.connection.hint)))
-            if state == "failed"
-            else "",
+            problem=failed if state == "failed" else _without(name, link.connection.skipped),
             tools=link.tools,
             comes_back=link.comes_back,
             missing=tuple(tool for tool in server.tools if tool not in names) if state == "connected" else (),
@@ -250,3 +253,12 @@ class Servers:
 def servers_of(servers: Mapping[str, McpServer]) -> Servers | None:
     """The servers that are not switched off; None when there are none."""
     return Servers(servers) if any(server.enabled for server in servers.values()) else None
+
+
+def _without(server: str, skipped: Sequence[str]) -> str:
+    """Say which tools of a server cannot be called; nothing where all can."""
+    if not skipped:
+        return ""
+    names = ", ".join(name or "one without a name" for name in skipped[:MOST_NAMED])
+    more = f" and {len(skipped) - MOST_NAMED:,} more" if len(skipped) > MOST_NAMED else ""
+    return f"The MCP server {server} lists tools without a name or a schema, which are skipped: {names}{more}."

@@ -47,6 +47,20 @@ class Named:
     tool: Listed
 
 
+def usable(tools: Sequence[object]) -> tuple[list[Json], list[str]]:
+    """Return the tools of a list that have a name and a schema, and the names of the others, empty without one."""
+    kept: list[Json] = []
+    skipped: list[str] = []
+    for tool in tools:
+        name = tool.get("name") if isinstance(tool, dict) else None
+        name = name if isinstance(name, str) else ""
+        if isinstance(tool, dict) and name and isinstance(tool.get("inputSchema"), dict):
+            kept.append(tool)
+        else:
+            skipped.append(cleaned(name, LONGEST_SHOWN))
+    return kept, skipped
+
+
 def listed(tools: Iterable[Json], valid: Callable[[Json], bool]) -> tuple[Listed, ...]:
     """The tools of a server's list that can be called; of several with one name, the first.
 
@@ -170,8 +184,11 @@ def _bytes_of(block: Json, key: str) -> str:
 
 
 def _says(text: str, value: object) -> bool:
-    """Whether a text is a value, as servers repeat it for who reads texts only; some wrap what is no object."""
-    values = [value, *value.values()] if isinstance(value, dict) and list(value) == ["result"] else [value]
+    """Return whether a text repeats a structured value, which servers send for clients that read texts only.
+
+    A value that is no object is wrapped in one key, whose name differs by server.
+    """
+    values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
     if text in values:
         return True
     try:

@@ -23,6 +23,7 @@ from chat_loop.agent.public import Agent
 from chat_loop.agent.trust import Snapshot
 from chat_loop.errors import AgentError
 
+WRAPPER = "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however it is asked."
 EXAMPLE = 'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")'
 
 
@@ -47,7 +48,9 @@ def load(snapshot: Snapshot) -> Definition:
         raise _failed(snapshot, error) from error
     found = getattr(module, "agent", None)
     if found is None:
-        raise AgentError(f"{snapshot.path} has no agent: nothing in it has the name agent.", EXAMPLE)
+        found = getattr(module, "root_agent", None)  # as in the agents of basic-agent-chat-loop
+    if found is None:
+        raise AgentError(f"{snapshot.path} has no agent: nothing in it has the name agent or root_agent.", EXAMPLE)
     with Caught() as caught:
         definition = _own(found, snapshot.path) if isinstance(found, Agent) else _foreign(found, snapshot.path, module)
     if isinstance(caught.error, AgentError):
@@ -111,7 +114,7 @@ def _foreign(found: Any, path: Path, module: ModuleType) -> Definition:
         )
     can = any(callable(getattr(found, way, None)) for way in ("run_stream_events", "run_stream", "stream_async"))
     if not can and not callable(found):
-        raise AgentError(f"{path}: agent is {_a(type(found).__name__)}, which cannot be asked anything.", EXAMPLE)
+        raise AgentError(f"{path}: agent is {_a(type(found).__name__)}, which cannot be asked anything.", WRAPPER)
     name, about = getattr(found, "name", ""), getattr(found, "description", "")
     said = (module.__doc__ or "").strip().partition("\n")[0]
     return Definition(
