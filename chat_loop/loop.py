@@ -96,9 +96,12 @@ class ChatLoop:
                 case None:
                     await self._turn(line)
         except ChatLoopError as error:
-            display.stop_waiting()
-            display.error(error)
-            self._notify(one_line(error.message, 60))
+            self._failed(error)
+
+    def _failed(self, error: ChatLoopError) -> None:
+        self._chat.display.stop_waiting()
+        self._chat.display.error(error)
+        self._notify(one_line(error.message, 60))
 
     def _give_up(self) -> None:
         """What was offered to be changed stays as it was, if anything was."""
@@ -131,8 +134,13 @@ class ChatLoop:
 
     async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
         self._chat.display.begin_waiting()
-        await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
-        self._notify(f"{one_line(self._chat.display.agent, 60)} has answered")
+        try:
+            await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
+            self._notify(f"{one_line(self._chat.display.agent, 60)} has answered")
+        except ChatLoopError as error:
+            self._failed(error)
+        if any(exchange.failed for exchange in self._chat.conversation.session.exchanges[-1:]):
+            self._chat.display.prose("This message is not sent again with the next one; /retry asks it anew.", "dim")
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget

@@ -10,6 +10,7 @@ from typing import cast
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
+from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.entries import Call, Query, Reply, Result
 from chat_loop.sessions.live import LiveSession, ReplyWriter
@@ -30,6 +31,8 @@ async def answer(
 ) -> Reply:
     """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the acknowledgment's.
 
+    A query that the model refuses, or that fails before anything is said, is marked as failed.
+
     When tools are called, each step is a record of its own, its calls are written before they run and their results
     when they come; the reply that is returned is all steps joined. An acknowledgment gets no tools.
     `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and CancelledError after
@@ -37,6 +40,7 @@ async def answer(
     """
     records = _Records(live, number, at, agent.patience.clock, estimate)
     stop: StopReason = "error"
+    rejected = False
     try:
         run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=records.next_call)
         async with aclosing(cast(AsyncGenerator[Event], run)) as events:
@@ -46,8 +50,11 @@ async def answer(
     except asyncio.CancelledError:
         stop = "interrupted"
         raise
+    except RequestRejected:
+        rejected = True
+        raise
     finally:
-        reply = records.close(stop)
+        reply = records.close(stop, rejected=rejected)
         show(ReplyEnded(number=number, stop=reply.stop, usage=reply.usage, seconds=reply.seconds or 0.0))
     return reply
 
@@ -77,6 +84,7 @@ class _Records:
         self._waiting: list[str] = []
         """The ids of the calls that run."""
         self._steps: list[Reply] = []
+        self._called = False
         self._complete = False
 
     @property
@@ -90,6 +98,7 @@ class _Records:
             case TextDelta(text):
                 self._begun().feed(text)
             case ToolCalled(call):
+                self._called = True
                 self._calls.append(call)
             case Finished(stop=stop, usage=usage):
                 self._complete = not self._calls
@@ -97,11 +106,16 @@ class _Records:
             case ToolReturned():
                 self._result(event.id, event.text, failed=event.failed, seconds=event.seconds)
 
-    def close(self, stop: StopReason) -> Reply:
-        """End what is open: with `stop`, unless the reply is complete. Returns all steps as one reply."""
+    def close(self, stop: StopReason, *, rejected: bool = False) -> Reply:
+        """End what is open: with `stop`, unless the reply is complete. Return all steps as one reply.
+
+        The query has failed when nothing came before an error, and when the server `rejected` what it was sent: the
+        same words would be rejected with the next query too.
+        """
         if not self._complete:
+            said = self._called or any(step.text.strip() for step in self._steps) or self._begun().text.strip()
             self._interrupt_calls()
-            self._end_step(stop, None)
+            self._end_step(stop, None, failed=stop == "error" and (rejected or not said))
             self._interrupt_calls()
         asked = Query(number=self._number, at=self._at, text="")
         [exchange] = Session(header=self._live.header, entries=(asked, *self._steps)).exchanges
@@ -118,13 +132,16 @@ class _Records:
             self._writer = self._live.begin_reply(self._number, self._step_at)
         return self._writer
 
-    def _end_step(self, stop: StopReason, usage: Usage | None) -> None:
+    def _end_step(self, stop: StopReason, usage: Usage | None, *, failed: bool = False) -> None:
         writer, ended = self._begun(), self._clock()
         text = writer.text
         if usage is None and (text or self._calls or stop not in ("error", "interrupted")):
             usage = self._estimate("\n".join([text, *(f"{call.name} {call.arguments}" for call in self._calls)]))
         seconds = round(ended - self._step_started, 2)
-        reply = Reply(number=self._number, at=self._step_at, text=text, stop=stop, seconds=seconds, usage=usage)
+        failed = failed or stop == "refusal"
+        reply = Reply(
+            number=self._number, at=self._step_at, text=text, stop=stop, seconds=seconds, usage=usage, failed=failed
+        )
         writer.finish(reply)
         self._steps.append(reply)
         self._writer, self._step_started = None, ended

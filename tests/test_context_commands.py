@@ -144,6 +144,17 @@ Session history (18 messages total):
     assert "/history takes nothing or --full" in shown(screen, "/history now")
 
 
+def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, [*QUERIES[:4], "/fork 3", "And then?", "/history"], *[ANSWER] * 5, options=QUIET)
+    assert shown(screen, "/history") == (
+        "Session history (8 messages total):\n\n[Recent] Messages 1-8:\n"
+        "  Message 1: You: Question 1, about boats.\n  Message 2: Sally: because\n"
+        "  Message 3: You: Question 2, about boats.\n  Message 4: Sally: because\n"
+        "  Message 5: You: Question 3, about boats.\n  Message 6: Sally: because\n"
+        "  Message 7: You: And then?\n  Message 8: Sally: because"
+    )
+
+
 def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     screen = Screen(

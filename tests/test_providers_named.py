@@ -322,7 +322,7 @@ BEDROCK_MODEL = (
     "Check the id, and that the region has it for this account; many models are called by the id of an inference "
     "profile, such as us.anthropic.NAME."
 )
-FILTER = "Say it in other words, or take another model; undo takes the last query out."
+FILTER = "Say it in other words, or take another model."
 
 
 def as_body(status: int, body: object) -> Reply:

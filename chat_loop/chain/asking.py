@@ -16,7 +16,7 @@ from chat_loop.context.fit import check
 from chat_loop.context.plan import truncated
 from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
-from chat_loop.errors import ContextTooLong, ProviderError
+from chat_loop.errors import ContextFull, ContextTooLong, ProviderError
 from chat_loop.events import Recalled, Warned
 from chat_loop.sessions.entries import OF_QUERY, Query, Recall, Reply
 from chat_loop.tokens import image_tokens
@@ -103,7 +103,12 @@ class Asking:
             from chat_loop.chain.serving import offer_servers  # not without servers
 
             await offer_servers(head, self._servers)
-        reply = await head.answer(number, self._messages())
+        try:
+            messages = self._messages()
+        except ContextFull:
+            head.add(Reply(number=number, at=head.sessions.now(), text="", stop="error", failed=True))
+            raise
+        reply = await head.answer(number, messages)
         self._compacting.watch()
         return reply
 

@@ -215,7 +215,8 @@ class Resuming:
     def _uncovered(thread: Thread, covers: int | None) -> tuple[Exchange, ...]:
         if covers is None:
             return ()
-        return tuple(exchange for exchange in thread.session.exchanges if exchange.query.number > covers)
+        own = thread.session.exchanges
+        return tuple(exchange for exchange in own if exchange.query.number > covers and not exchange.failed)
 
     def _tokens(self, text: str, words: Sequence[Exchange]) -> int:
         head = self._head

@@ -80,5 +80,5 @@ def parent_of(session: Session) -> str:
 
 
 def resumable(session: Session) -> bool:
-    """Whether there is anything in a session to go on from."""
-    return bool(session.exchanges or session.restoration is not None or session.pins)
+    """Return True when there is anything in a session to go on from; failed queries are nothing."""
+    return bool(any(not one.failed for one in session.exchanges) or session.restoration is not None or session.pins)

@@ -134,21 +134,26 @@ async def history(chat: Chat, argument: str) -> None:
 
     conversation = chat.conversation
     chain = ChainReader(chat.sessions).read(conversation.session)
-    told, before = [], 0
-    for session in (loaded.session for loaded in reversed(chain.loaded) if loaded.session.exchanges):
-        seal = session.seal
-        covers = None if seal is None else seal.covers
-        covered = [one for one in session.exchanges if covers is None or one.query.number <= covers]
-        last = before + messages_in(covered)
-        told.append(Told(before + 1, last, session.header.id, seal.summary if seal else None))
-        before += messages_in(session.exchanges)
-    total = before + messages_in(conversation.session.exchanges)
+    known = {exchange.ref for exchange in conversation.thread.exchanges}
+    told, recent, total = [], [], 0
+    live = conversation.session
+    for session in (*(loaded.session for loaded in reversed(chain.loaded)), live):
+        gone: list[int] = []  # the numbers of the messages that only a summary tells of
+        for exchange in session.exchanges:
+            numbers = range(total + 1, total + messages_in([exchange]) + 1)
+            total += len(numbers)
+            if exchange.ref in known or (exchange.failed and (recent or session is live)):
+                recent.append((numbers[0], exchange))
+            elif not exchange.failed:
+                gone += numbers
+        if gone:
+            summary = session.seal.summary if session.seal else None
+            told.append(Told(gone[0], gone[-1], session.header.id, summary))
     if not total:
         raise UsageError("Nothing was said yet.")
     if chain.broken:
         chat.display.warn(chain.broken)
-    recent, agent = conversation.thread.exchanges, conversation.agent.name
-    show_history(chat.display, told, recent, total, agent=agent, full=bool(argument))
+    show_history(chat.display, told, recent, total, agent=conversation.agent.name, full=bool(argument))
 
 
 @registry.command("stats")

@@ -27,14 +27,14 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
     turns: list[Message] = []
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
-        if acknowledgment is not None and acknowledgment.text.strip():
+        if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
             turns.append(Message("user", acknowledgment_request(session.header, restoration)))
             turns.append(Message("assistant", acknowledgment.text))
         else:
             turns.append(Message("user", restoration_text(session.header, restoration)))
     for exchange in thread.carried:
-        turns += spoken(exchange)
-    turns += own(session.standing, tools=tools)
+        turns += () if exchange.failed else spoken(exchange)
+    turns += own(session.sent, tools=tools)
     return alternating(turns)
 
 

@@ -30,20 +30,18 @@ class Thread:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges that stand in the context in their own words."""
-        return (*self.carried, *self.session.exchanges)
+        """All exchanges that stand in the context in their own words; failed ones stand in the file only."""
+        return tuple(exchange for exchange in (*self.carried, *self.session.exchanges) if not exchange.failed)
 
     @property
     def fresh(self) -> tuple[Exchange, ...]:
         """Those of them that no summary block covers yet."""
         restoration = self.session.restoration
-        if restoration is None or not restoration.fresh:
-            return self.session.exchanges
-        first = place(restoration.fresh)
-        return (
-            *(exchange for exchange in self.carried if (exchange.depth, exchange.query.number) >= first),
-            *self.session.exchanges,
-        )
+        carried: tuple[Exchange, ...] = ()
+        if restoration is not None and restoration.fresh:
+            first = place(restoration.fresh)
+            carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
+        return tuple(exchange for exchange in (*carried, *self.session.exchanges) if not exchange.failed)
 
     @property
     def inherited(self) -> Summary | None:

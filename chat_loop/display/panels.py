@@ -138,9 +138,18 @@ class Told:
 
 
 def show_history(
-    display: DisplayManager, told: Sequence[Told], recent: Sequence[Exchange], total: int, *, agent: str, full: bool
+    display: DisplayManager,
+    told: Sequence[Told],
+    recent: Sequence[tuple[int, Exchange]],
+    total: int,
+    *,
+    agent: str,
+    full: bool,
 ) -> None:
-    """The chain's summaries with the messages they cover, then the messages that stand in the context."""
+    """Show the chain's summaries with the messages they cover, then the messages that stand in the context.
+
+    `recent` are exchanges, each with the number of its first message.
+    """
     display.line(f"Session history ({counted(total, 'message')} total):")
     for number, session in enumerate(told, 1):
         display.line()
@@ -156,17 +165,16 @@ def show_history(
                 display.prose(f"  {name}{printable(item) if full else one_line(item, 300)}", indent=4)
             if len(shown) < len(items):
                 display.line(f"  … {len(items) - len(shown)} more", "dim")
-    number = total - sum(2 if exchange.reply is not None else 1 for exchange in recent)
     if recent:
         display.line()
-        display.line(f"[Recent] Messages {number + 1}-{total}:", "bold")
-    for exchange in recent:
-        for speaker, text in (("You", exchange.query.text), (agent, exchange.reply.text if exchange.reply else None)):
-            if text is None:
-                continue
-            number += 1
+        display.line(f"[Recent] Messages {recent[0][0]}-{total}:", "bold")
+    for first, exchange in recent:
+        reply = exchange.reply.text if exchange.reply is not None else ""
+        said = [("You", exchange.query.text), *([(agent, reply)] if reply.strip() else [])]
+        for number, (speaker, text) in enumerate(said, first):
             shown_text = printable(text) if full else one_line(text, FIRST_WORDS)
-            display.prose(f"  Message {number}: {speaker}: {shown_text}", indent=4)
+            note = " (not sent again)" if exchange.failed else ""
+            display.prose(f"  Message {number}: {speaker}: {shown_text}{note}", indent=4)
 
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:

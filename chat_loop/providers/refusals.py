@@ -78,7 +78,7 @@ class Service:
         if status == FILTER:
             return RequestRejected(
                 f"A content filter of {self.host} refused the conversation{what}",
-                "Say it in other words, or take another model; undo takes the last query out.",
+                "Say it in other words, or take another model.",
             )
         overflow = _says(texts, OVERFLOW)
         wait = retry_after(headers.get("retry-after"), datetime.now(UTC))

@@ -113,4 +113,5 @@ def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> En
     reply = Reply(number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted")
     if end is None:
         return reply
-    return replace(reply, stop=end.stop() or "end", seconds=end.seconds("time"), usage=end.usage())
+    failed = end.values.get("failed") == "yes"
+    return replace(reply, stop=end.stop() or "end", seconds=end.seconds("time"), usage=end.usage(), failed=failed)

@@ -30,7 +30,10 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment."""
+    """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment.
+
+    `failed`: the request was refused or never answered. The query and all that belongs to it are not sent again.
+    """
 
     number: int
     at: datetime
@@ -38,6 +41,7 @@ class Reply:
     stop: StopReason = "end"
     seconds: float | None = None
     usage: Usage | None = None
+    failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

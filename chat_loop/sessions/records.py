@@ -114,6 +114,11 @@ class Exchange:
         """Its place in the chain as summaries and the archive name it: `2.14`, query 14 of the second session."""
         return f"{self.depth}.{self.query.number}"
 
+    @property
+    def failed(self) -> bool:
+        """True when the query was refused or never answered: it stays in the file and is not sent again."""
+        return self.reply is not None and self.reply.failed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
@@ -172,6 +177,15 @@ class Session:
         if not undone:
             return self.entries
         return tuple(entry for entry in self.entries if not isinstance(entry, OF_QUERY) or entry.number not in undone)
+
+    @property
+    def sent(self) -> tuple[Entry, ...]:
+        """The standing entries without those of failed queries: what the model is sent again."""
+        standing = self.standing
+        failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
+        if not failed:
+            return standing
+        return tuple(entry for entry in standing if not isinstance(entry, OF_QUERY) or entry.number not in failed)
 
     @property
     def numbers(self) -> str:

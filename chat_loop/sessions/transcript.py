@@ -123,10 +123,12 @@ def reply_label(agent: str, encoded_start: str) -> str:
 def reply_end(entry: Reply, open_fence: str = "") -> str:
     """The last piece: the end marker, a fence that the text left open, and the line of time and tokens."""
     values = marker.seconds_values(entry.seconds) | marker.usage_values(entry.usage)
+    values["failed"] = "yes" if entry.failed else ""
     closing = _end(n=str(entry.number or ""), stop=entry.stop, **values)
     parts = [f"Time: {entry.seconds:.1f}s"] if entry.seconds is not None else []
     parts += [f"Tokens: {tokens_text(entry.usage)}"] if entry.usage else []
     parts += [STOPS[entry.stop].capitalize()] if entry.stop in STOPS else []
+    parts += ["Not sent again"] if entry.failed else []
     return closing + (f"{open_fence}\n" if open_fence else "") + (f"\n*{' | '.join(parts)}*\n" if parts else "")
 
 
