@@ -12,6 +12,7 @@ from chat_loop.commands.standing import session_cost
 from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
+from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.transcript import accounting
 from chat_loop.templates import Template
 from chat_loop.values import Usage
@@ -135,7 +136,9 @@ async def history(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     chain = ChainReader(chat.sessions).read(conversation.session)
     known = {exchange.ref for exchange in conversation.thread.exchanges}
-    told, recent, total = [], [], 0
+    told: list[Told] = []
+    recent: list[tuple[int, Exchange]] = []
+    total = 0
     live = conversation.session
     for session in (*(loaded.session for loaded in reversed(chain.loaded)), live):
         gone: list[int] = []  # the numbers of the messages that only a summary tells of
