@@ -150,7 +150,7 @@ You: /search gateway --tag home
      You: The gateway listens on port 5432.
 show N, resume N and quote N (with /) go on from a hit.
 You: /search zebra
-Nothing was found. It may have been said in other words; /sessions WORDS looks at names.
+No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /search
 ✗ What shall be found? search takes words.
   For example: /search token bucket --since 7d
@@ -158,7 +158,7 @@ You: /search --foo x
 ✗ /search has no option --foo.
   It has --agent, --tag, --project, --since, --before. Words that begin so stand after --.
 You: /search -- --foo
-Nothing was found. It may have been said in other words; /sessions WORDS looks at names.
+No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /show 99
 ✗ There is no session 99: the numbers go from 1 to 3.
   sessions shows them.

@@ -128,7 +128,7 @@ def test_filters_keep_the_numbers_of_the_list(
         (("list", "--before", ""), 0, ""),
         (("list", "--limit", "0"), 2, "“0” is not a number above 0"),
         (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
-        (("search", "nowhere"), 1, "Nothing was found.\n"),
+        (("search", "nowhere"), 1, "No matches.\n"),
         (("search",), 2, "the following arguments are required: WORDS"),
         (("show", "9"), 1, "There is no session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
         (("show", "0"), 1, "There is no session 0"),
@@ -321,6 +321,7 @@ def test_search(home: Path) -> None:
         "query": 1,
         "at": "2026-11-10T10:00:00+00:00",
         "strength": hit["strength"],
+        "related": False,
         "excerpts": {"assistant": "Port 5544."},
         "path": str(home / "sessions" / f"{OPEN.header.id}.md"),
     }

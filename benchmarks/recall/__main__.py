@@ -7,13 +7,14 @@ words (`tests/planting.py`). One half of each was used to choose passages and we
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
 from chat_loop.errors import ChatLoopError
+from chat_loop.search.fuse import FLOOR, near_enough
 from chat_loop.search.meaning import Embedder, load
 from chat_loop.search.ranking import texts
 from chat_loop.sessions.records import Exchange
@@ -25,7 +26,20 @@ FIVE = 1
 CHANCE = 0.02
 """A difference of two questions in a hundred is none."""
 
+FLOORS = (0.0, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.38, 0.4, 0.45)
+
 Ranks = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """At one floor: of what is shown, how much answers; of the questions, how many are answered and how many hits each
+    has; and how many find nothing in conversations that do not answer them."""
+
+    precision: float
+    recall: float
+    shown: float
+    silent: float
 
 
 def ranks_of(engines: Engines, asked: Iterable[tuple[str, set[int]]]) -> Ranks:
@@ -49,6 +63,33 @@ def each_in_its_own(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> t
         kinds += [f"{question.kind} ({talk.language})" for question in talk.questions]
         engines.close()
     return found, kinds
+
+
+def floors(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> Iterator[tuple[float, Shares]]:
+    """What each floor leaves of the hits by meaning, when each question is asked of every conversation of the half."""
+    engines = {talk.name: Engines(talk.exchanges, embedder, costs) for talk in half}
+    near = {
+        (talk.name, other.name, question.text): engines[other.name].near(question.text)
+        for talk in half
+        for question in talk.questions
+        for other in half
+    }
+    for floor in FLOORS:
+        shown = right = answered = absent = silent = asked = 0
+        for talk in half:
+            for question in talk.questions:
+                answers = _places(talk, question.answers)
+                for other in half:
+                    left = near_enough(question.text, near[talk.name, other.name, question.text], (), floor)[:5]
+                    if other is talk:
+                        asked += 1
+                        shown += len(left)
+                        right += sum(place in answers for place, _ in left)
+                        answered += any(place in answers for place, _ in left)
+                    else:
+                        absent += 1
+                        silent += not left
+        yield floor, Shares(right / max(1, shown), answered / asked, shown / asked, silent / absent)
 
 
 def all_together(every: Sequence[Talk], embedder: Embedder, costs: Costs) -> Callable[[Sequence[Talk]], Ranks]:
@@ -100,6 +141,17 @@ def show(title: str, ranks: Ranks) -> None:
         print(f"  {name:8}" + "".join(f"  @{at} {share:6.1%}" for at, share in shares))
 
 
+def show_floors(title: str, found: Iterable[tuple[float, Shares]]) -> None:
+    """Print one table; `*` marks the floor in use."""
+    print(f"\n{title}: hits by meaning at each floor, among the first five")
+    for floor, shares in found:
+        print(
+            f"  {floor:.2f}{'*' if floor == FLOOR else ' '} precision {shares.precision:6.1%}"
+            f"  recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should be {shares.silent:6.1%}"
+            f"  sum {shares.recall + shares.silent:.2f}"
+        )
+
+
 def by_kind(ranks: Ranks, kinds: Sequence[str]) -> None:
     """Print the recall among five for each kind of question and language."""
     for kind in sorted(set(kinds)):
@@ -126,6 +178,7 @@ def main() -> int:
         own, kinds = each_in_its_own(half, embedder, costs)
         show(f"{name}: in its own conversation", own)
         by_kind(own, kinds)
+        show_floors(name, floors(half, embedder, costs))
         pooled, exact = together(half), facts(known)
         show(f"{name}: among all conversations", pooled)
         show(f"{name}: planted facts among {PLANTED:,} exchanges, in their own words", exact)

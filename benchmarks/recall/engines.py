@@ -77,6 +77,10 @@ class Engines:
             self._costs.asking[name].append(seconds)
         return {"text": [one.key for one in found], "meaning": [key for key, _ in near], "both": both}
 
+    def near(self, question: str) -> list[tuple[int, float]]:
+        """The places of the exchanges whose meaning is nearest, with their similarity."""
+        return self._vectors.nearest(self._embedder.embed(question), CANDIDATES)
+
     def close(self) -> None:
         """Give the memory back."""
         self._search.close()

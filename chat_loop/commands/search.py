@@ -78,6 +78,7 @@ def _shown(found: Found, words: str) -> ShownHit:
         number=found.number,
         at=exchange.query.at,
         excerpts=tuple(excerpts),
+        related=found.hit.related,
         marked=tuple(word for word in words.split() if len(word) > 1),
     )
 

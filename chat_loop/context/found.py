@@ -175,8 +175,8 @@ def _spoken(exchange: Exchange) -> str:
     return "\n".join((_heading(exchange), *lines))
 
 
-def _heading(exchange: Exchange, newer: str = "") -> str:
-    said = f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}"
+def _heading(exchange: Exchange, newer: str = "", *, related: bool = False) -> str:
+    said = f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}{' (related, in other words)' if related else ''}"
     return f"{said} (newer mention: {newer})" if newer else said
 
 
@@ -186,14 +186,15 @@ def _hit_text(hit: Hit, room: int, count: Count) -> str:
         places = [place for place in hit.places if place.part == part]
         if text.strip() and (places or part < 2):
             parts.append((part, who, text, places))
-    left = room - count(_heading(hit.exchange, hit.newer)) - 4 * len(parts)
+    heading = _heading(hit.exchange, hit.newer, related=hit.related)
+    left = room - count(heading) - 4 * len(parts)
     weights = {part: 1.0 if places else _BESIDE for part, _, _, places in parts}
     lines: dict[int, str] = {}
     for part, who, text, places in sorted(parts, key=lambda one: len(one[2]) / weights[one[0]]):
         share = int(left * weights[part] / sum(weight for other, weight in weights.items() if other not in lines))
         lines[part] = f"{who}: {excerpt(text, places, share, count)}"
         left -= count(lines[part])
-    return "\n".join((_heading(hit.exchange, hit.newer), *(lines[part] for part in sorted(lines))))
+    return "\n".join((heading, *(lines[part] for part in sorted(lines))))
 
 
 def _recalled(hit: Hit, count: Count) -> str:

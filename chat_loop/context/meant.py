@@ -8,7 +8,7 @@ from pathlib import Path
 from chat_loop.library.file import IndexTrouble
 from chat_loop.library.index import Index
 from chat_loop.library.meanings import Meanings, keys_of
-from chat_loop.search.fuse import Found, exactly, fused
+from chat_loop.search.fuse import Found, exactly, fused, near_enough
 from chat_loop.search.ranking import Hit, texts
 from chat_loop.search.wordpiece import familiar
 from chat_loop.sessions.records import Exchange
@@ -45,13 +45,13 @@ def by_both(
         return list(hits)
     by_ref = {hit.exchange.ref: hit for hit in hits}
     refs = {key: by_place[place].ref for key, place in places.items()}
-    for key, _ in near:
-        by_ref.setdefault(refs[key], Hit(by_place[places[key]], 0.0, 0.0))
+    meant = near_enough(question, [(refs[key], similarity) for key, similarity in near], by_ref)
+    exchanges = {exchange.ref: exchange for exchange in by_place.values()}
+    by_ref = {ref: Hit(exchanges[ref], 0.0, 0.0) for ref, _ in meant} | by_ref
     worded = [
         Found(hit.exchange.ref, hit.score, hit.strength, exactly(question, (said for _, said in texts(hit.exchange))))
         for hit in hits
     ]
-    meant = [(refs[key], similarity) for key, similarity in near]
     with_vectors = {refs[key] for key in known}
     unknown = {found.key for found in worded} - with_vectors
     return [by_ref[ref] for ref in fused(worded, meant, familiar=familiar(question), unknown=unknown)]

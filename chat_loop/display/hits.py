@@ -18,13 +18,17 @@ WORDS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class ShownHit:
-    """A hit as it is shown: excerpts by who said them, and which of their words were asked for."""
+    """A hit as it is shown: excerpts by who said them, and which of their words were asked for.
+
+    `related`: it holds none of the words; only its meaning is near.
+    """
 
     name: str
     tags: tuple[str, ...]
     number: int
     at: datetime
     excerpts: tuple[tuple[str, str], ...]
+    related: bool = False
     marked: tuple[str, ...] = ()
 
 
@@ -33,12 +37,13 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
     from rich.text import Text
 
     if not hits:
-        display.line("Nothing was found. It may have been said in other words; /sessions WORDS looks at names.")
+        display.line("No matches. It may have been said in other words; /sessions WORDS looks at names.")
         return
     for number, hit in enumerate(hits, 1):
         tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
         head = Text(f"{number:>3}  ") + Text(one_line(hit.name, 100), style="bold")
-        head += Text(f" · query {hit.number} · {when_text(hit.at, now)}", style="dim") + Text(tags, style="cyan")
+        when = f" · query {hit.number} · {when_text(hit.at, now)}{' · related' if hit.related else ''}"
+        head += Text(when, style="dim") + Text(tags, style="cyan")
         display.console.print(head, no_wrap=True, overflow="ellipsis", soft_wrap=False)
         for who, excerpt in hit.excerpts:
             text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")

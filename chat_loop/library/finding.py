@@ -20,9 +20,9 @@ from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.search.forms import related_forms
 from chat_loop.search.fuse import Found as Worded
-from chat_loop.search.fuse import exactly, fused
+from chat_loop.search.fuse import exactly, fused, near_enough
 from chat_loop.search.ranking import Hit, texts
-from chat_loop.search.terms import Term, phrase, terms, without_common
+from chat_loop.search.terms import Term, phrase, terms, without_common, without_parts
 from chat_loop.search.text import Search
 from chat_loop.search.wordpiece import familiar
 from chat_loop.sessions.entries import Query, Reply
@@ -38,8 +38,6 @@ _LOOKED_AT = 60
 _TOGETHER = 40
 _BESIDE = 0.3
 _RAREST = 4
-_NEAR, _AS_NEAR = 0.2, 0.5
-"""What is farther from a question than this, or than this part of the nearest, is about something else."""
 _SENTENCE = 12
 """Words between two that belong together."""
 _COUNTED = 20_000
@@ -96,7 +94,8 @@ def find(
     common: Collection[str],
     meanings: Meanings | None = None,
 ) -> list[Found]:
-    """The exchanges that fit `text` best, the best first. `common` are folded words that tell nothing.
+    """The exchanges that fit `text` best, the best first; none when nothing does. `common` are folded words that tell
+    nothing.
 
     Without `meanings` only its words are looked for. Raises IndexTrouble.
     """
@@ -109,13 +108,15 @@ def find(
     with index.reading():
         where, values = _filter(wanted)
         total = index.ask("SELECT count(*) FROM exchanges")[0][0]
-        asked = [(term, *_matching(index, term)) for term in telling]
-        among = {term: (_held(index, match), total) for term, match, _ in asked}
-        likely = _likely(index, [match for _, match, _ in asked], where, values)
-        for term, match, _ in asked:
+        every = {term: _matching(index, term) for term in telling}
+        ids = {term.text for term, (_, there) in every.items() if term.exact and there}
+        asked = [(term, every[term][0]) for term in without_parts(telling, ids)]
+        among = {term: (_held(index, match), total) for term, match in asked}
+        likely = _likely(index, [match for _, match in asked], where, values)
+        for term, match in asked:
             if term.exact:  # whoever holds an id is looked at, whatever else it holds
                 likely |= _likely(index, [match], where, values, newest=True)
-        near = _near([term for term, _, _ in asked], among)
+        near = _near([term for term, _ in asked], among)
         together = _likely(index, near, where, values) if near else {}
         chosen = list(dict.fromkeys((*_best(likely), *_best(together)[:_TOGETHER])))
         hits = _ranked(index, text, chosen, common, among)
@@ -134,17 +135,17 @@ def _with_meaning(
     if where:
         among = {key for (key,) in index.ask(f"SELECT e.key FROM exchanges e WHERE 1 {where}", values)}
     near = meanings.nearest(index, text, _LOOKED_AT, among)
-    near = [(key, similarity) for key, similarity in near if similarity >= max(_NEAR, _AS_NEAR * near[0][1])]
     if not near:
         return list(hits)
     by_ref = {hit.exchange.ref: hit for hit in hits}
-    places = {
+    places: dict[int, str] = {
         key: f"{session}.{position}"
         for key, session, position in index.ask(
             f"SELECT key, session, position FROM exchanges WHERE key IN ({', '.join(str(key) for key, _ in near)})"
         )
     }
-    new = [_split(place) for place in places.values() if place not in by_ref]
+    meant = near_enough(text, [(places[key], similarity) for key, similarity in near if key in places], by_ref)
+    new = [_split(place) for place, _ in meant if place not in by_ref]
     by_ref |= {exchange.ref: Hit(exchange, 0.0, 0.0) for exchange in _exchanges(index, new)}
     keys = index.ask(
         "SELECT e.key, e.session, e.position FROM json_each(?) AS place JOIN exchanges e "
@@ -157,9 +158,7 @@ def _with_meaning(
         Worded(hit.exchange.ref, hit.score, hit.strength, exactly(text, (said for _, said in texts(hit.exchange))))
         for hit in hits
     ]
-    meant = [(places[key], similarity) for key, similarity in near if key in places]
-    order = fused(worded, meant, familiar=familiar(text), unknown=unknown)
-    return [by_ref[ref] for ref in order if ref in by_ref]
+    return [by_ref[ref] for ref in fused(worded, meant, familiar=familiar(text), unknown=unknown)]
 
 
 def _split(ref: str) -> tuple[int, int]:

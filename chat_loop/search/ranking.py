@@ -70,6 +70,11 @@ class Hit:
     newer: str = ""
     places: tuple[Place, ...] = ()
 
+    @property
+    def related(self) -> bool:
+        """Whether only its meaning is near: none of its sentences holds a word of the query."""
+        return not self.places
+
 
 @dataclass(frozen=True)
 class Posting:

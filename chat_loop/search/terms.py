@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from math import ceil
 
 from chat_loop.frozen import dataclass
@@ -71,11 +71,13 @@ class Term:
     """One thing that a query asks for: `words` that stand one after the other; `text` is the same as it was written.
 
     `exact`: an id, a number, a path; whoever has it comes first. `plain`: one word, which may have other forms.
+    `of`: the id that it is a part of; it is looked for where nobody has the whole.
     """
 
     text: str
     words: tuple[str, ...]
     exact: bool = False
+    of: str = ""
 
     @property
     def plain(self) -> bool:
@@ -86,7 +88,10 @@ def terms(text: str) -> tuple[Term, ...]:
     """What a query asks for, each once: at most MOST_TERMS, half from its beginning and half from its end."""
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
-    found = tuple(dict.fromkeys(term for token in _tokens(text) for term in _terms_of(token)))
+    every = [term for token in _tokens(text) for term in _terms_of(token)]
+    alone = {term.words for term in every if not term.of}
+    parts = {term.words: term for term in every if term.of and term.words not in alone}
+    found = tuple(dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term))
     return found if len(found) <= MOST_TERMS else (*found[: MOST_TERMS // 2], *found[-MOST_TERMS // 2 :])
 
 
@@ -125,7 +130,12 @@ def _terms_of(token: str) -> list[Term]:
         return [Term(part, (part,)) for part in (*whole, *parts)]
     several = parts if 1 < len(parts) <= _MOST_PARTS else ()
     telling = (part for part in several if part.isalpha() and len(part) > 2)
-    return [Term(token, parts, exact=True), *(Term(part, (part,)) for part in telling)]
+    return [Term(token, parts, exact=True), *(Term(part, (part,), of=token) for part in telling)]
+
+
+def without_parts(asked: Iterable[Term], there: Collection[str]) -> list[Term]:
+    """Leave out the words of ids that are `there` themselves: `key` for `s3.key`."""
+    return [term for term in asked if not term.of or term.of not in there]
 
 
 def stem(word: str) -> str:

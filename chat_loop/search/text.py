@@ -16,7 +16,7 @@ from chat_loop.errors import SessionError
 from chat_loop.search.forms import related_forms
 from chat_loop.search.ranking import Hit, Posting, Said, ranked, texts
 from chat_loop.search.sentences import TELLS, kind_of, spans
-from chat_loop.search.terms import Term, forms, ids, phrase, terms, without_common, words
+from chat_loop.search.terms import Term, forms, ids, phrase, terms, without_common, without_parts, words
 from chat_loop.sessions.records import Exchange
 
 if TYPE_CHECKING:
@@ -174,7 +174,9 @@ class Search:
         everything = terms(text)
         telling = without_common(everything, self._common)
         with self._lock:
-            found = [self._posting(term, (among or {}).get(term)) for term in telling or everything]
+            asked = telling or everything
+            there = {term.text for term in asked if term.exact and self._tables.rows(term.words)}
+            found = [self._posting(term, (among or {}).get(term)) for term in without_parts(asked, there)]
             return ranked(self._said, found, max(0, limit), without, weak=not telling)
 
     def close(self) -> None:

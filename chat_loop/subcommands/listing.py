@@ -195,6 +195,7 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
                     "query": hit.number,
                     "at": hit.hit.exchange.query.at,
                     "strength": round(hit.hit.strength, 3),
+                    "related": hit.hit.related,
                     "excerpts": dict(said),
                     "path": str(hit.row.path),
                 }
@@ -203,9 +204,9 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
         )
         return 0 if results else 1
     if not results:
-        err("Nothing was found.")
+        err("No matches.")
     for number, hit, said in results:
-        at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}"
+        at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}{' · related' if hit.hit.related else ''}"
         out(f"{number or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query {hit.number} · {at}\n")
         for who, text in said:
             out(f"      {who}: {one_line(text, 600)}\n")

@@ -1,0 +1,127 @@
+"""What `/search` and `sessions search` say when nothing fits, and what of the rest is merely related."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_loop.context.archive import SEARCH, Archive
+from chat_loop.library.meanings import Meanings
+from chat_loop.search.meaning import INSTALL, available
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Header, Session
+from tests.stocked import at, put, simple
+from tests.test_headless import run
+
+TALKS = (
+    ("How long does the dough for rye bread rise?", "About three hours in a warm kitchen, then overnight."),
+    ("What does the landlord want for the flat?", "The rent is 840 euros a month, heating included."),
+    ("Where do we cross on the way to Turku?", "You cross the river near Halikko on the old stone bridge."),
+    ("Where is the service1 password file?", "The service1 password file is /srv/s1.key."),
+    ("Where is the service2 password file?", "The service2 password file is /srv/s2.key."),
+    ("Where is the service3 password file?", "The service3 password file is /srv/s3.key."),
+    ("Where is the spare key for the shed?", "The spare key lies under the third flower pot."),
+    ("Which key opens the settings in the editor?", "The key F10 opens them; the key F9 closes them."),
+    ("Until when is the tax return due?", "It is due on July 31; an accountant has until February."),
+    ("Why does the engine knock when it is cold?", "Mostly it is worn piston pins. Let a mechanic look."),
+    ("Our cat scratches the sofa.", "Put a scratching post where she does it and praise her for using it."),
+    ("How do I find slow queries in postgres?", "Turn on log_min_duration_statement and read the log."),
+    ("What could I give my brother for his birthday?", "He likes board games: a new one is never wrong."),
+    ("How do I train for ten kilometers?", "Run three times a week, one of them long and slow."),
+)
+
+
+@pytest.fixture(name="home", scope="module")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sealed sessions with vectors."""
+    if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
+        pytest.skip(f"searching by meaning is not installed: {INSTALL}")
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "sessions"
+    parent = ""
+    for day, texts in enumerate(TALKS, 1):
+        identity = f"sally_202611{day:02}_100000"
+        put(folder, simple(identity, at(11, day), *texts, parent=parent))
+        parent = identity
+    assert run(home, "sessions", "reindex").returncode == 0
+    command = [sys.executable, "-m", "chat_loop.library.embedding", str(folder), str(os.getpid())]
+    subprocess.run(command, check=True, timeout=60)
+    return home
+
+
+def found(home: Path, words: str, code: int = 0) -> list[dict[str, Any]]:
+    result = run(home, "sessions", "search", *words.split(), "--json")
+    assert (result.returncode, result.stderr) == (code, b"")
+    hits: list[dict[str, Any]] = json.loads(result.stdout)
+    return hits
+
+
+def text_of(hit: dict[str, Any]) -> str:
+    return " ".join(hit["excerpts"].values())
+
+
+@pytest.mark.parametrize("words", ["zebra", "zzqqxx", "asdf jkl", "qwerty", "what is the capital of Peru"])
+def test_nothing_is_found_where_nothing_fits(home: Path, words: str) -> None:
+    assert found(home, words, code=1) == []
+    result = run(home, "sessions", "search", *words.split())
+    assert (result.returncode, result.stdout, result.stderr) == (1, b"", b"No matches.\n")
+
+
+def shown(home: Path, *lines: str) -> str:
+    """What a chat prints for these lines."""
+    stdin = "\n".join((*lines, "exit", "")).encode()
+    return run(home, "--model", "scripted:echo", stdin=stdin, keys={"COLUMNS": "100"}).stdout.decode()
+
+
+def test_the_chat_says_so_too(home: Path) -> None:
+    assert shown(home, "/search zebra", "/search qwerty").count("No matches.") == 2
+
+
+def test_a_word_that_was_said_once_comes_first(home: Path) -> None:
+    first, *more = found(home, "river")
+    assert ("Halikko" in text_of(first), first["related"]) == (True, False)
+    assert [hit["related"] for hit in more] == [True] * len(more)
+    assert len(more) <= 2
+
+
+def test_an_id_brings_what_holds_it_and_nothing_else(home: Path) -> None:
+    [hit] = found(home, "s3.key")
+    assert ("/srv/s3.key" in text_of(hit), hit["related"]) == (True, False)
+    assert "/srv/s3.key" in text_of(found(home, "service3 password file")[0])
+    assert "/srv/s3.key" in text_of(found(home, "where is s3.key")[0])
+
+
+def test_the_words_of_an_id_that_nobody_said_are_looked_for(home: Path) -> None:
+    assert any("spare key" in text_of(hit) for hit in found(home, "s9.key"))
+
+
+OTHERWISE = "What ought I buy for my sibling's special day?"
+
+
+def test_what_was_said_in_other_words_is_called_related(home: Path) -> None:
+    [hit, *_] = found(home, OTHERWISE)
+    assert ("board games" in text_of(hit), hit["related"]) == (True, True)
+    listed = run(home, "sessions", "search", *OTHERWISE.split()).stdout.decode()
+    assert "· related\n" in listed
+    assert "· related\n" in shown(home, f"/search {OTHERWISE}")
+    for words in ("rye", "spare key"):
+        assert "related" not in run(home, "sessions", "search", *words.split()).stdout.decode()
+
+
+def test_the_archive_of_a_chain_has_the_same_floor(home: Path) -> None:
+    archive = Archive(SessionManager(home / "sessions"), meanings=Meanings())
+    child = Header(id="sally_20261130_100000", created=at(11, 30), agent="Sally", parent="sally_20261114_100000")
+    archive.follow(Session(header=child), len(TALKS) + 1)
+    assert archive.wait(60)
+    assert len(archive) == len(TALKS)
+    assert archive.call(SEARCH, {"query": "zebra"}).startswith("Nothing in the archive matches “zebra”.")
+    text = archive.call(SEARCH, {"query": OTHERWISE})
+    assert "[13.1] 2026-11-13 10:00 (related, in other words)" in text
+    assert "(related" not in archive.call(SEARCH, {"query": "s3.key"})
+    archive.close()
