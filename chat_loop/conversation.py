@@ -258,9 +258,11 @@ class Conversation:
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are nowhere but here."""
+        live, was = self.live, self.live.header.id
         self.leave("resume")
-        self._head.begin_child(offer.beginning, "resume")
-        self._compacting.restored_from(offer.beginning.path if offer.has_own_block else None)
+        beginning = offer.beginning.renamed(was, live.header.id)
+        self._head.begin_child(beginning, "resume")
+        self._compacting.restored_from(beginning.path if offer.has_own_block else None)
         if acknowledge:
             await self._asking.acknowledge()
 
@@ -280,6 +282,7 @@ class Conversation:
         self.live.close()
         if self._head.archive is not None:
             self._head.archive.close()
+        self._head.tell_moved()
 
     async def settled(self) -> None:
         """Wait until nothing is being prepared in the background, and the archive can be searched."""

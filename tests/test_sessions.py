@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -17,7 +18,8 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Seal, Session, Summary
+from chat_loop.sessions.piecewise import Pieces
+from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.sessions.transcript import render
 from chat_loop.values import Usage
 
@@ -178,26 +180,89 @@ def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
 
 
 def test_a_file_deleted_or_replaced_while_open_is_followed(tmp_path: Path) -> None:
+    """What an editor added is kept where it stands; where it changed words, the file stays and another goes on."""
     live = manager(tmp_path).begin(agent="A")
     exchange(live, "one", "1")
     live.path.unlink()
     exchange(live, "two", "2")
-    assert live.path.read_bytes() == render(live.session)
+    first = live.path
+    assert first.read_bytes() == render(live.session)
     edited = tmp_path / "edited"
-    edited.write_bytes(live.path.read_bytes().replace(b"two", b"TWO"))
-    edited.replace(live.path)
+    edited.write_bytes(first.read_bytes() + b"\na note\n")
+    edited.replace(first)
     exchange(live, "three", "3")
+    assert live.path == first
+    edited.write_bytes(first.read_bytes().replace(b"two", b"TWO"))
+    edited.replace(first)
+    exchange(live, "four", "4")
     live.close()
-    parsed = parse(live.path.read_bytes()).session
-    assert parsed is not None
-    assert spoken(parsed) == [
-        "one",
-        "1",
-        "TWO",
-        "2",
-        "three",
-        "3",
-    ]
+    old, new = (parse(path.read_bytes()).session for path in (first, live.path))
+    assert old is not None
+    assert new is not None
+    assert spoken(old) == ["one", "1", "TWO", "2", "three", "3"]
+    assert spoken(new) == ["one", "1", "two", "2", "three", "3", "four", "4"]
+    assert b"a note" in first.read_bytes()
+
+
+class Unreleased:
+    """A lock of a network's disk whose server is gone."""
+
+    def release(self) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+
+def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
+    header = Header(id="a_1", created=START, agent="A")
+    live = LiveSession(header, tmp_path, take_lock=lambda identity: Unreleased(), files=Files(), monotonic=lambda: 0.0)
+    exchange(live, "one", "1")
+    live.seal(Seal(at=START, reason="exit"))
+    live.close()
+    assert parse(live.path.read_bytes()).damage == ()
+
+
+def test_a_file_in_the_place_of_the_locks_is_a_problem_not_a_hang(tmp_path: Path) -> None:
+    (tmp_path / ".locks").write_text("in the way")
+    live = manager(tmp_path).begin(agent="A")
+    exchange(live, "one", "1")
+    assert isinstance(live.problem, FileExistsError)
+    (tmp_path / ".locks").unlink()
+    exchange(live, "two", "2")
+    assert live.saved
+    live.close()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.replace(b"\n", b"\r\n")],
+    ids=["byte order mark", "CRLF"],
+)
+@pytest.mark.parametrize("ends", [True, False], ids=["sealed", "open"])
+def test_what_editors_add_is_no_damage(tmp_path: Path, edit: Callable[[bytes], bytes], ends: bool) -> None:
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A")
+    talk(live)
+    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",), key_facts=("4 [1 user]",)))
+    if ends:
+        live.seal(seal)
+    live.close()
+    before, whole = sessions.load(live.path), list(sessions.rows())
+    data = edit(live.path.read_bytes())
+    live.path.write_bytes(data)
+    loaded = sessions.load(live.path)
+    assert (loaded.session, loaded.damage, loaded.sealable) == (before.session, (), True)
+    [row] = sessions.rows()
+    assert replace(row, updated=whole[0].updated) == whole[0]
+    groups = list(Pieces(live.path))
+    assert tuple(entry for group in groups for entry in group) == before.session.entries
+    sessions.describe(loaded, name="A talk", tags=["sums"])
+    described = sessions.load(live.path)
+    assert (described.session.name, described.session.tags, described.damage) == ("A talk", ("sums",), ())
+    sessions.seal_later(described, replace(seal, reason="resume"))
+    sealed = sessions.load(live.path)
+    assert (sealed.session.seal, sealed.damage) == (replace(seal, reason="resume"), ())
+    assert sealed.session.name == "A talk"
+    assert spoken(sealed.session) == spoken(before.session)
+    assert live.path.read_bytes().count(b"\n<!-- chat:sealed ") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem_not_a_crash(tmp_path: Path) -> None:

@@ -267,7 +267,8 @@ class Compacting:
         text, keep = block.render(draft.summary), draft.plan.keep
         head.show(Compacted(compaction=draft.compaction, reason=draft.plan.reason, source=draft.source, block=text))
         fresh = keep[0].ref if keep else ""
-        parent = replace(parent, header=replace(parent.header, title=title(parent, seal)))
+        # The id is the one it was sealed under: its file may have been changed from outside.
+        parent = replace(parent, header=replace(head.live.header, title=title(parent, seal)))
         head.begin_child(Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told)
         self._block_from = path
         return True

@@ -51,6 +51,19 @@ class Beginning:
     merged: Session | None = None
     depth: int = 0
 
+    def renamed(self, was: str, identity: str) -> Beginning:
+        """Return it for the case that the session `was` is called `identity` by now: its file was changed from
+        outside, and it was sealed in another one."""
+        if was == identity:
+            return self
+        merged = self.merged
+        if merged is not None and merged.header.id == was:
+            merged = replace(merged, header=replace(merged.header, id=identity))
+        if self.parent.header.id != was:
+            return replace(self, merged=merged)
+        parent = replace(self.parent, header=replace(self.parent.header, id=identity))
+        return replace(self, parent=parent, path=self.path.with_name(f"{identity}.md"), merged=merged)
+
 
 class Head:
     """The live session, and what of its chain stands in the context. `count(text)` estimates tokens."""
@@ -138,6 +151,7 @@ class Head:
 
     def tell_problem(self) -> None:
         """Say once that saving fails, and once that it works again."""
+        self.tell_moved()
         problem = self.live.problem
         if problem is not None and not self._problem_told:
             error = save_error(self.live.path, problem)
@@ -145,6 +159,12 @@ class Head:
         elif problem is None and self._problem_told:
             self.show(Warned("Saving works again: everything said so far is on disk."))
         self._problem_told = problem is not None
+
+    def tell_moved(self) -> None:
+        """Say that the session goes on in another file, because its own was changed from outside."""
+        for message, hint in self.live.take_notices():
+            self.sessions.point_to(self.live.header.id)
+            self.show(Warned(message, hint))
 
     async def answer(self, number: int, messages: Sequence[Message], max_tokens: int | None = None) -> Reply:
         """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
@@ -202,6 +222,7 @@ class Head:
         except SaveError:
             self._problem_told = True
             raise
+        self.tell_moved()
         self._ended(seal, told)
 
     def seal_anyway(self, seal: Seal) -> None:
@@ -214,6 +235,7 @@ class Head:
             live.seal(seal)
         except SaveError as error:
             self.show(Warned(error.message, error.hint))
+        self.tell_moved()
         self._ended(seal)
 
     def renew(self) -> None:

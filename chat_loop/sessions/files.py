@@ -7,6 +7,7 @@ is synced together with its directory.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -32,8 +33,8 @@ class Files:
         return os.open(path, flags, 0o600)
 
     def append_to(self, path: Path) -> int:
-        """Open an existing regular file for appending."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _BINARY)
+        """Open an existing regular file for appending; a pipe is not waited for."""
+        return os.open(path, os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write once; return how many bytes were taken."""
@@ -74,10 +75,11 @@ class Files:
 def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, never through a symbolic link; a pipe is not waited for. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "It is not a regular file")
     with os.fdopen(descriptor, "rb", buffering=buffering) as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is not a regular file")
         yield file, status
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from chat_loop.sessions import marker
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parse import BOM, parse
 from chat_loop.sessions.records import ID_PATTERN, Session
 from chat_loop.sessions.row import SessionRow, State
 
@@ -105,7 +105,7 @@ def _row(
     """The row that a beginning and an end tell. `more(most)` gives more of the beginning, None: all."""
     if not head.strip(b"\x00"):
         return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged", updated=updated)
-    if not head.startswith(marker.PREFIX + b"session"):
+    if not head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
         return _other(path, head, updated, more)
     seal = seal_in(tail)
     if seal is None and size <= _WHOLE:
@@ -148,7 +148,7 @@ def row_of(
 
 def seal_in(tail: bytes) -> marker.Marker | None:
     """The seal's marker when it is the last line of a file that ends so."""
-    last = tail.rstrip(b"\n").rpartition(b"\n")[2]
+    last = tail.rstrip(b"\r\n").rpartition(b"\n")[2]
     found = marker.read(last) if last.startswith(marker.PREFIX) else None
     return found if found and found.kind == "sealed" else None
 

@@ -2,34 +2,63 @@
 
 The order of acts is the contract: a query is on disk before the request leaves, a reply before the next prompt shows. A
 refused write costs nothing but time: the records stay in memory and are written again with the next one.
+
+Other programs may change the file meanwhile. When its size, its time or its inode is not what the last write left, and
+always before it is sealed, it is read and compared with the memory. A file that lacks anything is left as it is, and
+everything goes into a new file; one that only has more is gone on with.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from chat_loop.errors import SaveError, SessionLocked
 from chat_loop.sessions import transcript
-from chat_loop.sessions.entries import Entry, Query, Reply
+from chat_loop.sessions.entries import OF_QUERY, Entry, Query, Reply
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import Header, Seal, Session
 from chat_loop.sessions.sealing import TORN, sealed
+from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0
 """While a reply streams it is synced to disk at most this far apart."""
+_COMPARISONS = 3
+"""A file that is not what was just written so many times in a row is not sealed."""
 
 
 class Lock(Protocol):
     """What keeps other processes from writing to a session."""
 
     def release(self) -> None: ...
+
+
+def release(lock: Lock | None) -> None:
+    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the process ends."""
+    if lock is not None:
+        with contextlib.suppress(OSError):
+            lock.release()
+
+
+class _Stamp(NamedTuple):
+    """A file as its last write left it: which one it is, its size in bytes, and when it was changed."""
+
+    device: int
+    inode: int
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Stamp:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class LiveSession:
@@ -59,9 +88,15 @@ class LiveSession:
         self._written = 0
         self._descriptor: int | None = None
         self._lock: Lock | None = None
+        self._stamp = _Stamp(0, 0, 0, 0)
+        self._doubted = False
+        """The file changed between two writes."""
         self._torn = False
         self._distrusted = False
+        self._ended = False
         self._generation = 0
+        self._left: list[tuple[Path, str, int]] = []
+        """The files that were left for a new one, what is wrong with each, and how many exchanges it lacks."""
 
     @property
     def path(self) -> Path:
@@ -98,28 +133,51 @@ class LiveSession:
         """Start the reply to query `number` (0: the acknowledgment); it is written as it arrives."""
         return ReplyWriter(self, number, at)
 
+    def take_notices(self) -> list[tuple[str, str]]:
+        """Return, as sentences with hints, why the words are in another file; each once, when they are there."""
+        if self.problem is not None:
+            return []
+        left, self._left = self._left, []
+        return [self._notice(*one) for one in left]
+
+    def _notice(self, path: Path, fault: str, missing: int) -> tuple[str, str]:
+        if path == self.path:
+            again = counted(sum(isinstance(entry, Query) for entry in self._entries), "exchange")
+            return f"{path.name} was gone: it was written again, with {again}.", "sessions delete removes a session."
+        kept = "everything that was said was kept"
+        if missing:
+            kept = f"{counted(missing, 'exchange')} that {'is' if missing == 1 else 'are'} missing from it "
+            kept += f"{'was' if missing == 1 else 'were'} kept"
+        return f"{path.name} {fault}: {kept} in {self.path}.", "The conversation goes on there; the other file stays."
+
     def seal(self, seal: Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError; the entries stay as they are."""
         if self.empty:
             return
         try:
-            self._flush()
-            data, _, _ = read_part(self.path)
-            parsed = parse(data)
-            if parsed.session is not None:
-                self._files.replace(self.path, sealed(data, parsed, seal))
+            for _ in range(_COMPARISONS):
+                self._flush()
+                if (found := self._compared()) is not None:
+                    self._files.replace(self.path, sealed(*found, seal))
+                    self._ended = True
+                    return
+            raise OSError(errno.EBUSY, "Another program changes it all the time")
         except OSError as error:
             self.problem = error
             raise save_error(self.path, error) from error
 
     def close(self) -> None:
-        """Give back the descriptor and the lock."""
+        """Give back the descriptor and the lock, after a last look at the file of an open session."""
+        if not (self.empty or self._ended):
+            self._save()
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        self._release()
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        release(lock)
 
     def _save(self) -> None:
         try:
@@ -151,49 +209,87 @@ class LiveSession:
 
     def _rewrite(self) -> None:
         """Put a new file, whole and synced, in the place of one whose content is in doubt."""
+        if self._descriptor is not None and not self._stands() and self._compared() is None:
+            return  # it is not ours any more
         self._files.replace(self.path, transcript.render(self.session))
         self._headed, self._written = True, len(self._entries)
         self._distrusted = self._torn = False
+        self._reopen()
 
     def _open(self) -> None:
-        """Have a descriptor on the file that stands at `path` now: an editor may have put another in its place."""
+        """Have a descriptor on a file that holds everything that was written."""
+        if self._descriptor is not None and not self._stands():
+            self._compared()
+        if self._descriptor is None and self._headed:
+            self._reopen()
+        if self._descriptor is None:
+            self._files.make_directory(self._directory)
+            self._descriptor = self._create()
+            self._stamp = _Stamp.of(os.fstat(self._descriptor))
+            self._files.sync_directory(self._directory)
+
+    def _stands(self) -> bool:
+        """Return whether the file is as the last write left it, as far as its size and its time tell."""
         try:
-            if self._descriptor is not None:
-                if os.path.samestat(os.fstat(self._descriptor), self.path.lstat()):
-                    return
-                self._let_go()
-            if self._headed:
-                self._descriptor = self._files.append_to(self.path)
-                return
+            return not self._doubted and _Stamp.of(self.path.lstat()) == self._stamp
         except FileNotFoundError:
-            self._let_go()
-            self._headed, self._written = False, 0
-        self._files.make_directory(self._directory)
-        self._descriptor = self._create()
-        self._files.sync_directory(self._directory)
+            return False
+
+    def _compared(self) -> tuple[bytes, Parsed] | None:
+        """Read the file. When anything that was written is not in it, leave it as it is and return None."""
+        try:
+            data, _, status = read_part(self.path)
+        except FileNotFoundError:
+            return self._leave("is gone")
+        except OSError as error:
+            return self._leave(f"cannot be read ({(error.strerror or str(error)).lower()})")
+        parsed = parse(data)
+        session = parsed.session
+        if session is None:
+            return self._leave("was changed and has no header")
+        written = self._entries[: self._written]
+        if session.header.parent != self.header.parent or not _holds(session.entries, written, self.header):
+            return self._leave("was changed", _missing(session.entries, written))
+        if self._doubted or _Stamp.of(status)[:3] != self._stamp[:3]:
+            self._reopen()
+            self._torn = parsed.torn
+        else:
+            self._stamp = _Stamp.of(status)
+        return data, parsed
+
+    def _leave(self, fault: str, missing: int = 0) -> None:
+        """Leave the file as it is: a new one gets everything."""
+        self._left.append((self.path, fault, missing))
+        self._let_go()
+        self._headed, self._written = False, 0
+        self._distrusted = False
 
     def _let_go(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = None
-        self._torn = False
+        self._torn = self._doubted = False
         self._generation += 1
+
+    def _reopen(self) -> None:
+        """Have a descriptor on the file that stands at `path` now."""
+        self._let_go()
+        self._descriptor = self._files.append_to(self.path)
+        self._stamp = _Stamp.of(os.fstat(self._descriptor))
 
     def _create(self) -> int:
         """Create the file, under the next free id when this one is taken."""
         base, count = self.header.id, 1
         while True:
-            try:
+            with contextlib.suppress(SessionLocked):
                 if self._lock is None:
                     self._lock = self._take_lock(self.header.id)
-                return self._files.create(self.path)
-            except (FileExistsError, SessionLocked):
-                count += 1
-                suffix = f"_{count}"
-                self.header = replace(self.header, id=base[: 64 - len(suffix)] + suffix)
-                if self._lock is not None:
-                    self._lock.release()
-                    self._lock = None
+                with contextlib.suppress(FileExistsError):
+                    return self._files.create(self.path)
+                self._release()
+            count += 1
+            suffix = f"_{count}"
+            self.header = replace(self.header, id=base[: 64 - len(suffix)] + suffix)
 
     def _write(self, text: str) -> None:
         if self._torn:
@@ -204,12 +300,16 @@ class LiveSession:
     def _write_all(self, data: bytes) -> None:
         assert self._descriptor is not None
         rest = data
-        while rest:
-            try:
+        try:
+            while rest:
                 rest = rest[self._files.write(self._descriptor, rest) :]
-            except OSError:
-                self._torn = self._torn or len(rest) < len(data)
-                raise
+        except OSError:
+            self._torn = self._torn or len(rest) < len(data)
+            raise
+        finally:
+            stamp = _Stamp.of(os.fstat(self._descriptor))
+            self._doubted = self._doubted or stamp.size != self._stamp.size + len(data) - len(rest)
+            self._stamp = stamp
 
 
 class ReplyWriter:
@@ -262,6 +362,7 @@ class ReplyWriter:
 
     def _append(self, encoded: str, label: bool = True) -> None:
         live = self._live
+        self._broken = self._broken or (self._begun and self._generation != live._generation)
         if self._broken or (label and not encoded):
             return
         if label and not self._labelled:
@@ -281,6 +382,28 @@ class ReplyWriter:
         except OSError as error:
             live.problem = error
             self._broken = True
+
+
+def _holds(found: Sequence[Entry], written: Sequence[Entry], header: Header) -> bool:
+    """Return whether what was found has everything that was written, in this order; it may have more."""
+    rest = iter(found)
+    return all(any(_same(other, entry, header) for other in rest) for entry in written)
+
+
+def _same(found: Entry, written: Entry, header: Header) -> bool:
+    """Return whether an entry is found as it reads when it was written."""
+    if found == written:
+        return True
+    if type(found) is not type(written) or found.at != written.at:
+        return False
+    again = parse((transcript.head(header) + transcript.entry_text(written, header)).encode()).session
+    return again is not None and again.entries == (found,)
+
+
+def _missing(found: Sequence[Entry], written: Sequence[Entry]) -> int:
+    """Count the exchanges of which anything is missing."""
+    there = set(found)
+    return len({entry.number for entry in written if isinstance(entry, OF_QUERY) and entry not in there} - {0})
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

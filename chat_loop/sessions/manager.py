@@ -1,4 +1,8 @@
-"""SessionManager: the sessions folder. Makes, finds and reads sessions; the only code that writes transcripts."""
+"""SessionManager: the sessions folder. Begins, finds, reads, seals and describes sessions.
+
+Transcripts are written here, by `LiveSession` while a session lives, and by `storing.store` when they come from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.live import LiveSession, Lock, save_error
+from chat_loop.sessions.live import LiveSession, Lock, release, save_error
 from chat_loop.sessions.naming import first_words, named, tag
 from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
@@ -229,8 +233,7 @@ class SessionManager:
         except OSError as error:
             raise save_error(path, error) from error
         finally:
-            if lock is not None:
-                lock.release()
+            release(lock)
 
     def describe(self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
         """Name or tag a stored session; None leaves it as it is. Its place in the listing stays.

@@ -2,7 +2,8 @@
 
 A line state machine over bytes: linear whatever the file holds, and it never raises. Only a line that starts at column
 0 with a marker is structure. A record without its end is interrupted: kept, and reported. When the writer fenced a
-tear off (`<!-- chat:torn -->`) and wrote the record again, the second one counts.
+tear off (`<!-- chat:torn -->`) and wrote the record again, the second one counts. A byte order mark and carriage
+returns before line breaks, which editors add, are no damage: the writer writes neither.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from chat_loop.values import Compaction
 
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
+BOM = b"\xef\xbb\xbf"
 _RULE = [b"", b"---", b""]
 _FIELDS = {
     "Agent": "agent",
@@ -71,8 +73,11 @@ def _tail(lines: list[bytes], first: int) -> int | None:
     if not first:
         return None
     at = first - 1
-    at -= at > 0 and lines[at - 1][:1] == b"*" == lines[at - 1][-1:]
-    at -= len(_RULE) if at >= len(_RULE) and lines[at - len(_RULE) : at] == _RULE else 0
+    before = [line.removesuffix(b"\r") for line in lines[max(0, at - len(_RULE) - 1) : at]]
+    if before and before[-1][:1] == b"*" == before[-1][-1:]:
+        before.pop()
+        at -= 1
+    at -= len(_RULE) if before[-len(_RULE) :] == _RULE else 0
     return sum(len(line) + 1 for line in lines[:at])
 
 
@@ -93,6 +98,8 @@ class _Reader:
         self.tail = 0
 
     def take(self, number: int, line: bytes) -> None:
+        line = line.removesuffix(b"\r")
+        line = line.removeprefix(BOM) if number == 1 else line
         found = marker.read(line) if line.startswith(marker.PREFIX) else None
         if line == _START:
             found = Marker("summary", {})

@@ -13,7 +13,7 @@ from chat_loop.sessions import marker, transcript
 from chat_loop.sessions.entries import Name, Note, Tag, Untag
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.parse import Parsed
+from chat_loop.sessions.parse import BOM, Parsed
 from chat_loop.sessions.records import Header, Seal, Session
 
 TORN = f"\n{marker.write('torn')}\n".encode()
@@ -23,7 +23,7 @@ def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     """Return `data` sealed. `parsed` is what `parse(data)` returned, with a session; an earlier seal is replaced."""
     session = parsed.session
     assert session is not None
-    data = data[: parsed.tail]
+    data = data[: parsed.tail].removeprefix(BOM)
     if parsed.torn and session.seal is None:
         data += TORN
     header = replace(session.header, name=session.name, tags=session.tags, title=title(session, seal))
@@ -46,7 +46,7 @@ def _header_end(data: bytes) -> int:
 
 def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None) -> bytes:
     """Return `data` with another name or other tags: in the header when it is sealed, else as records."""
-    session = parsed.session
+    session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
     if session.seal is not None:
         fields = {} if name is None else {"Name": encode_line(name)}

@@ -1,0 +1,482 @@
+"""A session's file that is changed from outside while the session lives: nothing that was said is lost, and it is told.
+
+Each disturbance happens to a real file in mid-conversation. Then the conversation goes on and ends in one of the ways
+in which it can end: every query and every reply that was acknowledged stands in some file of the folder, the session
+that the program names holds all of them, and it can be resumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from chat_loop.errors import SessionError
+from chat_loop.events import SessionSealed, Warned
+from chat_loop.sessions.entries import Query, Reply
+from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.records import Session
+from tests.talking import SUMMARY, Says, Talk
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
+
+PATIENCE = 30
+PROMPT, NEVER = r"You: \Z", r"(?!)"
+OLD = "old"
+"""The copy of the file as it was after the first exchange, beside the sessions folder."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written again in its place."""
+
+    name: str
+    act: Callable[[Path, Path], object]
+    moves: bool = True
+    anew: bool = False
+
+
+def beside(path: Path) -> Path:
+    """A place for a copy, on the same file system and outside the sessions folder."""
+    return path.parent.parent / f"{path.name}.copy"
+
+
+def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change the file in place: the inode stays."""
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(0)
+        file.write(change(data))
+
+
+def unnoticed(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change bytes in place; the size and the time of the file stay."""
+    status, data = path.stat(), path.read_bytes()
+    changed = change(data)
+    assert len(changed) == len(data)
+    with path.open("r+b") as file:
+        file.write(changed)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replaced(path: Path, data: bytes) -> None:
+    """Put another file in its place, as most editors do."""
+    copy = beside(path)
+    copy.write_bytes(data)
+    copy.replace(path)
+
+
+def in_place_of(path: Path, make: Callable[[], object]) -> None:
+    path.unlink()
+    make()
+
+
+def linked(path: Path) -> None:
+    path.rename(beside(path))
+    path.symlink_to(beside(path))
+
+
+def without_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def without_exchange(data: bytes) -> bytes:
+    start = data.index(b"\n<!-- chat:query n=2 ")
+    after = data.find(b"\n<!-- chat:query n=3 ")
+    return data[:start] + (data[after:] if after > 0 else b"")
+
+
+def appended(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"\na line of another program\n")
+
+
+def without_words(data: bytes) -> bytes:
+    return data.replace(b"second words", b"words")
+
+
+WAYS = [
+    Way("old copy in place", lambda path, old: rewritten(path, lambda _: old.read_bytes())),
+    Way("old copy by rename", lambda path, old: replaced(path, old.read_bytes())),
+    Way("cut to half", lambda path, old: rewritten(path, lambda data: data[: len(data) // 2])),
+    Way("emptied", lambda path, old: rewritten(path, lambda _: b"")),
+    Way("first line dropped", lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2])),
+    Way("byte order mark", lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data), moves=False),
+    Way("CRLF", lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")), moves=False),
+    Way("UTF-16", lambda path, old: rewritten(path, lambda data: data.decode().encode("utf-16"))),
+    Way("same content, other inode", lambda path, old: replaced(path, path.read_bytes()), moves=False),
+    Way("deleted", lambda path, old: path.unlink(), moves=False, anew=True),
+    Way("renamed away", lambda path, old: path.rename(beside(path)), moves=False, anew=True),
+    Way("folder gone", lambda path, old: without_folder(path), moves=False, anew=True),
+    Way("a folder", lambda path, old: in_place_of(path, path.mkdir)),
+    Way("a pipe", lambda path, old: in_place_of(path, lambda: os.mkfifo(path))),
+    Way("a symbolic link", lambda path, old: linked(path)),
+    Way("words removed", lambda path, old: replaced(path, without_words(path.read_bytes()))),
+    Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
+    Way("end marker removed", lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x"))),
+    Way("line appended", lambda path, old: appended(path), moves=False),
+    Way("NUL bytes", lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12)))),
+    Way("other words, same size and time", lambda path, old: unnoticed(path, lambda data: data.swapcase())),
+    Way("not readable", lambda path, old: path.chmod(0), moves=os.geteuid() != 0),
+    Way("touched", lambda path, old: os.utime(path, (1, 1)), moves=False),
+]
+by_name = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+
+
+def texts(session: Session) -> list[str]:
+    return [entry.text for entry in session.entries if isinstance(entry, Query | Reply) and entry.number]
+
+
+def stored(folder: Path) -> dict[str, list[str]]:
+    """What is said in each session of a folder that can be read."""
+    sessions, found = SessionManager(folder), {}
+    for path in folder.glob("*.md"):
+        try:
+            found[path.stem] = texts(sessions.load(path).session)
+        except SessionError:
+            continue
+    return found
+
+
+def holds(whole: list[str], part: list[str]) -> bool:
+    """Whether `whole` has all of `part`, in this order."""
+    rest = iter(whole)
+    return all(text in rest for text in part)
+
+
+class Lines:
+    """The program as it is, at the other end of two pipes."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "sessions"
+        self.output = ""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            cwd=home,
+        )
+
+    def __enter__(self) -> Self:
+        try:
+            self._read_until(PROMPT)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()  # closes the pipes
+
+    @property
+    def path(self) -> Path:
+        [path] = self.folder.glob("*.md")
+        return path
+
+    def line(self, text: str) -> str:
+        """Type a line; return what is printed until the next prompt."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{text}\n".encode())
+        self._process.stdin.flush()
+        return self._read_until(PROMPT)
+
+    def say(self, text: str) -> list[str]:
+        """Send a message; return it and the reply, which is acknowledged by the next prompt."""
+        assert f"You said: {text}" in self.line(text)
+        return [text, f"You said: {text}"]
+
+    def end(self, text: str = "exit") -> str:
+        """Leave; return what is printed."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{text}\n".encode())
+        self._process.stdin.flush()
+        told = self._read_until(NEVER)
+        assert self._process.wait(PATIENCE) == 0, self.output
+        return told
+
+    def kill(self, number: signal.Signals) -> int:
+        self._process.send_signal(number)
+        self._read_until(NEVER)
+        return self._process.wait(PATIENCE)
+
+    def _read_until(self, pattern: str) -> str:
+        """Read until `pattern` is there, or the end."""
+        assert self._process.stdout is not None
+        descriptor, told, deadline = self._process.stdout.fileno(), b"", time.monotonic() + PATIENCE
+        while not re.search(pattern, told.decode("utf-8", "replace")):
+            ready = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]
+            assert ready, f"nothing came: {self.output}{told!r}"
+            if not (data := os.read(descriptor, 65536)):
+                break
+            told += data
+        self.output += told.decode("utf-8", "replace")
+        return told.decode("utf-8", "replace")
+
+
+@by_name
+def test_a_chat_on_the_command_line(way: Way, tmp_path: Path) -> None:
+    with Lines(tmp_path) as chat:
+        said = chat.say("first words")
+        path, old = chat.path, tmp_path / OLD
+        old.write_bytes(path.read_bytes())
+        said += chat.say("second words")
+        way.act(path, old)
+        there = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        said += chat.say("third words")
+        said += chat.say("fourth words")
+        ended = " ".join(chat.end().split())
+    assert "Conversation saved successfully!" in ended
+    assert "Queries: 4" in ended
+    named = ended.partition("Session ID: ")[2].split()[0]
+    assert f"--resume {named}" in ended
+    assert stored(chat.folder)[named] == said
+    assert (named != path.stem) == way.moves
+    flat = " ".join(chat.output.split())
+    assert ("changed" in flat or "cannot be read" in flat) == way.moves, flat
+    assert ("was gone" in flat) == way.anew
+    if way.moves:
+        assert f"kept in {chat.folder / named}.md" in flat
+        if there is not None:
+            assert path.read_bytes().startswith(there)
+    assert "Traceback" not in chat.output
+
+
+def disturbed(folder: Path, way: Way, *steps: str | Says) -> tuple[Talk, list[str]]:
+    """A conversation of two exchanges whose file is disturbed after them."""
+    talk = Talk(folder / "sessions", "one", "two", *steps)
+    said = []
+
+    async def begin() -> None:
+        nonlocal said
+        await talk.conversation.ask("first words")
+        (folder / OLD).write_bytes(talk.path.read_bytes())
+        await talk.conversation.ask("second words")
+        said += ["first words", "one", "second words", "two"]
+        way.act(talk.path, folder / OLD)
+
+    asyncio.run(begin())
+    return talk, said
+
+
+def warnings_of(talk: Talk) -> list[str]:
+    return [event.message for event in talk.events if isinstance(event, Warned)]
+
+
+def sealed_ids(talk: Talk) -> list[str]:
+    return [event.id for event in talk.events if isinstance(event, SessionSealed)]
+
+
+def check(talk: Talk, way: Way, said: list[str], named: str) -> None:
+    """What was said stands in the session `named`, which is told and can be resumed."""
+    folder = talk.sessions.directory
+    assert holds(stored(folder)[named], said), stored(folder)
+    told = [message for message in warnings_of(talk) if "was changed" in message or "cannot be read" in message]
+    assert bool(told) == way.moves, warnings_of(talk)
+    assert not [message for message in warnings_of(talk) if "Not saved" in message]
+    again = Talk(folder, SUMMARY, "Welcome back.", clock=talk.clock)
+    asyncio.run(again.resume(named))
+    assert again.conversation.session.header.parent == named
+    again.conversation.close()
+
+
+def run(talk: Talk, work: Coroutine[Any, Any, object]) -> None:
+    asyncio.run(work)
+    talk.conversation.close()
+
+
+@by_name
+def test_the_exit_right_after(way: Way, tmp_path: Path) -> None:
+    """Nothing more is said: only the end can notice."""
+    talk, said = disturbed(tmp_path, way, SUMMARY)
+    run(talk, talk.conversation.end())
+    [named] = sealed_ids(talk)
+    check(talk, way, said, named)
+    seal = talk.sessions.load(talk.sessions.directory / f"{named}.md").session.seal
+    assert seal is not None
+    assert seal.summary is not None
+
+
+@by_name
+def test_a_compaction(way: Way, tmp_path: Path) -> None:
+    talk, said = disturbed(tmp_path, way, SUMMARY, "Understood.", "three", SUMMARY)
+
+    async def on() -> None:
+        assert await talk.conversation.compact()
+        await talk.conversation.ask("third words")
+        await talk.conversation.end()
+
+    run(talk, on())
+    parent, child = sealed_ids(talk)
+    found = stored(talk.sessions.directory)
+    assert holds(found[child], ["third words", "three"])
+    assert talk.sessions.load(talk.sessions.directory / f"{child}.md").session.header.parent == parent
+    check(talk, way, said, parent)
+
+
+@by_name
+def test_a_fork(way: Way, tmp_path: Path) -> None:
+    talk, said = disturbed(tmp_path, way, "three")
+
+    async def on() -> None:
+        conversation = talk.conversation
+        live = Loaded(conversation.session, conversation.live.path, open=True)
+        offer = await conversation.resuming().forked(live, 1)
+        await conversation.accept(offer, acknowledge=False)
+        await conversation.ask("third words")
+
+    run(talk, on())
+    [left] = sealed_ids(talk)
+    check(talk, way, said, left)
+    child = talk.sessions.load(talk.path).session
+    assert (child.header.parent, texts(child)) == (left, ["third words", "three"])
+    assert [exchange.query.text for exchange in talk.conversation.thread.exchanges] == ["first words", "third words"]
+
+
+@by_name
+def test_an_undo(way: Way, tmp_path: Path) -> None:
+    talk, said = disturbed(tmp_path, way, "three", SUMMARY)
+
+    async def on() -> None:
+        await talk.conversation.undo()
+        await talk.conversation.ask("third words")
+        await talk.conversation.end()
+
+    run(talk, on())
+    [named] = sealed_ids(talk)
+    check(talk, way, [*said, "third words", "three"], named)
+    session = talk.sessions.load(talk.sessions.directory / f"{named}.md").session
+    assert [exchange.query.text for exchange in session.exchanges] == ["first words", "third words"]
+
+
+@by_name
+def test_a_reply_that_streams(way: Way, tmp_path: Path) -> None:
+    """The file is disturbed between two pieces of a reply, and the reply is stopped: its words are kept."""
+    talk = Talk(tmp_path / "sessions", "one", "two", Says(("Half a ", "sentence"), then="silence"), "four", SUMMARY)
+
+    async def on() -> None:
+        conversation = talk.conversation
+        await conversation.ask("first words")
+        (tmp_path / OLD).write_bytes(talk.path.read_bytes())
+        await conversation.ask("second words")
+        pieces = 0
+
+        def disturb(event: object) -> None:
+            nonlocal pieces
+            pieces += type(event).__name__ == "TextDelta"
+            if pieces == 1:
+                pieces += 1
+                way.act(talk.path, tmp_path / OLD)
+
+        talk.screen = disturb
+        await talk.interrupt(conversation.ask("third words"))
+        talk.screen = None
+        await conversation.ask("fourth words")
+        await conversation.end()
+
+    run(talk, on())
+    [named] = sealed_ids(talk)
+    said = ["first words", "one", "second words", "two", "third words", "Half a sentence", "fourth words", "four"]
+    check(talk, way, said, named)
+
+
+@by_name
+def test_a_hang_up(way: Way, tmp_path: Path) -> None:
+    """The terminal goes away: nobody can be told, and nothing is summarized."""
+    with Lines(tmp_path) as chat:
+        said = chat.say("first words")
+        path, old = chat.path, tmp_path / OLD
+        old.write_bytes(path.read_bytes())
+        said += chat.say("second words")
+        way.act(path, old)
+        assert chat.kill(signal.SIGHUP) == 128 + signal.SIGHUP
+    assert "Traceback" not in chat.output
+    if way.name == "other words, same size and time":
+        return  # nothing tells it but reading the file, and a session that is not sealed is not read again
+    assert said in stored(chat.folder).values()
+
+
+def test_missing_exchanges_are_counted_when_they_are_put_back(tmp_path: Path) -> None:
+    """Who deletes words on purpose learns where they are now."""
+    talk = Talk(tmp_path, "one", "two", "three", "four")
+
+    async def on() -> None:
+        for text in ("first", "second", "third"):
+            await talk.conversation.ask(text)
+        path = talk.path
+        data = path.read_bytes()
+        path.write_bytes(data[: data.index(b"\n---\n\n<!-- chat:query n=2 ")])
+        await talk.conversation.ask("fourth")
+        [told] = warnings_of(talk)
+        assert talk.path != path
+        assert told == f"{path.name} was changed: 2 exchanges that are missing from it were kept in {talk.path}."
+        assert talk.sessions.current() == talk.path.stem
+
+    run(talk, on())
+
+
+def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> None:
+    """Nothing of ours is missing, so the file is gone on with: a note, a record and another header line are kept."""
+    talk = Talk(tmp_path, "one", "two")
+    record = b"\n<!-- chat:pin at=2026-11-21T22:30:15+01:00 -->\n**Pinned:** by hand\n<!-- chat:end -->\n"
+
+    async def on() -> None:
+        await talk.conversation.ask("first")
+        data = talk.path.read_bytes().replace(b"**Agent:**", b"**Name:** My talk\n**Agent:**")
+        replaced(talk.path, data + record + b"\na note\n")
+        await talk.conversation.ask("second")
+        talk.conversation.leave("exit")
+
+    run(talk, on())
+    [path] = tmp_path.glob("*.md")
+    session = talk.sessions.load(path).session
+    assert texts(session) == ["first", "one", "second", "two"]
+    assert session.pins == ("by hand",)
+    assert session.header.name == "My talk"
+    assert b"\na note\n" in path.read_bytes()
+    assert not warnings_of(talk)
+
+
+@pytest.mark.parametrize(
+    "way", [way for way in WAYS if way.name in ("byte order mark", "CRLF")], ids=lambda way: way.name
+)
+def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Path) -> None:
+    with Lines(tmp_path) as chat:
+        said = chat.say("the heron stands still")
+        chat.end()
+    [path] = chat.folder.glob("*.md")
+    way.act(path, path)
+
+    def told(*arguments: str) -> str:
+        ran = subprocess.run(
+            [sys.executable, "-m", "chat_loop", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        return ran.stdout.decode()
+
+    assert "the heron stands still" in told("sessions", "list")
+    assert said[1] in told("sessions", "show", path.stem)
+    assert path.stem in told("sessions", "search", "heron")
+    assert told("--model", "scripted:echo", "--resume", path.stem, "-p", "again") == "You said: again\n"
+    assert holds(stored(chat.folder)[path.stem], said)
