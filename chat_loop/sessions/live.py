@@ -239,17 +239,17 @@ class LiveSession:
         """Read the file. When anything that was written is not in it, leave it as it is and return None."""
         try:
             data, _, status = read_part(self.path)
-        except FileNotFoundError:
-            return self._leave("is gone")
         except OSError as error:
-            return self._leave(f"cannot be read ({(error.strerror or str(error)).lower()})")
-        parsed = parse(data)
+            self._leave(f"cannot be read ({(error.strerror or str(error)).lower()})")
+            return None
+        parsed, written = parse(data), self._entries[: self._written]
         session = parsed.session
         if session is None:
-            return self._leave("was changed and has no header")
-        written = self._entries[: self._written]
+            self._leave("was changed and has no header")
+            return None
         if session.header.parent != self.header.parent or not _holds(session.entries, written, self.header):
-            return self._leave("was changed", _missing(session.entries, written))
+            self._leave("was changed", _missing(session.entries, written))
+            return None
         if self._doubted or _Stamp.of(status)[:3] != self._stamp[:3]:
             self._reopen()
             self._torn = parsed.torn
