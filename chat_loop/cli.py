@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
     try:
+        if instant is not None:
+            _leave_in_order()
         return _run(arguments, instant)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -49,6 +51,18 @@ def main(argv: Sequence[str] | None = None) -> int:
                 getattr(sys, name).flush()
             except OSError:
                 setattr(sys, name, None)  # the pipe or the terminal is gone: the interpreter must not fail on it again
+
+
+def _leave_in_order() -> None:
+    """Have the signals that end the program give the terminal back, until `Interactive` hears them."""
+    import signal
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(SIGNALLED + number)
+
+    for name in start.ENDING:
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
+            signal.signal(getattr(signal, name), leave)
 
 
 def _open_closed() -> None:

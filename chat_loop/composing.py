@@ -178,10 +178,14 @@ class Composing:
         if options.local and not reference:
             from chat_loop.subcommands import models
 
-            if instant is not None and not models.any_installed(self.paths.models):
+            asks = instant is not None and not models.any_installed(self.paths.models)
+            if instant is not None and asks:
                 instant.erase()
+                instant.terminal.forget()  # what was typed before the question is no answer to it
                 instant.terminal.restore()
             reference = f"local:{models.ensure_installed(self.paths.models)}"
+            if instant is not None and asks:
+                instant.terminal.silence(signals=False)
         return choose(reference, self.config, self.world, base_url=options.base_url)
 
     def _tools(self) -> tuple[Tool, ...]:

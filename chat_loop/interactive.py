@@ -40,7 +40,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models
 from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.start import InstantPrompt, banner, columns
+from chat_loop.start import ENDING, InstantPrompt, banner, columns
 from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
@@ -131,7 +131,7 @@ class Interactive:
         )
 
     async def run(self) -> int:
-        """Chat until the user leaves; return the exit code. SIGTERM and SIGHUP leave at once: everything is on disk."""
+        """Chat until the user leaves; return the exit code. A signal leaves at once: everything is on disk."""
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         received: list[int] = []
@@ -141,7 +141,7 @@ class Interactive:
             if task is not None:
                 task.cancel()
 
-        for name in ("SIGTERM", "SIGHUP"):
+        for name in ENDING:
             number = getattr(signal, name, None)
             if number is not None:
                 with contextlib.suppress(NotImplementedError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -117,6 +120,7 @@ class PromptReader:
             self._instant.erase()
         self._lines.begin(offered=self._offered)
         self._offered = False
+        self._hear_suspending(on=False)  # here Ctrl-Z is the editor's key
         try:
             toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
             again, self._again = self._again, ""
@@ -176,9 +180,9 @@ class PromptReader:
         """The terminal as another program expects to find it."""
         self._tell_pastes(on=False)
         settle(sys.stdout)
+        self._hear_suspending(on=False)
         if self._terminal is not None:
             self._terminal.restore()
-            self._terminal = _terminal()  # it was given back for good: found again before anybody changes it
         try:
             yield
         finally:
@@ -193,9 +197,29 @@ class PromptReader:
 
     def _between(self) -> None:
         """Until the next prompt, keys wait for it, unseen; and so does a paste, as one."""
+        self._hear_suspending(on=True)  # first: what stopped the program behind it would find it silent
         if self._terminal is not None:
             self._terminal.silence(signals=True)
         self._tell_pastes(on=True)
+
+    def _hear_suspending(self, *, on: bool) -> None:
+        """Give the terminal back before Ctrl-Z stops the program, or leave Ctrl-Z to others."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(NotImplementedError, AttributeError):  # Windows
+            if on:
+                loop.add_signal_handler(signal.SIGTSTP, self._suspend)
+            else:
+                loop.remove_signal_handler(signal.SIGTSTP)
+
+    def _suspend(self) -> None:
+        self._tell_pastes(on=False)
+        if self._terminal is not None:
+            self._terminal.restore()
+        self._hear_suspending(on=False)
+        # Not SIGSTOP: where no shell could continue the program, the system ignores this one. To this thread: sent to
+        # the process it could stop it a moment later, with the terminal silent again.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+        self._between()
 
     def _tell_pastes(self, *, on: bool) -> None:
         """Have the terminal say where a paste begins and ends. Not all can, and one may be gone."""

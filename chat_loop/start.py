@@ -15,6 +15,8 @@ from chat_loop import __version__
 
 PROMPT = "You: "
 _ERASE = "\r\x1b[K"
+ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
+"""The signals that end the program, after it has given the terminal back; a system may lack some."""
 _VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"})
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
@@ -37,8 +39,10 @@ class Terminal:
 
         self._termios = termios
         self._descriptor = descriptor
+        self._found: list[Any] | None = None
+        """The settings to give back; None while nothing is changed."""
         try:
-            self._found: list[Any] | None = termios.tcgetattr(descriptor)
+            termios.tcgetattr(descriptor)
         except termios.error as error:
             raise OSError("not a terminal") from error
 
@@ -49,7 +53,10 @@ class Terminal:
         """
         termios = self._termios
         if self._found is None:
-            return
+            try:
+                self._found = termios.tcgetattr(self._descriptor)
+            except termios.error:
+                return  # the terminal is gone
         state = [*self._found[:6], [*self._found[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
         state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
@@ -65,7 +72,7 @@ class Terminal:
             return  # the terminal is gone
 
     def restore(self) -> None:
-        """Give the terminal back as it was found, for good; free when it was done before."""
+        """Give the terminal back as `silence` found it; do nothing when it is given back already."""
         found, self._found = self._found, None
         if found is not None:
             self._set(found)

@@ -25,6 +25,7 @@ from chat_loop.browser.previews import Previews
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.sessions.row import SessionRow
+from chat_loop.start import ENDING
 
 ESCAPE_SECONDS = 0.1
 """How long an escape character waits for the rest of a key before it is the key Esc."""
@@ -174,7 +175,7 @@ def _failing(app: Application[Act]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP leave the screen before they end the program, where nobody else has taken them."""
+    """SIGTERM, SIGHUP and SIGQUIT leave the screen before they end the program, where nobody else has taken them."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     taken: list[int] = []
     received: list[int] = []
@@ -184,7 +185,7 @@ def _ended_by_signals() -> Iterator[None]:
         if task is not None:
             task.cancel()
 
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             with contextlib.suppress(NotImplementedError, ValueError):  # Windows; not the main thread

@@ -13,7 +13,7 @@ from chat_loop.config import Paths
 from chat_loop.display.plain import err, out
 from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
-from chat_loop.start import InstantPrompt, Terminal
+from chat_loop.start import InstantPrompt
 
 SHOWN = 60
 """Lines of a change that are shown."""
@@ -41,7 +41,6 @@ def open_asked(
             instant.terminal.restore()
         ask(question, wanted)
         if instant is not None:
-            instant.terminal = Terminal(sys.stdin.fileno())
             instant.terminal.silence(signals=True)
         return True
 
