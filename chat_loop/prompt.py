@@ -108,6 +108,7 @@ class PromptReader:
 
         self._session.app.after_render += drawn
         self._session.app.before_render += lambda _: self._drawing()
+        self._session.app.key_processor.before_key_press += lambda _: self._lines.followed(self._session.default_buffer)
 
     @property
     def has_editor(self) -> bool:

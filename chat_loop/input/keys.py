@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import select
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
@@ -34,6 +35,8 @@ A_PASTE = 8
 """Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""
 A_FLOOD = 64
 """Keys waiting that are put into the line at once."""
+GRACE_SECONDS = 0.05
+"""Enter at the end of a burst waits so long: only when more keys follow was it pasted."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
 """Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are Ctrl-J."""
 
@@ -47,6 +50,7 @@ class Lines:
     `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
     the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
     `flood`: what came of a paste that the terminal does not announce; it is put into the line when no more of it waits.
+    `held`: an Enter at its end, which ends the entry unless more keys follow at once.
     """
 
     def __init__(self, waiting: Callable[[], bool], pastes: Pastes) -> None:
@@ -57,6 +61,7 @@ class Lines:
         self.pastes = pastes
         self.pasting = False
         self.flood: list[str] = []
+        self.held: asyncio.TimerHandle | None = None
 
     def begin(self, *, offered: bool = False) -> None:
         """A new prompt."""
@@ -64,11 +69,15 @@ class Lines:
         self.offered = offered
         self.ahead = True
         self.flood.clear()
+        if self.held is not None:
+            self.held.cancel()
+            self.held = None
 
     def draw(self, buffer: Buffer) -> None:
         """The screen is about to show what was read so far: what comes later is an answer to it."""
         if (self.ahead or self.pasting) and not self.waiting():
-            self.ahead = self.pasting = False
+            self.ahead = False
+            self.pasting = self.held is not None
             self.settle(buffer)
 
     def settle(self, buffer: Buffer) -> None:
@@ -89,8 +98,42 @@ class Lines:
             return not document.is_cursor_at_the_end or bool(document.current_line.strip())
         return continued(document)
 
-    def go_on(self, buffer: Buffer) -> None:
-        """Do what Enter then does."""
+    def enter(self, buffer: Buffer) -> None:
+        """Do what Enter does: end the entry or its line, or wait for what follows."""
+        if self.pasting and not (get_app().key_processor.input_queue or self.waiting()):
+            self.hold(buffer)
+        elif self.goes_on(buffer):
+            self._go_on(buffer)
+        else:
+            if self.several:
+                buffer.document = Document(buffer.text.rstrip("\n"))
+            buffer.validate_and_handle()
+
+    def hold(self, buffer: Buffer) -> None:
+        """Keep an Enter with which a burst of keys ends until it is known whether more follow."""
+        self.pasting = True
+        self.held = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._release, get_app(), buffer)
+
+    def followed(self, buffer: Buffer) -> None:
+        """Put the Enter that was held into the line, if one was: another key follows it."""
+        if self.held is not None:
+            self.held.cancel()
+            self.held = None
+            self.flood.append("\n")
+            self.settle(buffer)
+
+    def _release(self, app: Application[str], buffer: Buffer) -> None:
+        if not app.is_running or app.is_done:
+            return
+        if self.waiting():
+            self.followed(buffer)
+            return
+        self.held, self.pasting = None, False
+        self.settle(buffer)
+        self.enter(buffer)
+
+    def _go_on(self, buffer: Buffer) -> None:
+        """Do what Enter does within an entry."""
         if self.flood:
             self.flood.append("\n")
         elif self.pasting or self.several:
@@ -168,13 +211,7 @@ def bindings(
 
     @keys.add("enter", filter=inserting & (goes_on | in_several))
     def enter(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if lines.goes_on(buffer):
-            lines.go_on(buffer)
-        else:
-            if lines.several:
-                buffer.document = Document(buffer.text.rstrip("\n"))
-            buffer.validate_and_handle()
+        lines.enter(event.current_buffer)
 
     @keys.add("c-c", filter=at_line & Condition(lambda: lines.offered))
     def give_up(event: KeyPressEvent) -> None:
@@ -241,4 +278,9 @@ def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter) -> None:
                 break
             text.append(queue.popleft().data)
         if queue or not lines.waiting():  # another key wants the line as it is now
+            entered = not queue and bool(text) and text[-1] == "\r"
+            if entered:
+                text.pop()
             lines.settle(event.current_buffer)
+            if entered:
+                lines.hold(event.current_buffer)
