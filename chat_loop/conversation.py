@@ -16,7 +16,6 @@ from chat_loop.chain.describing import describe
 from chat_loop.chain.ending import Ending
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
-from chat_loop.chain.words import thread_of
 from chat_loop.context.budget import Budget
 from chat_loop.context.draft import Draft
 from chat_loop.context.plan import trigger
@@ -114,17 +113,20 @@ class Conversation:
         return Usage(input=self.budget.used, estimated=True)
 
     def only_in_archive(self) -> tuple[str, ...]:
-        """The sentences with exact values that the last compaction left in the archive only.
+        """The sentences with exact values of all sessions of the chain that stand in the archive only.
 
-        Raises UsageError when nothing was compacted, SessionError when the parent's file cannot be read.
+        Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be read.
         """
         from chat_loop.chain.words import parent_of  # rarely asked for
         from chat_loop.context.archived import only_archived
-        from chat_loop.sessions.chain import known_to
+        from chat_loop.sessions.chain import ChainReader, placed
 
-        parent = self.sessions.load(self.sessions.directory / f"{parent_of(self.session)}.md").session
-        before, _ = thread_of(self.sessions, known_to(parent, self.session.restoration))
-        return only_archived(before, self.thread)
+        parent_of(self.session)
+        chain = ChainReader(self.sessions).read(self.session)
+        if chain.broken:
+            raise SessionError(chain.broken)
+        ancestors = placed(chain, self.session.depth)
+        return only_archived((exchange for session in ancestors for exchange in session), self.thread)
 
     @property
     def pins(self) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ def test_help_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path:
     assert max(map(len, listed.split("\n"))) <= 80
     assert "--preview asks first, --diff lists what" in told
     assert (
-        "\n  /compact --diff            the sentences with exact values that the last\n" + " " * 29 + "compaction"
+        "\n  /compact --diff            the sentences with exact values that the archive\n" + " " * 29 + "alone holds"
         in told
     )
 

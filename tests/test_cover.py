@@ -84,7 +84,9 @@ def test_a_pin_needs_no_line() -> None:
 
 
 def test_the_tail_stays_in_the_context_and_only_its_corrections_count() -> None:
-    tail = exchanges(("The shelf is now 92 cm wide. The screws are ordered. The lamp is 40 cm high.", "Fine."), depth=2)
+    tail = exchanges(
+        ("The shelf is 92 cm wide instead of 87. The screws are ordered. The lamp is 40 cm high.", "Fine."), depth=2
+    )
     kept = made(BLOCK, [], tail=tail)
     assert kept.summary.key_facts == ("The anchors need 8 mm holes. [1 reply]",)
     assert kept.summary.pending == ()

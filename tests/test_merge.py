@@ -166,9 +166,11 @@ async def branched(home: Machine, work: Machine, *, seal: bool = True) -> tuple[
     parent = await session_of(home, "", "The budget is 8,400 euros.", "The gateway listens on port 5432.")
     work.take(home)
     first = await session_of(home, parent, "Decision: we take oak fronts because they can be sanded.")
-    first = await session_of(home, first, "The gateway listens on port 5544 now.", "Tom has shoe size 43.", seal=seal)
+    first = await session_of(
+        home, first, "Correction: the gateway listens on port 5544.", "Tom has shoe size 43.", seal=seal
+    )
     second = await session_of(work, parent, "Ida ordered 12 handles for 96 euros.")
-    second = await session_of(work, second, "The gateway listens on port 6000 now.", seal=seal)
+    second = await session_of(work, second, "Correction: the gateway listens on port 6000.", seal=seal)
     home.take(work)
     return parent, first, second
 
@@ -202,9 +204,9 @@ def block_of(talk: Talk) -> Summary:
 WHOLE = [
     ["The budget is 8,400 euros.", "The gateway listens on port 5432."],
     ["Decision: we take oak fronts because they can be sanded."],
-    ["The gateway listens on port 5544 now.", "Tom has shoe size 43."],
+    ["Correction: the gateway listens on port 5544.", "Tom has shoe size 43."],
     ["Ida ordered 12 handles for 96 euros."],
-    ["The gateway listens on port 6000 now."],
+    ["Correction: the gateway listens on port 6000."],
 ]
 
 
@@ -218,7 +220,8 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         assert (draft.common, draft.depth) == (parent, 6)
         assert draft.contradictions == (
             Contradiction(
-                "The gateway listens on port 5544 now. [3 user]", "The gateway listens on port 6000 now. [5 user]"
+                "Correction: the gateway listens on port 5544. [3 user]",
+                "Correction: the gateway listens on port 6000. [5 user]",
             ),
         )
         await take(talk, first, second, drop=0)
@@ -228,7 +231,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
             "The budget is 8,400 euros. [1 user]",
             "Tom has shoe size 43. [3 user]",
             "Ida ordered 12 handles for 96 euros. [4 user]",
-            "The gateway listens on port 6000 now. [5 user]",
+            "Correction: the gateway listens on port 6000. [5 user]",
         )
         live = talk.conversation.session
         assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
@@ -265,7 +268,7 @@ def test_the_other_way_round_the_first_one_keeps_its_places(two: tuple[Machine, 
         assert said_in(talk) == [WHOLE[0], *WHOLE[3:], *WHOLE[1:3]]
         assert block_of(talk).key_facts[1:] == (
             "Ida ordered 12 handles for 96 euros. [2 user]",
-            "The gateway listens on port 6000 now. [3 user]",
+            "Correction: the gateway listens on port 6000. [3 user]",
             "Tom has shoe size 43. [5 user]",
         )
         talk.conversation.close()
@@ -535,7 +538,7 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Pa
         conversation.pin("Use metres.")
         conversation.leave("exit")
         await talk.resume(parent)
-        await say(talk, "The gateway listens on port 5544 now.")
+        await say(talk, "Correction: the gateway listens on port 5544.")
         conversation.unpin("Use metres.")
         corrected = talk.path.stem
         conversation.leave("exit")
@@ -547,7 +550,7 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Pa
         draft = await conversation.merging().merge(load(talk, one), load(talk, other))
         assert draft.contradictions == ()
         assert draft.summary.key_facts == (
-            *("The lamp has 40 watts. [1 user]", "The gateway listens on port 5544 now. [2 user]"),
+            *("The lamp has 40 watts. [1 user]", "Correction: the gateway listens on port 5544. [2 user]"),
             "Ida ordered 12 handles. [3 user]",
         )
         assert draft.summary.pinned == ()

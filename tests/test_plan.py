@@ -64,7 +64,7 @@ CASES = {
     "80 % of 128K": Case(100, 102_400, 128_000, Limits(), True, 40, "Reached 80% capacity (102K/128K tokens)", 2_048),
     "79 % of 128K": Case(100, 101_120, 128_000, Limits(), False, 0, "Reached 79% capacity (101K/128K tokens)", 2_022),
     "a threshold of 0.6": Case(
-        100, 80_000, 128_000, Limits(trigger_threshold=0.6), True, 40, "Reached 62% capacity (80K/128K tokens)", 1_600
+        100, 80_000, 128_000, Limits(trigger_threshold=0.6), True, 46, "Reached 62% capacity (80K/128K tokens)", 1_600
     ),
     "8K local": Case(20, 6_600, 8_192, Limits(), True, 12, "Reached 81% capacity (6.6K/8K tokens)", 660),
     "a limit of tokens": Case(
@@ -116,7 +116,7 @@ def test_a_reply_has_room_in_any_window() -> None:
     ]
     assert [trigger(window, Limits()) for window in (8_192, 128_000)] == [6_553, 102_400]
     assert trigger(16_384, Limits(trigger_threshold=1.0)) == room(16_384) == 13_108
-    assert [ledger_room(window, Limits()) for window in (8_192, 16_384, 128_000)] == [2_826, 5_652, 6_000]
+    assert [ledger_room(window, Limits()) for window in (8_192, 16_384, 128_000)] == [2_826, 5_652, 12_000]
 
 
 def test_the_nearest_limit_counts() -> None:

@@ -12,24 +12,31 @@ from tests.test_extract import exchanges
 ROOM = 10_000
 
 REPLACED = """\
+Our kitchen budget is 8,000 euros.|The kitchen budget is no longer 8,000 but 9,500 euros.
+The API limit is 90 requests per minute.|The API limit was bumped from 90 to 120 requests per minute.
+The log retention is 35 days.|Correction: log retention is 60 days.
+We're using PostgreSQL for the billing service.|We've switched the billing service from PostgreSQL to MariaDB.
+Let's paint the hallway sage green.|Let's paint the hallway in light grey instead of sage green.
+Das Budget für die Küche liegt bei 8.000 Euro.|Das Küchenbudget ist doch 9.500 Euro statt 8.000 Euro.
+The loan rate is 3.4 %.|The bank confirmed the loan rate is 3.1 % now instead of 3.4 %.
+The log retention is 35 days.|Update: log retention is 60 days.
+The staging timeout is 30 seconds.|Correction: the staging timeout is 45 s.
+Die Miete ist 1.150 Euro.|Korrektur: die Miete ist 1.210 Euro.
+"""
+"""What was said first, and in a later session a sentence that names what it replaces, or is labeled as a correction."""
+
+NEWER = """\
 The staging timeout is 30 seconds.|The staging timeout is now 45 seconds.
 We leave for the airport at 6:30.|Change of plan, we leave for the airport at 5:45 instead.
 The dentist appointment for Leo is on Tuesday at 15:40.|Leo's dentist appointment has been moved to Thursday at 10:15.
 The dentist appointment for Leo is on Tuesday at 15:40.|The dentist called, Leo's appointment is now Thursday at 10:15.
 Our kitchen budget is 8,000 euros.|We raised the kitchen budget to 9,500 euros because the oven is dearer.
-Our kitchen budget is 8,000 euros.|The kitchen budget is no longer 8,000 but 9,500 euros.
 The rent is 1,150 euros a month.|From May on the rent is 1,210 euros a month.
-The API limit is 90 requests per minute.|The API limit was bumped from 90 to 120 requests per minute.
-The log retention is 35 days.|Correction: log retention is 60 days.
 The meeting is on Monday at 9:00.|Actually, the meeting is on Wednesday at 14:00.
 Grandma's phone number is 030 5550101.|Grandma's phone number is 030 5550199 now.
 The config lives in conf/app.yaml:12.|The config has moved to conf/main.yaml:40.
-The wifi password is "heron-22".|The wifi password has changed, it's "otter-91" now.
-We're using PostgreSQL for the billing service.|We've switched the billing service from PostgreSQL to MariaDB.
-Let's paint the hallway sage green.|Let's paint the hallway in light grey instead of sage green.
 Die Kaution beträgt 2.150 €.|Die Kaution beträgt jetzt 2.300 €.
 Der Zahnarzttermin von Leo ist am Dienstag um 15:40 Uhr.|Leos Zahnarzttermin wurde auf Donnerstag, 10:15 Uhr verschoben.
-Das Budget für die Küche liegt bei 8.000 Euro.|Das Küchenbudget ist doch 9.500 Euro statt 8.000 Euro.
 Der Zug fährt um 17:52 ab.|Der Zug fährt jetzt um 18:10 ab.
 Die Miete ist 1.150 Euro.|Ab Mai ist die Miete 1.210 Euro.
 Le budget de la cuisine est de 8 000 €.|Le budget de la cuisine passe à 9 500 €.
@@ -44,7 +51,6 @@ I take 75 mg of aspirin every morning.|The doctor lowered my aspirin to 50 mg ev
 The party starts at 18:00.|The party starts at 19:00 now.
 There are 14 guests coming to the christening.|We're 17 guests at the christening now.
 The release is planned for 12 March.|The release slipped, it's now planned for 19 March.
-The loan rate is 3.4 %.|The bank confirmed the loan rate is 3.1 % now instead of 3.4 %.
 The server runs version 2.4.1.|We upgraded the server, it now runs version 2.5.0.
 The train leaves from platform 9.|The train now leaves from platform 7.
 My insulin dose is 12 units in the morning.|The morning insulin dose has been raised to 14 units.
@@ -52,7 +58,7 @@ Wir treffen uns am Samstag um 11 Uhr bei Kerstin.|Das Treffen bei Kerstin ist do
 The PIN for the garage is 4471.|They changed the garage PIN to 9902.
 Die Lieferung kommt zwischen 8 und 12 Uhr am 14. März.|Die Lieferung wurde auf den 16. März verschoben.
 """
-"""What was said first, and in a later session its correction."""
+"""What was said first, and later another value of the same, without naming the old one."""
 
 KEPT = """\
 The staging timeout is 30 seconds.|The production timeout is now 45 seconds.
@@ -118,6 +124,18 @@ def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: st
     assert made.archived == ()
 
 
+@pytest.mark.parametrize(("before", "after"), [line.split("|") for line in NEWER.strip().split("\n")])
+def test_a_newer_value_stands_after_the_older_and_is_the_last_to_go(before: str, after: str) -> None:
+    parent = child(None, (before, "Fine.")).summary
+    both = child(parent, (after, "Noted."), depth=2)
+    assert both.superseded == 0
+    assert sorted(line[-8:] for line in lines(both.summary)) == ["[1 user]", "[2 user]"]
+    room = sum(len(line) for line in lines(both.summary)) - 10
+    tight = ledger(parent, None, exchanges((after, "Noted."), depth=2), [], [], room, len)
+    assert [line[-8:] for line in lines(tight.summary)] == ["[2 user]"]
+    assert [found.text for found in tight.archived] == [before]
+
+
 @pytest.mark.parametrize(("one", "other"), [line.split("|") for line in KEPT.strip().split("\n")])
 def test_what_differs_in_a_telling_word_stays(one: str, other: str) -> None:
     made = child(child(None, (one, "Fine.")).summary, (other, "Noted."), depth=2)
@@ -128,11 +146,11 @@ def test_what_differs_in_a_telling_word_stays(one: str, other: str) -> None:
 def test_the_best_match_is_replaced_and_only_that() -> None:
     assert chain(
         "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros. The garden budget is 900 euros.",
-        "We raised the bathroom budget to 6,200 euros.",
+        "Correction: the bathroom budget is 6,200 euros.",
     ) == [
         "The kitchen budget is 8,000 euros. [1 user]",
         "The garden budget is 900 euros. [1 user]",
-        "We raised the bathroom budget to 6,200 euros. [2 user]",
+        "Correction: the bathroom budget is 6,200 euros. [2 user]",
     ]
 
 
@@ -151,7 +169,10 @@ def test_a_correction_of_a_correction() -> None:
         "The boiler timer is set to 30 minutes.",
         "The boiler timer is now 45 minutes.",
         "Set the boiler timer to 40 minutes instead of 45.",
-    ) == ["Set the boiler timer to 40 minutes instead of 45. [3 user]"]
+    ) == [
+        "Set the boiler timer to 40 minutes instead of 45. [3 user]",
+        "The boiler timer is set to 30 minutes. [1 user]",
+    ]
 
 
 def test_a_list_in_one_query_is_no_series_of_corrections() -> None:
@@ -171,7 +192,9 @@ def test_a_reply_never_replaces_what_the_user_decided() -> None:
     made = child(parent, ("Look it up.", reply), depth=2).summary
     assert made.decisions == ("Rule: the deposit is at most 500 euros. [1 user]",)
     assert made.key_facts == (
+        "The rent is 900 euros. [1 user]",
         "The deposit is now at most 800 euros. [2 reply]",
+        "The rent is 950 euros. [2 reply]",
         "The rent has been changed to 990 euros. [2 reply]",
     )
 
@@ -214,9 +237,9 @@ def test_a_task_is_closed_and_never_replaced() -> None:
 
 def test_two_hundred_corrections_find_their_lines_among_two_thousand() -> None:
     parent = Summary(
-        key_facts=tuple(f"The budget of room {room} is {room + 13} euros. [1.{room}]" for room in range(2000))
+        key_facts=tuple(f"The budget of room {room} is {room + 13} euros. [1 user]" for room in range(2000))
     )
-    spoken = [(f"The budget of room {room} is now {room * 9} euros.", "Fine.") for room in range(1, 200)]
+    spoken = [(f"Correction: the budget of room {room} is {room * 9} euros.", "Fine.") for room in range(1, 200)]
     made = ledger(parent, None, exchanges(*spoken, depth=2), [], [], 1_000_000, len)
     assert made.superseded == 199
     assert len(made.summary.key_facts) == 2000

@@ -21,7 +21,7 @@ async def compact(chat: Chat, argument: str) -> None:
 
     /compact ports and paths   and say what the summary must keep
     /compact --preview         see the summary and the sizes before anything happens; it can be edited there
-    /compact --diff            the sentences with exact values that the last compaction left in the archive only
+    /compact --diff            the sentences with exact values that the archive alone holds
     It happens by itself when the window fills up. The words stay in the session's file; /uncompact goes back to them.
     """
     option, _, rest = argument.partition(" ")

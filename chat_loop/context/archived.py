@@ -1,20 +1,29 @@
-"""What a compaction left behind (pure): sentences that stand in the archive only."""
+"""The sentences that stand in the archive only (pure)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from chat_loop.context.cover import Said, read_line
+from chat_loop.context.ledger import items
 from chat_loop.context.thread import Thread
-from chat_loop.facts import exact, extract
+from chat_loop.facts import extract
+from chat_loop.redact import redacted
+from chat_loop.sessions.records import Exchange, Summary
 
 
-def only_archived(before: Thread, after: Thread) -> tuple[str, ...]:
-    """The sentences of the thread `before` whose exact values are nowhere in the thread `after`, with references."""
-    restoration = after.session.restoration
-    texts = [restoration.block if restoration is not None else ""]
-    for exchange in after.exchanges:
-        texts += [exchange.query.text, exchange.reply.text if exchange.reply is not None else ""]
-    known = {exact.normal(value) for text in texts for value in exact.values(text)}
+def only_archived(before: Iterable[Exchange], now: Thread) -> tuple[str, ...]:
+    """The sentences of the exchanges `before` that hold exact values and do not stand in the thread `now`, with
+    references."""
+    known = frozenset(exchange.ref for exchange in now.exchanges)
+    lines = [item.text for item in items(now.inherited or Summary())]
+    lines += [*now.pins, *(found.text for found in extract.harvest(now.exchanges))]
+    whole = frozenset(lines)
+    said = Said[str]()
+    for line in lines:
+        said.add(read_line(line), line)
     return tuple(
         f"{found.text} [{found.ref}]"
-        for found in extract.harvest(before.exchanges)
-        if any(exact.normal(value) not in known for value in found.values)
+        for found in extract.harvest([exchange for exchange in before if exchange.ref not in known])
+        if found.values and not {found.text, redacted(found.text)} & whole and said.where(read_line(found.text)) is None
     )

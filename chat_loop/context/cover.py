@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from chat_loop.context import rank, used
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
@@ -33,12 +34,13 @@ _LEAST_TO_REPLACE = 3
 """What weighs less, such as pasted text, replaces nothing."""
 _NEAR = 40
 """Lines with a word or value in common that are compared, the newest."""
-_LONGER = 1.2
-"""A line takes the place of another that is shorter by this factor at most."""
+_ROUNDS = 3
+"""How often newer values take the places of older ones: each time others may fall out."""
 _LEAST_LINE = 3
 """Tokens: with less room than this no line is looked for any more."""
 _READ = 1_000
 """Characters of a line or bullet that are compared."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class _Entry:
     weight: float
     carried: bool
     kept: bool = False
+    doubtful: bool = False
+    """Whether a newer line may give another value of the same; then this one is the first to go."""
 
     @property
     def reading(self) -> Reading:
@@ -90,8 +94,10 @@ def ledger(
     older = len(entries)
     entries += [_new(candidate, places) for candidate in harvested]
     outcome = supersede([entry.statement for entry in entries], older)
-    for old, new in outcome.replaced.items():
+    for old, new in (*outcome.replaced.items(), *outcome.doubtful.items()):
         entries[new].weight = max(entries[new].weight, entries[old].weight)
+    for old in outcome.doubtful:
+        entries[old].doubtful = True
     gone = outcome.replaced.keys() | outcome.closed.keys()
     staying = {exchange.ref for exchange in tail}
     live = [
@@ -101,11 +107,9 @@ def ledger(
     ]
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
-    _prefer_newer(lines)
     chosen = _by_session([entry for entry in lines if entry.kept])
     _without_secrets([entry for entry in chosen if not entry.carried])
-    held = frozenset[str]().union(*(entry.reading.normals for entry in chosen))
-    archived = tuple(entry.found for entry in live if not entry.kept and not entry.reading.normals <= held)
+    archived = _archived(live, chosen, pins)
     narrative = narrative or Summary(background=parent.background)
     decisions, pending = _untold(narrative, chosen, room, count)
     summary = dataclasses.replace(
@@ -120,13 +124,14 @@ def ledger(
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
 
 
-def _prefer_newer(lines: Sequence[_Entry]) -> None:
-    """An older value does not stay where one that may have replaced it goes: the newer takes its place."""
-    staying = [entry for entry in lines if entry.kept]
-    going = [entry for entry in lines if not entry.kept]
-    for old, new in elders([entry.statement for entry in staying], [entry.statement for entry in going]):
-        if staying[old].kept and len(going[new].found.text) <= _LONGER * len(staying[old].found.text):
-            staying[old].kept, going[new].kept = False, True
+def _archived(live: Sequence[_Entry], chosen: Sequence[_Entry], pins: Sequence[str]) -> tuple[Found, ...]:
+    """The sentences with exact values that neither a line nor a pin says."""
+    said = Said[str]()
+    for reading in (*(entry.reading for entry in chosen), *map(read_line, pins)):
+        said.add(reading, reading.text)
+    return tuple(
+        entry.found for entry in live if not entry.kept and entry.reading.normals and said.where(entry.reading) is None
+    )
 
 
 def _without_secrets(entries: Sequence[_Entry]) -> None:
@@ -154,7 +159,8 @@ def _worth_a_line(found: Found) -> bool:
     return found.kind != "done" or bool(found.values)
 
 
-def _read(text: str) -> Reading:
+def read_line(text: str) -> Reading:
+    """Read a line of a block, or a bullet."""
     return read(text[:_READ], language(tokens(text[:_READ]), "en"))
 
 
@@ -165,7 +171,7 @@ def statement_of(item: Item) -> Statement:
 
 def _carried(item: Item, order: int) -> _Entry:
     """A parent's line, with the weight that its words give it."""
-    reading = _read(item.text)
+    reading = read_line(item.text)
     speaker: judge.Speaker = "user" if item.speaker == "user" else "reply"
     judged = judge.verdict(reading, "said", speaker, False)
     kind = _KINDS[item.section]
@@ -198,30 +204,30 @@ def _new(candidate: Candidate, places: dict[int, int]) -> _Entry:
     return _Entry(text, _SECTIONS[found.kind], found, statement, order, float(found.weight), False)
 
 
-class _Said:
-    """What the lines say already, found by the values and the words they hold."""
+class Said(Generic[T]):
+    """Sentences that stand somewhere, found by the values and the words they hold."""
 
     def __init__(self) -> None:
-        self._by_value: dict[str, list[_Entry]] = {}
-        self._by_word: dict[str, list[_Entry]] = {}
+        self._by_value: dict[str, list[tuple[Reading, T]]] = {}
+        self._by_word: dict[str, list[tuple[Reading, T]]] = {}
 
-    def add(self, entry: _Entry) -> None:
-        for normal in entry.reading.normals:
-            self._by_value.setdefault(normal, []).append(entry)
-        for stem in entry.reading.about:
-            self._by_word.setdefault(stem[:4], []).append(entry)
+    def add(self, reading: Reading, what: T) -> None:
+        for normal in reading.normals:
+            self._by_value.setdefault(normal, []).append((reading, what))
+        for stem in reading.about:
+            self._by_word.setdefault(stem[:4], []).append((reading, what))
 
-    def where(self, reading: Reading, loosely: bool = False) -> _Entry | None:
-        """The line that says the same: it has all the values and most of the words, and differs only by having more."""
-        near: Sequence[_Entry]
+    def where(self, reading: Reading, loosely: bool = False) -> T | None:
+        """What says the same: it has all the values and most of the words, and differs only by having more."""
+        near: Sequence[tuple[Reading, T]]
         if reading.normals:
             near = min((self._by_value.get(normal, []) for normal in reading.normals), key=len)[-_NEAR:]
         else:
             buckets = sorted((self._by_word.get(stem[:4], []) for stem in reading.about), key=len)
-            near = [entry for bucket in buckets[:3] for entry in bucket[-_NEAR:]]
-        for entry in near:
-            if reading.normals <= entry.reading.normals and _same_words(reading, entry.reading, loosely):
-                return entry
+            near = [pair for bucket in buckets[:3] for pair in bucket[-_NEAR:]]
+        for other, what in near:
+            if reading.normals <= other.normals and _same_words(reading, other, loosely):
+                return what
         return None
 
 
@@ -235,40 +241,59 @@ def _same_words(one: Reading, other: Reading, loosely: bool) -> bool:
 
 def _without_repetitions(live: Sequence[_Entry], pins: Sequence[str]) -> list[_Entry]:
     """The lines that say something which no pin and no earlier line says; the earlier one gains by it."""
-    said = _Said()
+    pinned, said = Said[str](), Said[_Entry]()
     for pin in pins:
-        reading = _read(pin)
-        statement = Statement(reading, reading, "fact", "user", "")
-        said.add(_Entry(pin, "key_facts", Found(pin, "", "user", "fact", (), 0), statement, -1, 0, True))
+        pinned.add(read_line(pin), pin)
     lines: list[_Entry] = []
     for entry in live:
+        if pinned.where(entry.reading) is not None:
+            continue
         twin = said.where(entry.reading)
-        if twin is None or (twin.order >= 0 and twin.section != entry.section):
+        if twin is None or twin.section != entry.section:
             lines.append(entry)
-            said.add(entry)
+            said.add(entry.reading, entry)
         elif not entry.carried:
             twin.weight += 0.5
     return lines
 
 
 def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> int:
-    """Mark the lines that are worth their tokens until the room is full, and return what is left of it."""
+    """Mark the lines that are worth their tokens until the room is full, and return what is left of it.
+
+    An older value does not stay where one that may have replaced it goes: the newer takes its place in the order.
+    """
     total = max(1, len(lines))
-
-    def score(entry: _Entry) -> float:
-        worth = rank.worth(entry.found, entry.reading, entry.weight, bare=entry.section != "key_facts")
-        return worth + rank.RECENT_POINTS * entry.order / total
-
-    groups: set[tuple[Section, str]] = set()
-    for entry in sorted(lines, key=score, reverse=True):
-        if room < _LEAST_LINE:
+    scores = [
+        rank.worth(entry.found, entry.reading, entry.weight, bare=entry.section != "key_facts")
+        + rank.RECENT_POINTS * entry.order / total
+        - rank.DOUBT_POINTS * entry.doubtful
+        for entry in lines
+    ]
+    left = _fill(lines, scores, room, count)
+    for _ in range(_ROUNDS):
+        staying = [number for number, entry in enumerate(lines) if entry.kept]
+        going = [number for number, entry in enumerate(lines) if not entry.kept]
+        pairs = elders([lines[number].statement for number in staying], [lines[number].statement for number in going])
+        if not pairs:
             break
+        for old, new in pairs:
+            scores[going[new]] = max(scores[going[new]], scores[staying[old]])
+            scores[staying[old]] -= rank.DOUBT_POINTS
+        left = _fill(lines, scores, room, count)
+    return left
+
+
+def _fill(lines: Sequence[_Entry], scores: Sequence[float], room: int, count: Callable[[str], int]) -> int:
+    """Mark the lines of the highest scores as kept, as far as there is room; return what is left of it."""
+    groups: set[tuple[Section, str]] = set()
+    for number in sorted(range(len(lines)), key=scores.__getitem__, reverse=True):
+        entry = lines[number]
         mark = entry.line.removeprefix(entry.found.text)  # it stands once for many
         group = (entry.section, mark)
         needed = count(f"- {entry.found.text}\n") + (count(mark) if mark and group not in groups else 0)
-        if needed <= room:
+        entry.kept = room >= _LEAST_LINE and needed <= room
+        if entry.kept:
             groups.add(group)
-            entry.kept = True
             room -= needed
     return room
 
@@ -277,9 +302,9 @@ def _untold(
     narrative: Summary, chosen: Sequence[_Entry], room: int, count: Callable[[str], int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The narrative's decisions and open points that no line says, as long as there is room."""
-    said = _Said()
+    said = Said[_Entry]()
     for entry in chosen:
-        said.add(entry)
+        said.add(entry.reading, entry)
     present = {entry.line for entry in chosen}
 
     def kept(bullets: Sequence[str]) -> tuple[str, ...]:
@@ -287,7 +312,7 @@ def _untold(
         added: list[str] = []
         for bullet in bullets:
             needed = count(f"- {bullet}\n")
-            bare = _read(REFERENCE.sub("", bullet))
+            bare = read_line(REFERENCE.sub("", bullet))
             if needed <= room and bullet not in present and said.where(bare, loosely=True) is None:
                 present.add(bullet)
                 added.append(bullet)

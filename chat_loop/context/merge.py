@@ -105,7 +105,7 @@ def _contradictions(ours: Sequence[Item], theirs: Sequence[Item]) -> list[Contra
     found: dict[Contradiction, None] = {}
     for before, after, swapped in ((ours, theirs, False), (theirs, ours, True)):
         outcome = supersede([statement_of(item) for item in (*before, *after)], len(before))
-        for old, new in outcome.replaced.items():
+        for old, new in (*outcome.replaced.items(), *outcome.doubtful.items()):
             if old < len(before) <= new:
                 pair = (before[old].line, after[new - len(before)].line)
                 found.setdefault(Contradiction(*(reversed(pair) if swapped else pair)))

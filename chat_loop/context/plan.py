@@ -12,7 +12,7 @@ from chat_loop.wording import window_text
 
 EARLY = 0.75
 """The share of the trigger at which the summary begins to be made in the background."""
-LARGEST_LEDGER = 6_000
+LARGEST_LEDGER = 12_000
 LEDGER_SHARE = 0.345
 """Tokens of the window that decisions, open points and key facts may take together."""
 ASKED_SHARE = 64

@@ -19,6 +19,8 @@ _BARE_POINTS = 2.0
 """What a decision or task loses that has neither a reason nor anything exact, and was not announced."""
 _REPLY_POINTS = 2.0
 """What a reply's fact gains: nobody says it again, where the user remembers what the user said."""
+DOUBT_POINTS = 100.0
+"""What a line loses of which a newer one may say something else: it goes before all others."""
 MOST_VALUES = 3
 
 

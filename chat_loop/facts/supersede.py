@@ -1,6 +1,8 @@
 """Supersession (pure): which statements a newer one replaces, and which tasks it closes.
 
-In doubt both stay, the newer one later: a wrong replacement loses a fact, a missed one only costs a line.
+A statement is replaced only where the newer one says so: it names the old value beside its own, or a label announces it
+("Correction: …"). Otherwise both stay, the newer one later: two services with similar names are two facts. That a newer
+sentence looks like a new value of the same only decides which of them goes first where not all have room.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from chat_loop.facts.canon import figures
+from chat_loop.facts.canon import figures, normal
 from chat_loop.facts.reading import Reading, dimension, shared
 from chat_loop.facts.statement import Statement, closes
 from chat_loop.facts.words import content, generic, tokens
@@ -39,29 +41,36 @@ _UNCUED = 2.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """Positions of statements -> the position of the one that replaced or closed them."""
+    """Positions of statements -> the position of the one that replaced or closed them.
+
+    `doubtful`: -> the position of one that may give a newer value of the same, but does not say so.
+    """
 
     replaced: dict[int, int]
     closed: dict[int, int]
+    doubtful: dict[int, int]
 
 
 def supersede(statements: Sequence[Statement], newer: int) -> Outcome:
-    """Compare the statements from position `newer` on with all before them, in the order they were said."""
+    """Compare each statement with all before it, in the order they were said; only those from position `newer` on
+    replace or close any."""
     index = _Index()
     replaced: dict[int, int] = {}
     closed: dict[int, int] = {}
+    doubtful: dict[int, int] = {}
     for number, statement in enumerate(statements):
-        if number >= newer and statement.may_replace:
-            if statement.corrects is not None:
+        if statement.may_replace:
+            if number >= newer and statement.corrects is not None:
                 replaced[statement.corrects] = number
             live = [at for at in index.near(statement) if at not in replaced and at not in closed]
-            for old in _replaced(statement, live, statements, index.weigh):
-                replaced[old] = number
-            for old in live:
+            for old in _best(statement, [at for at in live if at not in doubtful], statements, index.weigh):
+                said = number >= newer and _says_so(statement, statements[old])
+                (replaced if said else doubtful)[old] = number
+            for old in live if number >= newer else ():
                 if old not in replaced and closes(statement, statements[old]):
                     closed[old] = number
         index.add(number, statement)
-    return Outcome(replaced, closed)
+    return Outcome(replaced, closed, doubtful)
 
 
 def elders(staying: Sequence[Statement], going: Sequence[Statement]) -> list[tuple[int, int]]:
@@ -118,21 +127,19 @@ class _Index:
 
 
 def _keys(reading: Reading) -> Iterator[str]:
-    """The beginnings of a sentence's words (of long compounds the end too), and the things it names by a value."""
+    """The beginnings of a sentence's words (of long compounds the end too), and its values: rooms have numbers."""
     for word in reading.about:
         yield word[:4]
         if len(word) > 8:
             yield word[-6:-2]
-    for kind in _NAMING:
-        for value in reading.measured.get(kind, ()):
-            yield f"{kind} {value}"
+    yield from (f"={value}" for value in reading.normals)
 
 
 def _frame(reading: Reading) -> object:
     return frozenset(reading.about), frozenset(reading.measured), reading.marks
 
 
-def _replaced(
+def _best(
     new: Statement, live: Sequence[int], statements: Sequence[Statement], weigh: Callable[[str], float]
 ) -> list[int]:
     """The best match among the live statements: several when they are about the same, none when it is not clear."""
@@ -149,6 +156,32 @@ def _replaced(
     winners = [at for score, at in scored if score == best]
     subjects = {frozenset(statements[at].reading.about) for at in winners}
     return winners if len(subjects) == 1 else []
+
+
+def _says_so(new: Statement, old: Statement) -> bool:
+    """Whether a statement names what it replaces, or a label announces it and they differ in their last value only."""
+    before, after = old.reading, new.own
+    labeled = after.label == "update"
+    if not (labeled or after.cues & {"update", "swap"}):
+        return False
+    changed = [kind for kind, values in after.measured.items() if before.measured.get(kind, values) != values]
+    if not changed or (labeled and _last_differs(before, after)):
+        return True
+    return len(after.normals) > len(before.normals) and any(_names(after.measured, before.measured, k) for k in changed)
+
+
+def _names(after: Measured, before: Measured, kind: str) -> bool:
+    """Whether a sentence holds all that another measures of a kind, perhaps without units: "not 30 but 45 seconds"."""
+    figure = {figure for value in before[kind] for figure in figures(value)}
+    return before[kind] <= after[kind] or bool(figure and figure <= after.get("number", frozenset()))
+
+
+def _last_differs(old: Reading, new: Reading) -> bool:
+    """Whether the last values of two sentences measure the same, and all values before them are equal."""
+    before, after = ([value for value in one.values if value.kind != "name"] for one in (old, new))
+    if not before or not after or dimension(before[-1]) != dimension(after[-1]):
+        return False
+    return [normal(one.text) for one in before[:-1]] == [normal(one.text) for one in after[:-1]]
 
 
 def _has_authority(new: Statement, old: Statement) -> bool:
@@ -171,7 +204,7 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
         return 0.0
     if not changed:
         return _switched(new, old)
-    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured, changed):
+    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured):
         return 0.0
     if not cue and len(_openings(old.reading) & _openings(new.reading)) < 2:
         return 0.0  # what follows is not free
@@ -184,7 +217,7 @@ def _related(new: Statement, old: Statement, weigh: Callable[[str], float]) -> f
     changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
     if not changed or new.ref == old.ref or not _openings(old.reading) & _openings(new.reading):
         return 0.0
-    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured, changed):
+    if _apart(old.reading, new.reading) or _other_key(before, new.reading.measured):
         return 0.0
     if _named_apart(old.reading, new.reading):
         return 0.0
@@ -241,9 +274,9 @@ def _part(one: str, other: str) -> bool:
     return one in other or other in one
 
 
-def _other_key(before: Measured, after: Measured, changed: Sequence[str]) -> bool:
+def _other_key(before: Measured, after: Measured) -> bool:
     """Whether two sentences measure the same of different things, such as of room 12 and room 14."""
-    measures = any(kind not in _NAMING for kind in changed)
+    measures = any(kind not in _NAMING for kind in before.keys() & after.keys())
     return measures and any(kind in before and kind in after and not before[kind] & after[kind] for kind in _NAMING)
 
 
@@ -272,7 +305,7 @@ def _same_frame(new: Reading, old: Reading, changed: Sequence[str]) -> bool:
         return False
     if len(new.stems) < 2 and new.frame != old.frame:
         return False
-    return frozenset(new.about) == frozenset(old.about) and new.marks == old.marks
+    return frozenset(new.about) == frozenset(old.about) and new.marks == old.marks and _last_differs(old, new)
 
 
 def _switched(new: Statement, old: Statement) -> float:

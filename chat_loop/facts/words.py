@@ -207,6 +207,8 @@ def alike(one: str, other: str) -> bool:
     they are forms of one word ("restituir", "restituit")."""
     if one == other:
         return True
+    if any(sign.isdigit() for sign in one + other):
+        return False  # service1 and service12 are two things
     short, long = sorted((one, other), key=len)
     if len(short) >= 3 and long.startswith(short) and (len(short) >= 4 or len(long) - len(short) > 3):
         return True
