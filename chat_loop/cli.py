@@ -232,7 +232,7 @@ def _first(options: argparse.Namespace, config: Config, sessions: SessionManager
     reference = options.resume
     if not reference and config.sessions.auto_resume and not options.new_session and sessions.current():
         reference = LAST
-    return f"/resume {reference}" if reference else ""
+    return f"/resume {reference} --quick" if reference else ""
 
 
 def _interact(composing: Composing, sessions: SessionManager, instant: start.InstantPrompt | None) -> int:

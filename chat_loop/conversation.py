@@ -192,11 +192,11 @@ class Conversation:
         """Give the agent the memory as it stands now, from the next request on."""
         self._head.remember()
 
-    def resuming(self) -> Resuming:
-        """What takes stored sessions up, forks them, and makes their summaries."""
+    def resuming(self, *, quick: bool = False) -> Resuming:
+        """What takes stored sessions up, forks them, and makes their summaries; when `quick`, without a model."""
         from chat_loop.chain.resuming import Resuming  # rarely asked for
 
-        return Resuming(self._head, self._compacting, self.options)
+        return Resuming(self._head, self._compacting, self.options, quick=quick)
 
     def merging(self) -> Merging:
         """What puts two branches together."""
@@ -225,9 +225,9 @@ class Conversation:
             await self._asking.acknowledge()
         return True
 
-    async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
+    async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False, quick: bool = False) -> Offer:
         """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
-        whole. Raises SessionError when there is nothing in it to resume."""
+        whole. A `quick` offer calls no model. Raises SessionError when there is nothing in it to resume."""
         from chat_loop.chain.words import resumable  # not before something is resumed
 
         session = loaded.session
@@ -244,7 +244,7 @@ class Conversation:
                 damage=loaded.damage,
             )
         )
-        resuming = self.resuming()
+        resuming = self.resuming(quick=quick)
         return await (resuming.whole(loaded) if whole else resuming.summarised(loaded, last))
 
     async def offer_undone(self) -> Offer:
@@ -265,7 +265,7 @@ class Conversation:
         beginning = offer.beginning.renamed(was, live.header.id)
         self._head.begin_child(beginning, "resume")
         self._compacting.restored_from(beginning.path if offer.has_own_block else None)
-        if acknowledge:
+        if acknowledge and offer.answered:
             await self._asking.acknowledge()
 
     def leave(self, reason: SealReason) -> None:

@@ -200,7 +200,7 @@ async def _answered(conversation: Conversation, asked: Asked, output: _Watched) 
 
 
 async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -> None:
-    """Go on with a saved session, in the words that its model saw: no model is asked for a summary as long as they fit.
+    """Go on with a saved session, in the words that its model saw as far as they fit. No model is asked for a summary.
 
     Raises SessionError, and UsageError for a session of another agent's file.
     """
@@ -223,7 +223,7 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
             f"Session {header.id} was made with {made}, not with {now}.",
             f"Go on with {theirs}; in a chat --resume asks.",
         )
-    offer = await conversation.offer(loaded, whole=True)
+    offer = await conversation.offer(loaded, whole=True, quick=True)
     if offer.left_out:
         output.show(Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised."))
     await conversation.accept(offer, acknowledge=False)

@@ -66,7 +66,7 @@ class ChatLoop:
             with self._interruptible():
                 await self._cancellable(self._chat.conversation.end())
             if self._chat.conversation.live.empty:
-                self._chat.display.line("Goodbye!")
+                self._say_goodbye()
         except asyncio.CancelledError:
             if not self._left:
                 raise
@@ -74,6 +74,14 @@ class ChatLoop:
         finally:
             self._chat.conversation.close()
         return 0 if self._chat.conversation.live.empty or self._chat.conversation.live.saved else 1
+
+    def _say_goodbye(self) -> None:
+        """Leave a session that did not begin; one that was resumed is resumed again from where it was."""
+        display, header = self._chat.display, self._chat.conversation.live.header
+        display.line("Goodbye!")
+        if header.parent:
+            display.line("  Nothing was added since: no session was saved.")
+            display.line(f"  Resume with: {display.resume_command} --resume {header.parent}")
 
     async def take(self, line: str) -> None:
         """Do what one line asks for; failures are shown. Raises Quit."""

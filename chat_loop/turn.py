@@ -35,6 +35,7 @@ async def answer(
 
     When tools are called, each step is a record of its own, its calls are written before they run and their results
     when they come; the reply that is returned is all steps joined. An acknowledgment gets no tools.
+    One of which nothing came is not saved.
     `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and CancelledError after
     saving what came.
     """
@@ -142,7 +143,8 @@ class _Records:
         reply = Reply(
             number=self._number, at=self._step_at, text=text, stop=stop, seconds=seconds, usage=usage, failed=failed
         )
-        writer.finish(reply)
+        if text or self._number or stop not in ("error", "interrupted"):
+            writer.finish(reply)
         self._steps.append(reply)
         self._writer, self._step_started = None, ended
         for call in self._calls:

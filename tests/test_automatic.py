@@ -306,4 +306,4 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     request = other.requests[1]
     assert request.max_tokens == 500
     assert request.messages[0].text.endswith("Mind the boats.\n\nThe user asks to keep above all: the dates")
-    assert len(SessionManager(tmp_path / "own").rows()) == 3
+    assert len(SessionManager(tmp_path / "own").rows()) == 2  # the child has nothing yet, and no file

@@ -69,8 +69,7 @@ def open_browser(terminal: PtyChat, words: str = "") -> None:
 def chatting(terminal: PtyChat, text: str) -> None:
     """The prompt is there and works, with its editing keys and its status line."""
     terminal.send(f"{text}xx\x7f\x7f\r")
-    terminal.wait_for(f"You said: {text}")
-    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL))
+    terminal.wait_for(re.compile(rf"^(.*You said: )?{text}\n\s*Time: \d.*You:", re.DOTALL | re.MULTILINE))
 
 
 def newest(home: Path) -> str:
@@ -114,6 +113,7 @@ def test_words_after_the_command_filter(home: Path) -> None:
         terminal.wait_for("1 of 3 match “what is”")
         terminal.send("\r")
         terminal.wait_for("✓ Found: Sally")
+        chatting(terminal, "on we go")
         leave(terminal)
     assert newest(home) == OLD.header.id
 
@@ -196,6 +196,7 @@ def test_u_unfolds_a_chain_and_an_older_session_is_resumed(home: Path) -> None:
         terminal.wait_for("With a token bucket.")
         terminal.send("\r")
         terminal.wait_for("✓ Found: Sally")
+        chatting(terminal, "on we go")
         leave(terminal)
     assert newest(home) == FIRST.header.id
 

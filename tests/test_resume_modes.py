@@ -124,7 +124,7 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
 def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path: Path) -> None:
     before = talk_of(tmp_path, *EIGHT)
     before.conversation.close()
-    between = Talk(tmp_path, SUMMED, options=QUIET)
+    between = Talk(tmp_path, SUMMED, "Ready.", options=replace(QUIET, acknowledge=True))
     asyncio.run(between.resume(before.conversation.session.header.id))
     child = between.conversation.session.header.id
     block = restoration(between.conversation.session).block

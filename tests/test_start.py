@@ -57,6 +57,13 @@ def leave(terminal: PtyChat) -> str:
     return terminal.text()
 
 
+def say_and_leave(terminal: PtyChat) -> str:
+    """Say something first: a session in which nothing is said leaves no file."""
+    terminal.line("hello")
+    terminal.wait_for("Time: ")
+    return leave(terminal)
+
+
 def lines(terminal: PtyChat) -> list[str]:
     """What stands above the prompt."""
     return [line for line in terminal.text().partition("You:")[0].split("\n") if line]
@@ -184,7 +191,7 @@ def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
     with started(tmp_path, *options, until=FOUND) as terminal:
         terminal.wait_for("context")
         assert "Last time" not in terminal.text()
-        leave(terminal)
+        say_and_leave(terminal)
     assert newest(tmp_path).header.parent == OLD.header.id
 
 
@@ -200,7 +207,7 @@ def test_continue_takes_the_newest_when_the_last_is_gone(tmp_path: Path) -> None
     last(tmp_path, OPEN).unlink()
     put(tmp_path / "sessions", OLD)
     with started(tmp_path, "--continue", until=FOUND) as terminal:
-        leave(terminal)
+        say_and_leave(terminal)
     assert newest(tmp_path).header.parent == OLD.header.id
 
 
@@ -208,7 +215,7 @@ def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "config.yaml").write_text(AGENT)
     with started(tmp_path, "--resume", "2", until=FOUND) as terminal:
-        leave(terminal)
+        say_and_leave(terminal)
     assert newest(tmp_path).header.parent == SECOND.header.id
     for reference, told in (("99", "There is no session 99"), ("no such words", "No session fits “no such words”.")):
         with started(tmp_path, "--resume", reference, until=told) as terminal:
@@ -224,7 +231,7 @@ def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
         terminal.send("\x1b[B\r")
         terminal.wait_for(FOUND)
         terminal.wait_for("context")
-        leave(terminal)
+        say_and_leave(terminal)
     assert newest(tmp_path).header.parent == SECOND.header.id
 
 

@@ -12,7 +12,7 @@ from chat_loop.sessions.entries import Name, Tag, Untag
 def describe(head: Head, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
     """Name or tag the live session; None leaves it as it is."""
     live, at = head.live, head.sessions.now()
-    if live.empty:  # its header is not written yet
+    if live.empty and not live.header.parent:  # its header is not written yet
         header = live.header
         live.header = replace(
             header, name=header.name if name is None else name, tags=header.tags if tags is None else tuple(tags)

@@ -29,14 +29,15 @@ class Ending:
 
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
         """
-        seal = self._without_model(reason)
-        if reason != "exit" and not self._head.live.empty:
+        if self._head.live.empty:
+            self._head.live.close()
+        elif reason == "exit":
+            self._head.seal_anyway(self._without_model(reason))
+        else:
             try:
-                self._head.sealed(seal)
+                self._head.sealed(self._without_model(reason))
             except SaveError as error:
                 raise SaveError(error.message, f"This session is not left. {error.hint}") from error
-        else:
-            self._head.seal_anyway(seal)
         self._head.renew()
         self._compacting.restored_from(None)
 

@@ -142,12 +142,16 @@ class Head:
         """Append an entry and tell what became of it."""
         first = self.live.empty
         self.live.add(entry)
-        header = self.live.header
         if first:
-            self.show(SessionBegun(id=header.id, path=str(self.live.path), model=header.model, parent=header.parent))
-            if self.live.problem is None:
-                self.sessions.point_to(header.id)
+            self._begun()
         self.tell_problem()
+
+    def _begun(self) -> None:
+        """The live session got its first entry, and its file with it."""
+        header = self.live.header
+        self.show(SessionBegun(id=header.id, path=str(self.live.path), model=header.model, parent=header.parent))
+        if self.live.problem is None:
+            self.sessions.point_to(header.id)
 
     def tell_problem(self) -> None:
         """Say once that saving fails, and once that it works again."""
@@ -173,6 +177,15 @@ class Head:
         def estimate(text: str) -> Usage:
             return Usage(input=expected, output=self.count(text), estimated=True)
 
+        begun = not self.live.empty
+
+        def show(event: Event) -> None:
+            nonlocal begun
+            if not begun and not self.live.empty:
+                begun = True
+                self._begun()
+            self.show(event)
+
         at = self.sessions.now()
         try:
             reply = await answer(
@@ -182,7 +195,7 @@ class Head:
                 number=number,
                 at=at,
                 estimate=estimate,
-                show=self.show,
+                show=show,
                 max_tokens=max_tokens,
             )
         finally:
@@ -227,12 +240,8 @@ class Head:
 
     def seal_anyway(self, seal: Seal) -> None:
         """Seal the session as far as the disk allows; it ends in any case."""
-        live = self.live
-        if live.empty:
-            live.close()
-            return
         try:
-            live.seal(seal)
+            self.live.seal(seal)
         except SaveError as error:
             self.show(Warned(error.message, error.hint))
         self.tell_moved()
@@ -245,7 +254,11 @@ class Head:
         self.live = self._fresh()
 
     def begin_child(self, beginning: Beginning, reason: str) -> Restoration:
-        """Begin a session that is given the beginning's block and words; return what was written of it."""
+        """Begin a session that is given the beginning's block and words; return what it was given.
+
+        Its file comes with its acknowledgment or its first query: where neither comes, nothing is left of it. A merge
+        is kept at once, for what the user decided about it.
+        """
         self.remember()  # once in a session's life: what providers cache of its beginning stays good
         agent, parent = self.agent, beginning.parent
         totals = parent.totals
@@ -272,10 +285,11 @@ class Head:
             until=beginning.until,
             merged=beginning.merged.header.id if beginning.merged is not None else "",
         )
-        self.add(restoration)
+        begin = self.live.hold if beginning.merged is None else self.add
+        begin(restoration)
         self._equip(restoration.depth)
         if beginning.pins is not None:
-            self._repin(beginning.pins)
+            self._repin(beginning.pins, begin)
         return restoration
 
     def _equip(self, depth: int) -> None:
@@ -288,15 +302,15 @@ class Head:
         self.archive.follow(self.session, depth)
         self.agent = replace(self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known)))
 
-    def _repin(self, pins: tuple[str, ...]) -> None:
+    def _repin(self, pins: tuple[str, ...], keep: Callable[[Entry], None]) -> None:
         standing = self.thread.pins
         at = self.sessions.now()
         for text in standing:
             if text not in pins:
-                self.add(Unpin(at=at, text=text))
+                keep(Unpin(at=at, text=text))
         for text in pins:
             if text not in standing:
-                self.add(Pin(at=at, text=text))
+                keep(Pin(at=at, text=text))
 
     def _fresh(self) -> LiveSession:
         return self.sessions.begin(agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model)

@@ -40,21 +40,30 @@ class Offer:
     left_out: int = 0
     has_own_block: bool = False
     """Whether the block is the summary in the session's own file."""
+    answered: bool = True
+    """Whether the model answered what it was asked for this; one that did not is asked for nothing more at once."""
 
 
 class Resuming:
-    """Makes offers of how to go on from a stored session; the conversation takes one."""
+    """Makes offers of how to go on from a stored session; the conversation takes one.
 
-    def __init__(self, head: Head, compacting: Compacting, options: Options) -> None:
+    A `quick` one asks no model and writes nothing: a summary that is missing is extracted for the child alone.
+    """
+
+    def __init__(self, head: Head, compacting: Compacting, options: Options, *, quick: bool = False) -> None:
         self._head = head
         self._compacting = compacting
         self._options = options
+        self._quick = quick
+        self._answered = True
 
     async def summarised(self, loaded: Loaded, last: int = 0) -> Offer:
         """Go on from the summary, made now when there is none, and with the `last` exchanges in their own words."""
         thread = self._thread(loaded)
         if loaded.session.seal is None and thread.carried and not loaded.session.exchanges:
             return await self._whole(loaded, thread)  # a fork in which nothing was said yet: its words are what it is
+        if self._quick and _stored(loaded.session) is None:  # no model tells what was said last
+            last = max(last, self._options.limits.preserve_recent // 2)
         known, covers = await self._summary_of(loaded, thread)
         exchanges = thread.exchanges
         uncovered = self._uncovered(thread, covers)
@@ -128,6 +137,11 @@ class Resuming:
         if not own:
             return replace(offer, beginning=replace(offer.beginning, until=until))
         beginning = replace(offer.beginning, parent=live.session, path=self._head.live.path)
+        if self._head.live.empty:  # it has no file: the child is one of what it would have gone on from
+            parent, given = self._head.sessions.directory / f"{live.session.header.parent}.md", live.session.restoration
+            loaded = self._head.sessions.load(parent)
+            until = given.until if given is not None else ""
+            beginning = replace(beginning, parent=loaded.session, path=loaded.path, until=until)
         if offer.left_out:  # the newest that fit, and the block that stands for the others
             fitting = self._fitting(thread.carried, live.inherited or Summary())
             fresh = next((one.ref for one in fitting if one in live.fresh), "")
@@ -203,7 +217,8 @@ class Resuming:
         text = block.render(known)
         fresh = next((exchange.ref for exchange in words if exchange in uncovered), "")
         beginning = Beginning(parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh)
-        return Offer(beginning=beginning, tokens=self._tokens(text, words), left_out=left_out, has_own_block=True)
+        tokens = self._tokens(text, words)
+        return Offer(beginning=beginning, tokens=tokens, left_out=left_out, has_own_block=True, answered=self._answered)
 
     def _thread(self, loaded: Loaded) -> Thread:
         thread, missing = thread_of(self._head.sessions, loaded.session)
@@ -240,19 +255,19 @@ class Resuming:
     async def _summary_of(self, loaded: Loaded, thread: Thread, *, anew: bool = False) -> tuple[Summary, int | None]:
         """The block of a session that is taken up, and the last query it covers; made now when there is none."""
         session = loaded.session
-        seal = session.seal
-        sealed = seal.summary if seal else None
-        said = sealed is not None and (sealed.topics or sealed.decisions or sealed.pending or sealed.pinned)
-        partly = seal is not None and seal.covers is not None and self._options.compact_on_resume
-        if sealed is not None and seal is not None and said and not (anew or partly):
-            return sealed, seal.covers
+        seal, stored = session.seal, _stored(session)
+        partly = seal is not None and seal.covers is not None and self._options.compact_on_resume and not self._quick
+        if stored is not None and seal is not None and not (anew or partly):
+            return stored, seal.covers
         if loaded.ends:  # it was read from its ends, and the middle is needed
             loaded = self._head.sessions.load(loaded.path)
             session, thread = loaded.session, self._thread(loaded)
         if not thread.fresh:
             return self._compacting.summary_of_all(thread, None), None
-        if sealed is not None and not said:
+        if seal is not None and seal.summary is not None and stored is None:
             self._head.show(Warned("The session's summary has an invalid format; it is made anew."))
+        if self._quick:
+            return self._compacting.summary_of_all(thread, None), None
         outcome = None
         if self._options.use_ai_summary:
             try:
@@ -261,6 +276,7 @@ class Resuming:
                 uncancel()
                 self._head.show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 return self._compacting.summary_of_all(thread, None), None
+            self._answered = outcome.narrative is not None
         made = self._compacting.summary_of_all(thread, outcome)
         if loaded.sealable:
             usage = outcome.usage if outcome else None
@@ -285,3 +301,9 @@ class Resuming:
             show(Warned(error.message, "Going on from what is saved so far, in a session of its own."))
         except SaveError as error:
             show(Warned(f"The summary could not be kept in {loaded.path.name}: {error.message}"))
+
+
+def _stored(session: Session) -> Summary | None:
+    """The summary in a session's file; None when there is none, or nothing in it."""
+    found = session.seal.summary if session.seal is not None else None
+    return found if found and (found.topics or found.decisions or found.pending or found.pinned) else None

@@ -31,7 +31,7 @@ async def lineage(chat: Chat, argument: str) -> None:
     """Show where a conversation comes from and where it branches, with tokens and compactions per session."""
     from chat_loop.library.lineage import tree  # not before it is asked for
 
-    identity = path_of(chat, argument).stem if argument else own_id(chat)
+    identity = path_of(chat, argument).stem if argument else own_id(chat) or chat.conversation.session.header.parent
     if not identity:
         raise UsageError("This conversation has not begun.", "/tree N shows the chain of a saved one.")
     links = chat.library.links()

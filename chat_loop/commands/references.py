@@ -23,9 +23,10 @@ def path_of(chat: Chat, reference: str) -> Path:
     Words that fit several sessions list them, so that the next command can name one by its number.
     """
     if reference == ".":
-        if not own_id(chat):
+        live = chat.conversation.live
+        if live.empty and not live.header.parent:
             raise UsageError("This conversation has not begun.", "Say something first, or name a saved one.")
-        return chat.conversation.live.path
+        return chat.sessions.directory / f"{live.header.parent}.md" if live.empty else live.path
     if not chat.listed:
         chat.listed, chat.hits = [row.id for row in chat.library.rows(PAGE, without=own_id(chat))[0]], []
     if reference == "last":

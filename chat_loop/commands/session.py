@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from shlex import quote
 
@@ -13,10 +14,15 @@ from chat_loop.commands.references import own_id, path_of
 from chat_loop.commands.registry import Quit, registry
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
+from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
-from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions import block
+from chat_loop.sessions.records import Header, Session, Summary
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
+
+SHOWN = 8
+"""Items of each list of a summary that are shown when it is gone on with."""
 
 
 @registry.command("exit", bare="exit|quit", aliases=("quit",))
@@ -57,7 +63,7 @@ async def _browse(chat: Chat, words: str) -> None:
     row = await browse(ChatShelf(chat, rows), now=chat.sessions.now(), words=words)
     chat.attended()
     if row is not None:
-        await resume(chat, row.id)
+        await resume(chat, f"{row.id} --quick")
 
 
 async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
@@ -87,8 +93,9 @@ async def resume(chat: Chat, argument: str) -> None:
     /resume last            the session that was used last
     /resume 3 --last 5      and its last 5 exchanges in their own words
     /resume 3 --full        all its words, as far as they fit
+    /resume 3 --quick       at once: its summary is shown, and no model is asked to confirm it
     """
-    reference, last, whole = _mode(argument)
+    reference, last, whole, quick = _mode(argument)
     path = path_of(chat, reference)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:
         raise SessionError("That is the session you are in.")
@@ -103,7 +110,7 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session can't be resumed: {error.message}", otherwise) from error
     if await _different_agent(chat, loaded.session):
         return
-    offer = await chat.conversation.offer(loaded, last=last, whole=whole)
+    offer = await chat.conversation.offer(loaded, last=last, whole=whole, quick=quick)
     words = f" and {counted(len(offer.beginning.carried), 'exchange')}" if offer.beginning.carried else ""
     what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
     price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=offer.tokens))
@@ -113,12 +120,33 @@ async def resume(chat: Chat, argument: str) -> None:
         chat.display.prose(
             f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.", "dim", indent=2
         )
-    await chat.conversation.accept(offer)
+    await chat.conversation.accept(offer, acknowledge=not quick)
+    if offer.beginning.block and (quick or not (chat.conversation.options.acknowledge and offer.answered)):
+        _show_restored(chat, block.parse(offer.beginning.block))
 
 
-def _mode(argument: str) -> tuple[str, int, bool]:
-    """The session, how many of its last exchanges, and whether all of them. Raises UsageError."""
-    asked = given("resume", argument, valued=("last",), flags=("full",))
+def _show_restored(chat: Chat, summary: Summary) -> None:
+    """Show what a session goes on from: the beginning of each list of its block, and how much else there is."""
+    names = ("topics", "decisions", "pending", "pinned", "key_facts")
+    lists = {name: _first(getattr(summary, name)) for name in names}
+    chat.display.reply(block.render(Summary(background=one_line(summary.background, 600), **lists)))
+    rest = {"file": summary.files, "tool": summary.tools}
+    if told := ", ".join(counted(len(items), noun) for noun, items in rest.items() if items):
+        chat.display.line(f"and {told}", "dim")
+
+
+def _first(items: Sequence[str]) -> tuple[str, ...]:
+    more = len(items) - SHOWN
+    shown = tuple(one_line(item, 300) for item in items[:SHOWN])
+    return (*shown, f"… and {more} more") if more > 0 else shown
+
+
+def _mode(argument: str) -> tuple[str, int, bool, bool]:
+    """The session, how many of its last exchanges, whether all of them, and whether no model is asked.
+
+    Raises UsageError.
+    """
+    asked = given("resume", argument, valued=("last",), flags=("full", "quick"))
     number = asked.values.get("last", "1")
     if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
         raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
@@ -127,7 +155,7 @@ def _mode(argument: str) -> tuple[str, int, bool]:
     words = asked.words.split()
     if len(words) > 1 and all(word.isdigit() for word in words):
         raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
-    return asked.words, int(number) if asked.values else 0, "full" in asked.flags
+    return asked.words, int(number) if asked.values else 0, "full" in asked.flags, "quick" in asked.flags
 
 
 @registry.command("clear")

@@ -46,7 +46,7 @@ class Standing:
             estimated=budget.estimated,
             tokens=tokens,
             cost=price,
-            session="" if live.empty else name or live.header.id,
+            session=name if live.empty else name or live.header.id,
             unsaved=not live.empty and not live.saved,
             summary=conversation.summary_state,
         )

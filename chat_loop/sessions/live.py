@@ -84,6 +84,8 @@ class LiveSession:
         self._files = files
         self._monotonic = monotonic
         self._entries: list[Entry] = []
+        self._held = 0
+        """How many of the first entries are not worth a file by themselves."""
         self._headed = False
         self._written = 0
         self._descriptor: int | None = None
@@ -112,12 +114,18 @@ class LiveSession:
 
     @property
     def empty(self) -> bool:
-        return not self._entries
+        """Whether nothing was added or written: there is no file."""
+        return len(self._entries) == self._held and not self._headed
 
     @property
     def saved(self) -> bool:
         """Whether every entry is known to be on disk."""
         return not self.empty and self.problem is None
+
+    def hold(self, entry: Entry) -> None:
+        """Begin with an entry that is written together with the first one that is added."""
+        self._entries.append(entry)
+        self._held = len(self._entries)
 
     def add(self, entry: Entry) -> None:
         """Append a whole entry and sync it. A failure is left in `problem`."""

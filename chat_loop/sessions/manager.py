@@ -114,8 +114,13 @@ class SessionManager:
         """Make a session, called and tagged as the one that it comes `after`. Its file is created with its first entry;
         a taken id gets a number then."""
         created = self.now()
+        identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
+        number = 1
+        while parent and (self.directory / f"{identity}.md").exists():  # its id is used before it has a file
+            number += 1
+            identity = f"{base}_{number}"
         header = Header(
-            id=f"{slug(agent)}_{created:%Y%m%d_%H%M%S}",
+            id=identity,
             created=created,
             agent=agent,
             agent_path=agent_path,
