@@ -8,13 +8,14 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
+from chat_loop.agent.tools import NO_MORE
 from chat_loop.attach.reading import without_secrets
 from chat_loop.chain.options import options_of
 from chat_loop.config import Config, expanded
@@ -22,7 +23,7 @@ from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, UsageError
-from chat_loop.events import Event, Warned
+from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
 from chat_loop.memory.notebook import Notebook, Place
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
 
 ENDED_BY = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+INCOMPLETE = 3
+"""The exit code of a run whose reply is not all that the model had to say."""
+CUT: Mapping[str, tuple[str, str]] = {
+    "length": (
+        "The reply was cut off at the token limit.",
+        "--max-tokens N sets the limit, providers.NAME.max_tokens in the config as well.",
+    ),
+    "refusal": ("The reply was refused, by the model or by a filter of its service.", "Say it in other words."),
+}
+"""Why a reply ended -> what is said of it, where it is not whole."""
 LARGEST_INPUT = 64 << 20
 STDIN = "-"
 """The question that stands for standard input."""
@@ -174,6 +185,8 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         await task
+        if output.stop in CUT:
+            output.show(Warned(*CUT[output.stop]))
     except asyncio.CancelledError:
         return (0 if output.gone else 128 + received[0] if received else 130), False
     except ChatLoopError as error:
@@ -185,7 +198,9 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
         if servers is not None:
             await servers.close()
         await agent.provider.close()
-    return (0 if output.saved or output.gone or not asked.saves else 1), True
+    if not (output.saved or output.gone or not asked.saves):
+        return 1, True
+    return (INCOMPLETE if output.stop in CUT or output.tools_stopped else 0), True
 
 
 async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
@@ -240,12 +255,20 @@ class _Watched:
         self._reply = reply
         self.left: Callable[[], object] = bool
         self.gone = False
+        self.stop = ""
+        """Why the last reply ended."""
+        self.tools_stopped = False
+        """Whether the model wanted more tools than it may call for one reply."""
 
     @property
     def saved(self) -> bool:
         return self._output.saved
 
     def show(self, event: Event) -> None:
+        if isinstance(event, ReplyEnded):
+            self.stop = event.stop
+        elif isinstance(event, ToolReturned):
+            self.tools_stopped = self.tools_stopped or event.text == NO_MORE
         if self._reply is not None:
             self._reply.show(event)
         self._write(lambda: self._output.show(event))

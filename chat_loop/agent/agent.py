@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
@@ -99,6 +99,11 @@ class Agent:
             if not calls:
                 return
             first_call += len(calls)
+            if step >= self.steps:
+                yield Warned(
+                    f"The model called tools as often as it may for one reply ({self.steps}).",
+                    "tools.max_steps in the config allows more.",
+                )
             results: dict[str, ToolResult] = {}
             async with aclosing(box.use(calls) if step < self.steps else refuse(calls)) as returned:
                 async for result in returned:
