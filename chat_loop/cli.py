@@ -1,4 +1,6 @@
-"""The composition root: argv -> config -> objects -> run. Exit codes: 0 done, 1 failed, 2 misused, 3 cut, 130 interrupted.
+"""The composition root: argv -> config -> objects -> run.
+
+Exit codes: 0 done, 1 failed, 2 misused, 3 the reply is incomplete, 130 interrupted.
 
 The top of this file imports only what the instant prompt needs; everything else is loaded while the user reads it.
 """

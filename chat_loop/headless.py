@@ -46,6 +46,8 @@ CUT: Mapping[str, tuple[str, str]] = {
     "refusal": ("The reply was refused, by the model or by a filter of its service.", "Say it in other words."),
 }
 """Why a reply ended -> what is said of it, where it is not whole."""
+SURELY_FITS = 2_000
+"""Characters of a question that every window takes; before a longer one the model's is looked up."""
 LARGEST_INPUT = 64 << 20
 STDIN = "-"
 """The question that stands for standard input."""
@@ -205,6 +207,9 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
 
 async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
     """Ask with the files that are named. What looks like a secret in them is left out: nobody is there to be asked."""
+    provider = conversation.agent.provider
+    if asked.reference or len(asked.question) > SURELY_FITS:
+        await asyncio.to_thread(provider.warm)  # a guess of the window would not do
     if asked.reference:
         await _take_up(conversation, asked, output)
     files = await conversation.files(clean(asked.typed)) if "@" in asked.typed else ()

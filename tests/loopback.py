@@ -28,6 +28,9 @@ __all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
 CALLS = ("/v1/messages", "/chat/completions", "/invoke-with-response-stream")
 """What the path of a model call ends with."""
 
+ASIDE = ("/api/generate", "/api/show")
+"""Where an Ollama is asked about its models, by POST."""
+
 Handler = Callable[[Received], Reply]
 
 PATIENCE_SECONDS = 10.0
@@ -82,7 +85,9 @@ class Loopback:
         self.models = models
         self.url = ""
         self.requests: list[Received] = []
-        """Every request whose head and body have come, in order."""
+        """Every request that has come whole, in order, but for those in `looked`."""
+        self.looked: list[Received] = []
+        """The questions about models, which may come at any time."""
         self.connections = 0
         """How many connections clients have opened."""
         self._script: deque[Reply] = deque()
@@ -190,7 +195,7 @@ class Loopback:
         body = json.loads(raw) if raw else None
         request = Received(method=method, path=path, headers=headers, body=body, at=at)
         with self._arrived:
-            self.requests.append(request)
+            (self.looked if method == "GET" or path in ASIDE else self.requests).append(request)
             self._arrived.notify_all()
         return request
 

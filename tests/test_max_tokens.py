@@ -73,7 +73,7 @@ def test_every_wire_is_told(reach: Reach, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("reach", ALL, ids=str)
 def test_without_it_the_config_or_the_wire_says(reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = None if reach.wire == "openai" else 8192
+    usual = None if reach.wire == "openai" else 32_000
     assert asked(reach, tmp_path, monkeypatch) == body(reach, usual)
     assert asked(reach, tmp_path, monkeypatch, ceiling=55) == body(reach, 55)
     assert asked(reach, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(reach, LIMIT)

@@ -289,7 +289,7 @@ def test_calls_share_a_connection_and_cancelling_closes_it(server: Loopback, rea
         for _ in range(3):
             async with closing(provider, TALK) as stream:
                 assert [event async for event in stream]
-        assert server.connections == 1
+        assert server.connections <= 2, "one for the calls, at most one for the question about the model"
         server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
         async with closing(provider, TALK) as stream:
             assert await anext(stream) == TextDelta("Hel")

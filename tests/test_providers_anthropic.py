@@ -69,7 +69,7 @@ def test_the_whole_request(server: Loopback) -> None:
     }
     assert least.body == {
         "model": "claude-test",
-        "max_tokens": 8192,
+        "max_tokens": 32_000,
         "system": [{"type": "text", "text": "Be brief.", **KEPT}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
         "stream": True,
@@ -81,7 +81,7 @@ def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
 
     assert server.requests[0].body == {
         "model": "claude-test",
-        "max_tokens": 8192,
+        "max_tokens": 32_000,
         "system": "Be brief.",
         "messages": [{"role": "user", "content": "Hello"}],
         "stream": True,
@@ -96,7 +96,7 @@ def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_lef
 
     assert server.requests[0].body == {
         "model": "claude-opus-4-7",
-        "max_tokens": 8192,
+        "max_tokens": 32_000,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
         "stream": True,
     }

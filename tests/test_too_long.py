@@ -13,8 +13,8 @@ from chat_loop.chain.options import Options
 from chat_loop.conversation import Conversation
 from chat_loop.errors import ContextTooLong
 from chat_loop.events import Compacted, Event, Warned
+from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.told import told_window
 from chat_loop.sessions.entries import Query, Reply, Undo
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import estimate
@@ -147,4 +147,4 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
     ],
 )
 def test_the_window_in_a_refusal(message: str, window: int | None) -> None:
-    assert told_window(message) == window
+    assert window_from_error(message) == window

@@ -19,7 +19,7 @@ from chat_loop.agent.python_file import described
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.calls import LONGEST_ARGUMENTS, tool_name
-from chat_loop.providers.windows import window_of
+from chat_loop.providers.capabilities import window_of
 from chat_loop.values import Request, StopReason, ToolCall, Usage
 
 SECONDS = 600.0

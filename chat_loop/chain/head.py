@@ -94,7 +94,8 @@ class Head:
         self._carried: tuple[Exchange, ...] = ()
         self.edited: Summary | None = None
         """The parent's block when it was changed in its file since this session began."""
-        self._block_of = lru_cache(maxsize=4)(lambda text: shortened_block(text, self.window, count))
+        shortened = lru_cache(maxsize=4)(lambda text, window: shortened_block(text, window, count))
+        self._block_of = lambda text: shortened(text, self.window)  # the window may be learned later
         self.live = self._fresh()
 
     @property
@@ -219,7 +220,6 @@ class Head:
         """Have another model answer from here on. One that answered by itself goes with its tools."""
         self._plain = replace(self._plain, provider=provider, own_tools=False)
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self._block_of.cache_clear()
         if self.live.empty:  # its header is not written yet
             self.live.header = replace(self.live.header, model=self.agent.model)
         else:

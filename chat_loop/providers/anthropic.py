@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Literal
 
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import breakpoints, images
+from chat_loop.providers import breakpoints
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
+from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name, listed, refuses_images
 from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Service, short
-from chat_loop.providers.windows import bare_name
 from chat_loop.providers.wire import (
     NOWHERE,
     Refusal,
     Reply,
     Response,
     WireProvider,
+    answer_of,
     at,
     count_at,
     host_of,
@@ -33,6 +34,7 @@ from chat_loop.providers.wire import (
     sendable,
     text_at,
 )
+from chat_loop.tokens import estimate
 from chat_loop.values import Image, Message, Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ STOPS: dict[str, StopReason] = {
     "refusal": "refusal",
 }
 """`stop_reason` -> why the reply ended, where it is not `end`."""
+
+LEAST_REPLY = 8192
+"""Tokens that are asked for in any case, on small windows a fifth: what the context keeps free for a reply."""
+REPLY_MARGIN = 2
+"""Tokens that a request may have for each that is estimated."""
 
 TAKES_TEMPERATURE = (
     "claude-3",
@@ -92,11 +99,10 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         base_url: str | None = None,
         api_key: str | None = None,
         entry: Entry | None = None,
+        images: bool | None = None,
     ) -> None:
-        super().__init__()
-        self.model = model
+        super().__init__(model, window, images)
         self.entry = entry or CATALOGUE[self.name]
-        self.window = window
         self._base_url = base_url
         self._api_key = api_key
 
@@ -161,7 +167,7 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         try:
             async with client.messages.with_streaming_response.create(
                 model=self.model,
-                max_tokens=request.max_tokens or self.entry.max_tokens,
+                max_tokens=request.max_tokens or self.entry.max_tokens or self._ceiling(request),
                 system=system or anthropic.omit,
                 messages=messages,
                 tools=tools or anthropic.omit,
@@ -177,8 +183,26 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             if not isinstance(cause, Refusal):
                 raise service.failed(cause or error, started=False) from error
             refusal = service.refused(cause.status, cause.body, cause.headers)
-            images.refuses(request, cause.status, refusal, known=True)
+            refuses_images(request, cause.status, refusal, known=True)
             raise refusal from error
+
+    def _ceiling(self, request: Request) -> int:
+        """The most tokens of a reply, which this wire demands: as many as the model can, and the window has left."""
+        window = self.window.tokens
+        reply = self.reply_tokens or LEAST_REPLY
+        left = window - REPLY_MARGIN * sum(map(estimate, (request.system, *(one.whole for one in request.messages))))
+        return min(reply, max(min(LEAST_REPLY, window // 5), left))
+
+    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities:
+        import anthropic
+
+        headers = self._headers(anthropic.omit)
+        try:
+            answer = client.models.with_streaming_response.retrieve(self.model, extra_headers=headers)
+            async with answer as response:
+                return listed(await answer_of(response.iter_bytes()))
+        except anthropic.AnthropicError:
+            return NOTHING
 
     def _caches(self, request: Request) -> bool:
         """Whether the beginning of a request is worth keeping: that of a summary is read once."""

@@ -54,8 +54,10 @@ def version_of(entry: Entry, environment: Mapping[str, str]) -> str:
 class AzureProvider(OpenAIProvider):
     """A deployment of an Azure OpenAI resource."""
 
-    def __init__(self, model: str, *, window: Window, entry: Entry, calls_tools: bool = True) -> None:
-        super().__init__(model, name=entry.name, window=window, calls_tools=calls_tools, entry=entry)
+    def __init__(
+        self, model: str, *, window: Window, entry: Entry, calls_tools: bool = True, images: bool | None = None
+    ) -> None:
+        super().__init__(model, name=entry.name, window=window, calls_tools=calls_tools, entry=entry, images=images)
 
     @property
     def _model_hint(self) -> str:

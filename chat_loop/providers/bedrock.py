@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, cast
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
 from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import Service, short
-from chat_loop.providers.windows import bare_name
 from chat_loop.providers.wire import NOWHERE, Response, host_of, http_client, rehearse, withheld
 from chat_loop.values import Request, Window
 
@@ -63,8 +63,8 @@ class BedrockProvider(AnthropicProvider):
         "profile, such as us.anthropic.NAME."
     )
 
-    def __init__(self, model: str, *, window: Window, entry: Entry) -> None:
-        super().__init__(model, window=window, base_url=entry.base_url or None, entry=entry)
+    def __init__(self, model: str, *, window: Window, entry: Entry, images: bool | None = None) -> None:
+        super().__init__(model, window=window, base_url=entry.base_url or None, entry=entry, images=images)
 
     def _build(self) -> tuple[AsyncAnthropic, Service]:
         import anthropic
@@ -103,6 +103,9 @@ class BedrockProvider(AnthropicProvider):
             if opened:
                 raise
             raise self._unreadable(error) from error
+
+    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities:
+        return NOTHING  # it has no such path
 
     def _caches(self, request: Request) -> bool:
         return super()._caches(request) and not bare_name(self.model).startswith(CACHES_NOTHING)

@@ -1,7 +1,7 @@
 """The providers by name: how each is reached, and how it differs from what its protocol promises.
 
 `providers: NAME:` in the config changes an entry, or adds one: a name that is not in the table is a server that speaks
-OpenAI's Chat Completions. Windows stand in `windows`, prices in `prices`; `models:` in the config overrides both.
+OpenAI's Chat Completions. Windows stand in `capabilities`, prices in `prices`; `models:` in the config overrides both.
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ class Entry:
     """Taken when none is named; empty where that would be a guess. A server on this machine is asked."""
     tools: bool = True
     quirks: Quirks = Quirks()
+    silent: bool = False
+    """Whether its list of models holds nothing but their names."""
     max_tokens: int = 0
-    """Ceiling of a reply when the request names none; 0 leaves it to the server."""
+    """Ceiling of a reply when the request names none; 0 leaves it to the server, or to what the model can."""
     api_version: str = ""
     region: str = ""
     profile: str = ""
@@ -101,7 +103,6 @@ _TABLE = (
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         needs_key=True,
         model="claude-sonnet-5-5",
-        max_tokens=8192,  # this wire demands one
     ),
     Entry(
         name="openai",
@@ -109,6 +110,7 @@ _TABLE = (
         keys=("OPENAI_API_KEY",),
         needs_key=True,
         model="gpt-5.4-mini",
+        silent=True,
         quirks=OPENAI_QUIRKS,
     ),
     Entry(
@@ -118,6 +120,7 @@ _TABLE = (
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         needs_key=True,
         model="gemini-flash-latest",
+        silent=True,
     ),
     Entry(
         name="grok",
@@ -126,6 +129,7 @@ _TABLE = (
         keys=("XAI_API_KEY",),
         needs_key=True,
         model="grok-4.3",
+        silent=True,
         quirks=Quirks(tagged=False),
     ),
     Entry(
@@ -143,6 +147,7 @@ _TABLE = (
         keys=("DEEPSEEK_API_KEY",),
         needs_key=True,
         model="deepseek-v4-flash",
+        silent=True,
         quirks=Quirks(tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True),
     ),
     Entry(
@@ -167,11 +172,12 @@ _TABLE = (
         name="azure",
         title="Azure OpenAI",
         kind="azure",
+        silent=True,
         keys=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
         needs_key=True,
         quirks=Quirks(limit="max_completion_tokens", fixed_temperature=("o1", "o3", "o4", "gpt-5"), tagged=False),
     ),
-    Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock", max_tokens=8192),
+    Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
     Entry(name="ollama", title="Ollama", base_url="http://127.0.0.1:11434/v1", keys=("OLLAMA_API_KEY",)),
     Entry(name="lmstudio", title="LM Studio", base_url="http://127.0.0.1:1234/v1"),
     Entry(name="llama-server", title="llama-server", base_url="http://127.0.0.1:8080/v1"),

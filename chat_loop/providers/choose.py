@@ -16,8 +16,8 @@ from chat_loop.config import Config
 from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
+from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
-from chat_loop.providers.images import seeing
 from chat_loop.providers.offered import Offer
 from chat_loop.providers.servers import served_model, shown
 
@@ -153,9 +153,7 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
         if entry.kind == "azure":
             raise UsageError("Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT.")
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
-    from chat_loop.providers.windows import window_of
-
-    return seeing(_build(entry, model, window_of(model, config.windows), config, world), config.images)
+    return _build(entry, model, window_of(model, config.windows), config, world)
 
 
 def _no_reference(reference: str, config: Config) -> UsageError:
@@ -166,22 +164,24 @@ def _no_reference(reference: str, config: Config) -> UsageError:
 
 
 def _build(entry: Entry, model: str, window: Window, config: Config, world: World) -> Provider:
+    images = config.images.get(model)
     match entry.kind:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
             key = _own_key(entry, world)
-            return AnthropicProvider(model, window=window, base_url=entry.base_url or None, api_key=key, entry=entry)
+            url = entry.base_url or None
+            return AnthropicProvider(model, window=window, base_url=url, api_key=key, entry=entry, images=images)
         case "bedrock":
             from chat_loop.providers.bedrock import BedrockProvider
 
-            return BedrockProvider(model, window=window, entry=entry)
+            return BedrockProvider(model, window=window, entry=entry, images=images)
         case "azure":
             from chat_loop.providers.azure import AzureProvider
 
-            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools)
+            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools, images=images)
         case "openai":
-            return _server(entry, model, window, world)
+            return _server(entry, model, window, world, images)
         case "local":
             return _local(model, config, world)
         case _:
@@ -197,7 +197,7 @@ def _own_key(entry: Entry, world: World) -> str | None:
     return None if entry.keys == CATALOGUE[entry.name].keys else entry.key(world.environment) or ""
 
 
-def _server(entry: Entry, model: str, window: Window, world: World) -> Provider:
+def _server(entry: Entry, model: str, window: Window, world: World, images: bool | None) -> Provider:
     from chat_loop.providers.openai import OpenAIProvider
 
     own = entry.name == "openai"
@@ -216,6 +216,7 @@ def _server(entry: Entry, model: str, window: Window, world: World) -> Provider:
         first_event_seconds=HERE_SECONDS if entry.here else 120.0,
         calls_tools=entry.tools,
         entry=entry,
+        images=images,
     )
 
 

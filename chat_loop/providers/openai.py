@@ -13,14 +13,16 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import AuthenticationFailed, NoProvider
+from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import breakpoints, images
+from chat_loop.providers import breakpoints
 from chat_loop.providers.asides import Asides
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
+from chat_loop.providers.capabilities import NOTHING, Capabilities, listed, refuses_images, running
 from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.completions import Manner, deltas, stop_of, usage_of
 from chat_loop.providers.refusals import Service
+from chat_loop.providers.servers import capabilities_at, is_near, root_of
 from chat_loop.providers.wire import (
     DONE,
     NOWHERE,
@@ -28,6 +30,7 @@ from chat_loop.providers.wire import (
     Reply,
     Response,
     WireProvider,
+    answer_of,
     at,
     host_of,
     http_client,
@@ -37,6 +40,7 @@ from chat_loop.providers.wire import (
     text_at,
     withheld,
 )
+from chat_loop.tokens import estimate
 from chat_loop.values import Image, Message, Request, ToolCall, ToolSpec, Window
 
 if TYPE_CHECKING:
@@ -55,6 +59,9 @@ ID_LENGTH = 9
 """Of a call's id as it is sent: Mistral's models take no other length."""
 
 CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
+
+OLLAMA_TOKENS = 4096
+"""The window that Ollama gives a model on small machines, whatever the model takes."""
 
 NO_KEY = "none"
 """Sent to a server that needs no key, as the SDK insists on one."""
@@ -81,11 +88,10 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         first_event_seconds: float = 120.0,
         calls_tools: bool = False,
         entry: Entry | None = None,
+        images: bool | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(model, window, images)
         self.name = name
-        self.model = model
-        self.window = window
         self.first_event_seconds = first_event_seconds
         self.entry = entry or CATALOGUE.get(name) or Entry(name=name, title=name)
         self._base_url = base_url
@@ -95,6 +101,58 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.calls_tools = not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools
         self._manner = Manner(self.entry.quirks, model)
         self._asides = Asides()
+        self._http: AsyncClient | None = None
+
+    def _here(self) -> Capabilities:
+        if not (self._base_url and is_near(self._base_url) and self.entry.kind == "openai"):
+            return NOTHING
+        return capabilities_at(self._base_url, self.model, self.name, self._api_key or "")
+
+    async def _prepare(self, client: AsyncOpenAI, request: Request) -> None:
+        """Ollama discards without a word what its window does not take: have it load the model and say what it takes.
+
+        It has to load it for the request as well.
+        """
+        http = self._http
+        if self.name != "ollama" or http is None or self._set.window or self._told.window:
+            return
+        import httpx2
+
+        root, headers = root_of(str(client.base_url)), {"Authorization": f"Bearer {client.api_key}"}
+        with suppress(httpx2.HTTPError, Refusal, ValueError):
+            load = {"model": self.model}
+            async with http.stream("POST", f"{root}/api/generate", json=load, headers=headers) as response:
+                await answer_of(response.aiter_bytes())
+            async with http.stream("GET", f"{root}/api/ps", headers=headers) as response:
+                told = running(await answer_of(response.aiter_bytes()), self.model)
+            self.learn(told)
+            if not told.window:  # one that is too old to say it
+                self._guessed = Capabilities(window=OLLAMA_TOKENS).over(self._guessed)
+                self.learn(NOTHING)
+        size = sum(map(estimate, (request.system, *(message.whole for message in request.messages))))
+        if size > self.window.tokens:
+            error = ContextTooLong(
+                f"The conversation is too long for {self.model} as Ollama runs it: about {size:,} tokens, and the "
+                f"window has {self.window.tokens:,}.",
+                "Type compact to shorten the conversation, or set OLLAMA_CONTEXT_LENGTH where Ollama runs.",
+            )
+            error.window = self.window.tokens
+            raise error
+
+    async def _ask_about(self, client: AsyncOpenAI) -> Capabilities:
+        if self.entry.silent:
+            return NOTHING
+        import openai
+
+        try:
+            answer = client.models.with_streaming_response.list(extra_headers=self._headers(client, openai.omit))
+            async with answer as response:
+                told = await answer_of(response.iter_bytes())
+        except openai.OpenAIError:
+            return NOTHING
+        entries = told.get("data") if isinstance(told, dict) else told  # Together sends the list alone
+        entries = entries if isinstance(entries, list) else ()
+        return next((listed(entry) for entry in entries if text_at(entry, "id") == self.model), NOTHING)
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
         """The SDK's client. Raises `ProviderError` without a key."""
@@ -131,7 +189,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
 
         if self.entry.kind == "openai" and not self._own and not self._base_url:
             raise NoProvider(f"The provider {self.name} has no address.", "Set its base URL, as http://HOST:PORT/v1.")
-        client = self._client(http_client(openai.DefaultAsyncHttpxClient))
+        self._http = http_client(openai.DefaultAsyncHttpxClient)
+        client = self._client(self._http)
         if not self._own:
             client.organization = client.project = None
         service = Service(
@@ -177,8 +236,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
                     self.calls_tools = False
                     refusal.message += f" {self.model} is offered no tools from now on."
                 refusal.retryable, refusal.adapted, refusal.retry_after = True, True, 0.0
-            elif images.refuses(request, cause.status, refusal, known=self._own):
-                self.takes_images = self._own
+            elif refuses_images(request, cause.status, refusal, known=self._own) and not self._own:
+                self._limit(Capabilities(images=False))
             raise refusal from error
 
     def _headers(self, client: AsyncOpenAI, omit: Omit) -> Mapping[str, str | Omit]:

@@ -1,4 +1,4 @@
-"""What a model costs, in US dollars. The only door to genai-prices.
+"""What a model costs, in US dollars, and the window it is listed with. The only door to genai-prices.
 
 Prices change, some on dates announced ahead, so they are that library's, which follows the vendors' own pages and is
 released every week or so; nothing is fetched when it is asked. Compared in November 2026 with what the pages of
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chat_loop.frozen import dataclass
-from chat_loop.providers.windows import bare_name, longest_prefix
+from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
@@ -87,6 +88,29 @@ def price_of(
     except LookupError:
         return None
     return _price(known.model_price)
+
+
+SELLERS: Mapping[str, str] = MappingProxyType({"bedrock": "aws", "gemini": "google", "grok": "x-ai"})
+"""Provider -> its name in the library, where that is another one."""
+
+
+def known_window(model: str, provider: str) -> int:
+    """The window of `model` in tokens as the library lists it: by who sells it, else by whose it is; 0 for neither."""
+    prefix = longest_prefix(model, VENDORS)
+    sellers = (SELLERS.get(provider, provider), VENDORS[prefix] if prefix else "")
+    try:
+        from genai_prices.data_snapshot import get_snapshot  # as above
+    except ImportError:
+        return 0
+    snapshot = get_snapshot()
+    for seller, name in product(filter(None, sellers), dict.fromkeys((model, bare_name(model)))):
+        try:
+            window = snapshot.find_provider_model(name, None, seller, None)[1].context_window
+        except LookupError:
+            continue
+        if window:
+            return tokens_in(window)
+    return 0
 
 
 def cost(usage: Usage, price: Price | None) -> float | None:

@@ -24,8 +24,8 @@ from chat_loop.errors import (
     TimedOut,
 )
 from chat_loop.frozen import dataclass
+from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
-from chat_loop.providers.told import told_window
 
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
@@ -94,7 +94,7 @@ class Service:
             case _ if overflow or status == 413:
                 hint = "Type compact to shorten the conversation."
                 error = ContextTooLong(f"The conversation is too long for the model{what}", hint)
-                error.window = told_window(what)
+                error.window = window_from_error(what)
                 return error
             case 404:
                 return ModelNotFound(f"{self.host} does not know the model or the path{what}", self.model_hint)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from chat_loop.errors import ContextTooLong, NoProvider, Overloaded, RequestRejected
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls, refused_tool
+from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
 from chat_loop.providers.refusals import Oversized, Service, short
 from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
@@ -45,6 +46,9 @@ LARGEST_EVENT = 8 << 20
 """Bytes of the data of one event. The largest real ones hold the arguments of a call."""
 LARGEST_REPLY = 128 << 20
 """Bytes of a reply's body, unpacked: more than ten times what 128,000 tokens take."""
+LARGEST_ANSWER = 4 << 20
+"""Bytes of what a service says of its models."""
+INQUIRY_SECONDS = 10.0
 LARGEST_REFUSAL = 1 << 20
 """Bytes that are read of the body of a refusal."""
 _SLICE = 1 << 16
@@ -102,12 +106,66 @@ class WireProvider(ABC, Generic[ClientT]):
     window: Window
     first_event_seconds: float
     calls_tools: bool
-    takes_images: bool = False
+    takes_images: bool
+    reply_tokens: int
+    """The most tokens of a reply, as far as is known; 0 where it is not."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str, window: Window, images: bool | None = None) -> None:
+        """`window` is a guess, or what the user says; `images` is None where the user says nothing."""
+        self.model = model
         self._line: tuple[ClientT, Service] | None = None
         self._refused_tools: set[str] = set()
         self._building = threading.Lock()
+        self._inquiry: asyncio.Future[None] | None = None
+        self._set = Capabilities(window=0 if window.guessed else window.tokens, images=images)
+        """What the user says, and what the server has refused."""
+        self._told = self._listed = NOTHING
+        """What the server says; what genai-prices lists."""
+        self._guessed = Capabilities(window=window.tokens).over(guessed(model))
+        self._looked_up = False
+        self._weigh()
+
+    def learn(self, told: Capabilities) -> None:
+        """Take what the server says of the model, where the user says nothing."""
+        self._told = told.over(self._told)
+        self._weigh()
+
+    def _limit(self, told: Capabilities) -> None:
+        """Take what a refusal says, which the server knows best."""
+        self._set = told.over(self._set)
+        self._weigh()
+
+    def _weigh(self) -> None:
+        known = self._set.over(self._told).over(self._listed)
+        self.window = Window(known.window or self._guessed.window, guessed=not known.window)
+        known = known.over(self._guessed)
+        self.takes_images, self.reply_tokens = bool(known.images), known.reply
+
+    def look_up(self) -> None:
+        """Find out what the model takes without asking a service: from a server of this machine, and genai-prices.
+
+        Call it from a thread: it may take a second.
+        """
+        if self._looked_up or self._set.window:
+            return
+        self._looked_up = True
+        self.learn(self._here())
+        if not self._told.window:
+            from chat_loop.providers.prices import known_window  # loads the library
+
+            self._listed = Capabilities(window=known_window(self.model, self.name))
+            self._weigh()
+
+    def _here(self) -> Capabilities:
+        """What a server of this machine says of the model; nothing when it is elsewhere."""
+        return NOTHING
+
+    async def _ask_about(self, client: ClientT) -> Capabilities:
+        """What the service says of the model. Raises as HTTP does, and Refusal, ValueError."""
+        return NOTHING
+
+    async def _prepare(self, client: ClientT, request: Request) -> None:
+        """Do what has to be done before `request` is sent. Raises `ProviderError`."""
 
     @abstractmethod
     def _build(self) -> tuple[ClientT, Service]:
@@ -134,6 +192,7 @@ class WireProvider(ABC, Generic[ClientT]):
         Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address or proxy.
         """
         self._ready()
+        self.look_up()
 
     def _ready(self) -> tuple[ClientT, Service]:
         with self._building:
@@ -160,7 +219,7 @@ class WireProvider(ABC, Generic[ClientT]):
             raise
         except ContextTooLong as error:
             if error.window is not None and error.window < self.window.tokens:
-                self.window = Window(error.window)  # the server knows better than the table
+                self._limit(Capabilities(window=error.window))
             raise
 
     async def _events(self, request: Request) -> AsyncGenerator[Event]:
@@ -168,6 +227,7 @@ class WireProvider(ABC, Generic[ClientT]):
         client, service = await asyncio.to_thread(self._ready) if line is None else line
         import httpx2
 
+        await self._prepare(client, request)
         reply = Reply()
         try:
             async with self._open(client, service, request) as response:
@@ -192,7 +252,21 @@ class WireProvider(ABC, Generic[ClientT]):
             if isinstance(event, ToolCalled):  # some servers say `stop` where they mean `tool_calls`
                 stop = "tool"
             yield event
+        self._begin_inquiry(client)
         yield Finished(stop=stop, usage=reply.usage)
+
+    def _begin_inquiry(self, client: ClientT) -> None:
+        """Ask the service about the model behind the first reply, unless its window is known for sure."""
+        if self._inquiry is None and not (self._set.window or self._told.window):
+            self._inquiry = asyncio.ensure_future(self._inquire(client))
+
+    async def _inquire(self, client: ClientT) -> None:
+        """Learn what the service says of the model; without a word where that fails."""
+        import httpx2
+
+        with suppress(TimeoutError, httpx2.HTTPError, Refusal, ValueError):
+            async with asyncio.timeout(INQUIRY_SECONDS):
+                self.learn(await self._ask_about(client))
 
     def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
         """What is still to be passed on of a reply that is complete; `calls`: with its calls."""
@@ -204,6 +278,9 @@ class WireProvider(ABC, Generic[ClientT]):
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
+        if self._inquiry is not None and not self._inquiry.done():
+            self._inquiry.cancel()
+            await asyncio.wait({self._inquiry})
         line, self._line = self._line, None
         if line is not None:
             await line[0].close()
@@ -355,6 +432,19 @@ async def drain(pieces: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in pieces:
                 pass
+
+
+async def answer_of(pieces: AsyncIterator[bytes]) -> object:
+    """The JSON of a short body. Raises ValueError."""
+    read = bytearray()
+    async for piece in pieces:
+        read += piece
+        if len(read) > LARGEST_ANSWER:
+            raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB about its models")
+    try:
+        return await asyncio.to_thread(json.loads, bytes(read))
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def parse(data: str) -> dict[str, object]:

@@ -18,6 +18,7 @@ from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import at_home, choose
 from chat_loop.providers.readiness import lacking
 from chat_loop.providers.servers import listens, place_of, served_model, shown
+from chat_loop.providers.wire import WireProvider
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.values import Message, Request
 from chat_loop.wording import size_text, window_text
@@ -123,6 +124,8 @@ def model(here: Here) -> Iterator[Finding]:
     if missing is not None:
         yield bad("Model", f"{name} cannot answer: {missing[0]}", missing[1])
         return
+    if isinstance(provider, WireProvider):
+        provider.look_up()
     window = provider.window
     text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
     if window.guessed:
