@@ -107,13 +107,8 @@ def said(exchanges: Iterable[Exchange], covered: int = 0, first: int = 1) -> Ite
             archived=exchange.query.number <= covered,
             input=number(usage.input) if usage else None,
             output=number(usage.output) if usage else None,
-            words=spoken(query, reply),
+            words=" ".join(words(f"{query}\n{reply}")),
         )
-
-
-def spoken(query: str, reply: str) -> str:
-    """The folded words of an exchange whose texts are kept so."""
-    return " ".join(words(f"{query}\n{reply}"))
 
 
 def end_of(seal: Seal | None, first: int, last: int) -> Sealed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -113,17 +114,25 @@ def put_away(directory: Path, now: datetime, error: IndexTrouble) -> tuple[str, 
     return f"The index {what}: it is kept as {aside.name}, and a new one is made from the sessions.", True
 
 
-def discard(directory: Path) -> None:
-    """Delete the index, to have it made anew. Raises IndexTrouble while another process writes to it."""
-    path = directory / FILE
-    if _held(path):
-        raise IndexTrouble(f"The index {path} cannot be made anew: {_WHY[sqlite3.SQLITE_BUSY]}.")
-    _forget(path)
+def clear(database: sqlite3.Connection, path: Path) -> None:
+    """Make every table anew, empty, in one transaction. Raises IndexTrouble.
+
+    The file stays, for others have it open: a writer's journal would be taken for that of a new file of the same name.
+    """
+    tables = re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", TABLES)
+    drops = "".join(f"DROP TABLE IF EXISTS {table};" for table in tables)
+    with translated(path):
+        try:
+            database.executescript(f"BEGIN IMMEDIATE; {drops} {TABLES} COMMIT;")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):
+                database.execute("ROLLBACK")
+            raise
 
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """What SQLite says, and what cannot be made of what it gave, as an IndexTrouble."""
+    """Translate errors of SQLite into IndexTrouble. Any other error is a bug, of which the index knows nothing."""
     try:
         yield
     except sqlite3.Error as error:
@@ -135,7 +144,7 @@ def translated(path: Path) -> Iterator[None]:
         what = "is damaged" if damaged else "cannot be used now"
         moved = code == sqlite3.SQLITE_READONLY_DBMOVED
         raise IndexTrouble(f"The index {path} {what}: {why}.", damaged=damaged, moved=moved) from error
-    except (ValueError, TypeError, OverflowError) as error:
+    except UnicodeDecodeError as error:  # a name of a table that is no text any more, in what SQLite says of it
         raise IndexTrouble(f"The index {path} is damaged: it holds what nobody wrote.", damaged=True) from error
 
 
@@ -145,6 +154,8 @@ def transaction(database: sqlite3.Connection, path: Path, *, writes: bool = True
     with translated(path):
         database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
+            if writes:  # here SQLite says that the file was replaced; out of a virtual table another error comes
+                database.execute(f"PRAGMA user_version={VERSION}")
             yield
             database.execute("COMMIT")
         except BaseException:

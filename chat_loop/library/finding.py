@@ -44,6 +44,8 @@ _COUNTED = 20_000
 """A word that more exchanges hold tells nothing, however many there are."""
 _CANDIDATES = 400
 _LONGER = 12
+_INTEGERS = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
+"""They have no checksums: whatever the index holds, these are numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +143,14 @@ def _with_meaning(
     places: dict[int, str] = {
         key: f"{session}.{position}"
         for key, session, position in index.ask(
-            f"SELECT key, session, position FROM exchanges WHERE key IN ({', '.join(str(key) for key, _ in near)})"
+            f"SELECT e.key, {_INTEGERS} FROM exchanges e WHERE e.key IN ({', '.join(str(key) for key, _ in near)})"
         )
     }
     meant = near_enough(text, [(places[key], similarity) for key, similarity in near if key in places], by_ref)
     new = [_split(place) for place, _ in meant if place not in by_ref]
     by_ref |= {exchange.ref: Hit(exchange, 0.0, 0.0) for exchange in _exchanges(index, new)}
     keys = index.ask(
-        "SELECT e.key, e.session, e.position FROM json_each(?) AS place JOIN exchanges e "
+        f"SELECT e.key, {_INTEGERS} FROM json_each(?) AS place JOIN exchanges e "
         "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]')",
         (json.dumps([_split(hit.exchange.ref) for hit in hits]),),
     )
@@ -227,7 +229,7 @@ def _likely(
     """Exchanges that hold some of what is asked for, with how well."""
     order = "e.key DESC" if newest else "rank"
     found = index.ask(
-        "SELECT e.key, e.session, e.position, -bm25(said) FROM said JOIN exchanges e ON e.key = said.rowid "
+        f"SELECT e.key, {_INTEGERS}, -bm25(said) FROM said JOIN exchanges e ON e.key = said.rowid "
         f"WHERE said MATCH ? {where} ORDER BY {order} LIMIT {_LIKELY}",
         (" OR ".join(f"({match})" for match in matches), *values),
     )
@@ -268,17 +270,22 @@ def _ranked(
 def _exchanges(index: Index, places: Iterable[tuple[int, int]]) -> list[Exchange]:
     """Exchanges by session and position, oldest first. Here a reference is `session key.position`."""
     found = index.ask(
-        "SELECT e.session, e.position, e.at, e.query, e.reply FROM json_each(?) AS place JOIN exchanges e "
+        f"SELECT {_INTEGERS}, e.at, e.query, e.reply FROM json_each(?) AS place JOIN exchanges e "
         "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]') "
         "ORDER BY e.at, e.key",
         (json.dumps(list(places)),),
     )
-    return [exchange_of(session, position, at, query, reply) for session, position, at, query, reply in found]
+    return [_exchange(index, *row) for row in found]
 
 
-def exchange_of(session: int, position: int, at: str, query: str, reply: str) -> Exchange:
-    """An exchange as the index keeps it, under the reference `session key.position`."""
-    moment = datetime.fromisoformat(at)
+def _exchange(index: Index, session: int, position: int, at: object, query: object, reply: object) -> Exchange:
+    """Return an exchange as the index keeps it, under the reference `session key.position`. Raises IndexTrouble."""
+    if not (isinstance(at, str) and isinstance(query, str) and isinstance(reply, str)):
+        raise index.damage()
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        raise index.damage() from None
     answer = Reply(number=position, at=moment, text=reply) if reply else None
     return Exchange(Query(number=position, at=moment, text=query), answer, depth=session)
 

@@ -6,15 +6,15 @@ of has checksums, and the order of a listing never comes from here but from the 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from chat_loop.library.file import BUSY_SECONDS, FILE, IndexTrouble, connect, transaction, translated
+from chat_loop.library.file import BUSY_SECONDS, FILE, IndexTrouble, clear, connect, transaction, translated
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import number
 from chat_loop.sessions.listing import moment
@@ -51,6 +51,10 @@ class Index:
         """Give the file back."""
         self._database.close()
 
+    def clear(self) -> None:
+        """Forget everything."""
+        clear(self._database, self.path)
+
     def known(self) -> dict[str, Known]:
         """Every session, by id."""
         with translated(self.path):
@@ -58,7 +62,7 @@ class Index:
             known = {row[0]: Known(row[6], row[7], Link._make(row[:5])) for row in found}
             right = all(crc32(f"{row[0]} {row[1]} {row[2]} {row[3]} {row[4]}".encode()) == row[5] for row in found)
             if not right or len(known) < len(found):
-                raise self._damaged()
+                raise self.damage()
             return known
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
@@ -69,13 +73,13 @@ class Index:
                 part = ids[start : start + _CHUNK]
                 for row in self._all(f"SELECT {_SHOWN}, whole FROM sessions WHERE id IN ({_marks(part)})", part):
                     if crc32(repr(row[:-1]).encode()) != row[-1]:
-                        raise self._damaged()
+                        raise self.damage()
                     rows[row[0]] = self._row(row)
             if len(rows) < len(ids):
                 # They were dropped meanwhile, which is no damage, or what SQLite looks ids up in is not right.
                 missing = next(identity for identity in ids if identity not in rows)
                 if self._all("SELECT 1 FROM sessions NOT INDEXED WHERE id = ?", (missing,)):
-                    raise self._damaged()
+                    raise self.damage()
                 raise IndexTrouble(f"The index {self.path} cannot be used now: another process changes it.")
         return rows
 
@@ -85,24 +89,24 @@ class Index:
 
     def put(self, digests: Collection[Digest]) -> None:
         """Take what was read of files, in the place of what was known of them, in one transaction."""
-        with self._changing():
+        with self._changing() as held:
             for digest in digests:
-                self._drop([digest.row.id])
+                self._drop([digest.row.id], held)
                 key = self._insert_row(digest)
-                self._insert_said(key, digest.said)
+                self._insert_said(key, digest.said, held)
 
     def grow(self, digest: Digest, keep: int) -> bool:
         """Take a session of which the first `keep` exchanges are there and stay; `digest.said` is what follows them.
 
         False, with nothing changed, when they are not there.
         """
-        with self._changing():
+        with self._changing() as held:
             key = self.key_of(digest.row.id)
             if key is None or self.counted(key) < keep:
                 return False
-            self._drop_exchanges(key, keep)
+            self._drop_exchanges(key, keep, held)
             self._update_row(digest, key)
-            self._insert_said(key, digest.said)
+            self._insert_said(key, digest.said, held)
             if (told := digest.sealed.told) is not None:
                 self._database.execute(
                     "UPDATE exchanges SET archived = number <= ?1 WHERE session = ?2 AND archived != (number <= ?1)",
@@ -115,15 +119,15 @@ class Index:
         rows = list(vectors)
         with self._changing():
             self._database.executemany(
-                "INSERT OR REPLACE INTO vectors SELECT ?1, ?2, ?3 "
+                "INSERT OR REPLACE INTO vectors (exchange, space, data) SELECT ?1, ?2, ?3 "
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE key = ?1)",
                 rows,
             )
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget files that are gone."""
-        with self._changing():
-            self._drop(ids)
+        with self._changing() as held:
+            self._drop(ids, held)
 
     def key_of(self, identity: str) -> int | None:
         """The key of a session."""
@@ -143,6 +147,10 @@ class Index:
     def reading(self) -> AbstractContextManager[None]:
         """What is asked in this context is answered from one state of the index. Whoever writes waits meanwhile."""
         return transaction(self._database, self.path, writes=False)
+
+    def changes(self) -> int:
+        """Return a number that is another one after a change by somebody else."""
+        return int(self.ask("PRAGMA data_version")[0][0])
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows that a SELECT gives."""
@@ -203,10 +211,10 @@ class Index:
             line = (key, *_audit(sealed))
             execute(f"INSERT INTO compactions VALUES ({_marks(line)})", line)
 
-    def _insert_said(self, session: int, said: Sequence[Said]) -> None:
+    def _insert_said(self, session: int, said: Sequence[Said], held: Counter[str]) -> None:
         if not said:
             return
-        first = self._all("SELECT coalesce(max(key), 0) + 1 FROM exchanges")[0][0]
+        first = self._all("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'exchanges'")[0][0]
         keyed = list(enumerate(said, first))
         many = self._database.executemany
         lines = [
@@ -215,45 +223,52 @@ class Index:
         ]
         many(f"INSERT INTO exchanges VALUES ({_marks(lines[0])})", lines)
         many("INSERT INTO said (rowid, words) VALUES (?, ?)", [(key, one.words) for key, one in keyed])
-        words = {word for one in said for word in one.words.split(" ") if len(word) <= _LONGEST_WORD}
-        known = {
-            word
-            for (word,) in self._all(
-                "SELECT value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)", (json.dumps([*words]),)
-            )
-        }
-        fresh = [(word,) for word in sorted(words - known - {""})]
-        many("INSERT INTO lexicon VALUES (?)", fresh)
-        many("INSERT INTO parts (word) VALUES (?)", fresh)
+        for one in said:
+            held.update(set(one.words.split()))
 
-    def _drop(self, ids: Iterable[str]) -> None:
+    def _count_words(self, held: Counter[str]) -> None:
+        """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
+        execute, least = self._database.execute, "FROM lexicon WHERE held < 1"
+        changed = [(word, count) for word, count in sorted(held.items()) if count and len(word) <= _LONGEST_WORD]
+        if changed:
+            last = self._all("SELECT coalesce(max(key), 0) FROM lexicon")[0]
+            self._database.executemany(
+                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+                changed,
+            )
+            execute("INSERT INTO parts (rowid, word) SELECT key, word FROM lexicon WHERE key > ?", last)
+            execute(f"DELETE FROM parts WHERE rowid IN (SELECT key {least})")
+            execute(f"DELETE {least}")
+
+    def _drop(self, ids: Iterable[str], held: Counter[str]) -> None:
         execute = self._database.execute
         for identity in ids:
             for (key,) in self._all("SELECT key FROM sessions WHERE id = ?", (identity,)):
-                self._drop_exchanges(key, 0)
+                self._drop_exchanges(key, 0, held)
                 for table in ("tags", "message_summaries", "compactions", "facts"):
                     execute(f"DELETE FROM {table} WHERE session = ?", (key,))
                 execute("DELETE FROM sessions WHERE key = ?", (key,))
 
-    def _drop_exchanges(self, session: int, keep: int) -> None:
+    def _drop_exchanges(self, session: int, keep: int, held: Counter[str]) -> None:
         """Forget what follows the first `keep` exchanges."""
-        from chat_loop.library.digest import spoken  # not before something is written
-
-        chosen = "FROM exchanges WHERE session = ? AND position > ?"
+        chosen = "(SELECT key FROM exchanges WHERE session = ? AND position > ?)"
         place, execute = (session, keep), self._database.execute
-        # The table holds no words to look them up by: they are made again from the texts.
-        words = [
-            (key, spoken(query, reply)) for key, query, reply in self._all(f"SELECT key, query, reply {chosen}", place)
-        ]
-        if words:
-            self._database.executemany("INSERT INTO said (said, rowid, words) VALUES ('delete', ?, ?)", words)
-            execute(f"DELETE FROM vectors WHERE exchange IN (SELECT key {chosen})", place)
-            execute(f"DELETE {chosen}", place)
+        for (words,) in self._all(f"SELECT words FROM said WHERE rowid IN {chosen}", place):
+            held.subtract(set(str(words).split()))
+        execute(f"DELETE FROM said WHERE rowid IN {chosen}", place)
+        execute(f"DELETE FROM vectors WHERE exchange IN {chosen}", place)
+        execute(f"DELETE FROM exchanges WHERE key IN {chosen}", place)
 
-    def _changing(self) -> AbstractContextManager[None]:
-        return transaction(self._database, self.path)
+    @contextmanager
+    def _changing(self) -> Iterator[Counter[str]]:
+        """Change everything or nothing; what is yielded takes how many exchanges more, or fewer, hold a word."""
+        with transaction(self._database, self.path):
+            held: Counter[str] = Counter()
+            yield held
+            self._count_words(held)
 
-    def _damaged(self) -> IndexTrouble:
+    def damage(self) -> IndexTrouble:
+        """Return what is raised when the index holds what nobody wrote."""
         return IndexTrouble(f"The index {self.path} is damaged: it holds what nobody wrote.", damaged=True)
 
 

@@ -30,6 +30,8 @@ ENOUGH_FILES = 300
 
 PATIENCE_SECONDS = 5.0
 """How long is waited for another process that writes, by somebody who asked for the index to be brought up to date."""
+TRIES = 6
+"""So often an index that other processes replace meanwhile is opened again."""
 
 T = TypeVar("T")
 
@@ -141,26 +143,30 @@ class Library:
     def _brought(
         self, question: Callable[[Index, int], T], progress: Callable[[int, int], None] | None, *, anew: bool = False
     ) -> T:
-        from chat_loop.library.file import IndexTrouble, discard
+        from chat_loop.library.file import FILE, IndexTrouble
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
         from chat_loop.library.stale import stale
 
-        there = self._stamps()
         self.trouble = ""
-        first = True
-        while True:
+        for left in reversed(range(TRIES)):
+            there = self._stamps()
             try:
+                index = self._index = self._index or Index(self.directory, busy=PATIENCE_SECONDS)
                 if anew:
-                    self.close()
-                    discard(self.directory)
-                self._index = self._index or Index(self.directory, busy=PATIENCE_SECONDS)
-                count = refresh(self._index, self.directory, stale(self._index.known(), there), progress=progress)
-                return question(self._index, count)
+                    index.clear()
+                    anew = False  # whoever else makes it anew meanwhile does the same work
+                changes = index.changes()
+                count = refresh(index, self.directory, stale(index.known(), there), progress=progress)
+                answer = question(index, count)
+                if index.changes() == changes or {stamp.id for stamp in there} <= index.known().keys():
+                    return answer
             except IndexTrouble as error:
-                if not self._gave_up(error) or not first:
+                if not self._gave_up(error) or (left < TRIES - 1 and not error.moved):
                     raise SessionError(self.trouble, "Everything but searching works without it.") from error
-                first = False
+        raise SessionError(
+            f"The index {self.directory / FILE} is busy: other processes make it anew. Try again in a moment."
+        )
 
     def asked(self, question: Callable[[Index], T]) -> T | None:
         """What the index answers when it is up to date; None when there is none that can be used: see `trouble`."""

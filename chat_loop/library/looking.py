@@ -42,7 +42,7 @@ def condition(directory: Path, there: Sequence[Stamp]) -> Condition:
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.5)) as database:
             version, known = _read(database)
-    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         return Condition(size=size, trouble=f"{path} cannot be read: {error}.", aside=aside)
     if isinstance(known, str):
         return Condition(size=size, version=version, trouble=f"{path} {known}.", aside=aside)

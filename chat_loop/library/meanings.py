@@ -33,7 +33,7 @@ class Meanings:
         self.problem = ""
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int | None] | None = None
         self._vectors: Vectors | None = None
         self._missing: list[int] = []
 
@@ -55,7 +55,9 @@ class Meanings:
             if embedder is None:
                 self._embedder = None
                 return False
-            found = index.ask(f"SELECT key, query, reply FROM exchanges WHERE key IN ({_listed(keys)})")
+            found = index.ask(
+                f"SELECT key, CAST(query AS TEXT), CAST(reply AS TEXT) FROM exchanges WHERE key IN ({_listed(keys)})"
+            )
             index.keep_vectors(
                 (key, space, b"".join(embedder.embed(passage) for passage in passages(_exchange(query, reply))))
                 for key, query, reply in found
@@ -109,9 +111,13 @@ class Meanings:
     def _read(self, index: Index, space: str) -> Vectors | None:
         from chat_loop.search import meaning
 
-        count, last = index.ask("SELECT count(*), coalesce(max(exchange), 0) FROM vectors WHERE space = ?", (space,))[0]
-        if (count, last) != self._stamp:
-            found = index.ask("SELECT exchange, data FROM vectors WHERE space = ? ORDER BY exchange", (space,))
+        count, last = index.ask("SELECT count(*), max(key) FROM vectors WHERE space = ?", (space,))[0]
+        if (count, last) != self._stamp:  # a key is given once: others are there, or more, or fewer
+            found = index.ask(
+                "SELECT exchange, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
+                f"AND length(data) % {meaning.DIMENSIONS} = 0 ORDER BY exchange",
+                (space,),
+            )
             rows = [key for key, data in found for _ in range(len(data) // meaning.DIMENSIONS)]
             self._vectors = meaning.Vectors(rows, b"".join(data for _, data in found)) if rows else None
             self._stamp = (count, last)

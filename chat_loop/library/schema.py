@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 APPLICATION = 0x43484C50
 """`application_id` of our files: "CHLP"."""
 
@@ -31,7 +31,7 @@ CREATE TABLE sessions (
 );
 CREATE TABLE tags (session INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (session, tag)) WITHOUT ROWID;
 CREATE TABLE exchanges (
-    key INTEGER PRIMARY KEY,
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
     session INTEGER NOT NULL,
     position INTEGER NOT NULL,        -- from 1, in the order of the file
     number INTEGER NOT NULL,          -- the query's
@@ -70,9 +70,21 @@ CREATE TABLE compactions (
 );
 CREATE TABLE facts (session INTEGER NOT NULL, section TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX facts_session ON facts (session);
-CREATE VIRTUAL TABLE said USING fts5 (words, content='', tokenize='porter ascii');
-CREATE TABLE lexicon (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE said USING fts5 (words, tokenize='porter ascii');
+CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
+CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
 CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
-CREATE TABLE vectors (exchange INTEGER PRIMARY KEY, space TEXT NOT NULL, data BLOB NOT NULL);
+CREATE TABLE vectors (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    exchange INTEGER NOT NULL UNIQUE,
+    space TEXT NOT NULL,
+    data BLOB NOT NULL
+);
+INSERT INTO sqlite_sequence
+    VALUES ('exchanges', abs(random() % 1000000000000)), ('vectors', abs(random() % 1000000000000));
 """
-"""`said` holds an exchange's folded words under its key, `parts` every distinct word by its trigrams."""
+"""`said` holds an exchange's folded words under its key; `lexicon` every distinct word and how many exchanges hold it,
+`parts` the same by their trigrams. No key of an exchange or a vector is given twice, hardly ever in two indexes that
+replace each other: a vector that comes late finds no other exchange, and whoever has read all vectors sees by their
+count and the last key that they are others.
+"""

@@ -1,0 +1,232 @@
+"""The index tells the truth: a bug is no damage, what is gone is gone, and whoever waits for it is told why."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chat_loop.context.archive import common_words
+from chat_loop.errors import SessionError
+from chat_loop.library.file import FILE
+from chat_loop.library.finding import search_all
+from chat_loop.library.index import Index
+from chat_loop.library.library import Library
+from chat_loop.library.meanings import Meanings
+from chat_loop.library.wanted import Wanted
+from chat_loop.search.meaning import Embedder, available
+from tests.shelves import session, write
+from tests.test_headless import run
+
+NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    for number in range(8):
+        write(tmp_path, session(f"s{number}", 1 + number % 3, text=f"Tell me about wombat{number}."), number)
+    return tmp_path
+
+
+@pytest.fixture(name="shelf")
+def _shelf(folder: Path) -> Iterator[Library]:
+    with closing(Library(folder, lambda: NOW)) as shelf:
+        shelf.bring_up_to_date()
+        yield shelf
+
+
+def hits(shelf: Library, words: str, meanings: Meanings | None = None) -> list[str]:
+    return [hit.row.id for hit in search_all(shelf, words, Wanted(), 5, common_words(), meanings=meanings)]
+
+
+# A bug of ours.
+
+
+def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) -> None:
+    before = (folder / FILE).read_bytes()
+
+    def wrong(index: Index) -> int:
+        with index.reading():
+            index.ask("SELECT 1")
+            return int("x")
+
+    for question in (wrong, lambda index: int("x"), lambda index: "1" + 1, lambda index: int(float("inf"))):  # type: ignore[operator]
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            shelf.answered(question)
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            shelf.asked(question)
+    assert (folder / FILE).read_bytes() == before
+    assert list(folder.glob(".index-*")) == []
+    assert hits(shelf, "wombat3") == ["s3"]
+
+
+@pytest.mark.parametrize(
+    "change", ["at = 'soon'", "at = 5", "query = x'07'", "reply = x'00ff'", "session = 'x'", "position = x'ff'"]
+)
+def test_texts_and_numbers_that_nobody_wrote_are_damage(folder: Path, shelf: Library, change: str) -> None:
+    shelf.close()
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        database.execute("DROP INDEX exchanges_place")
+        database.execute(f"UPDATE exchanges SET {change}")
+        database.commit()
+    found = hits(shelf, "wombat3")
+    if change.startswith(("session", "position")):
+        assert found == []
+    else:
+        assert (found, shelf.trouble[:21]) == (["s3"], "The index was damaged")
+
+
+def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> None:
+    """What is found may be another text, for the texts have no checksums; nothing else is raised."""
+    shelf.close()
+    whole, chance = (folder / FILE).read_bytes(), random.Random(9)
+    for _ in range(150):
+        some = bytearray(whole)
+        for _ in range(chance.choice((1, 4, 60))):
+            some[chance.randrange(len(some))] ^= 1 << chance.randrange(8)
+        (folder / FILE).write_bytes(some)
+        with closing(Library(folder, lambda: NOW)) as other:
+            hits(other, "wombat3 about")
+        for aside in folder.glob(".index-damaged*"):
+            aside.unlink()
+        (folder / f"{FILE}-journal").unlink(missing_ok=True)
+
+
+# What is gone.
+
+
+def stored(folder: Path) -> set[str]:
+    """Every word that the index could be asked for."""
+    with closing(Index(folder)) as index:
+        words = {word for (word,) in index.ask("SELECT word FROM lexicon")}
+        assert words == {word for (word,) in index.ask("SELECT word FROM parts")}
+    return words
+
+
+def test_words_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) -> None:
+    assert {"wombat1", "wombat4", "tell"} <= stored(folder)
+    (folder / "s4.md").unlink()
+    write(folder, session("s1", 2, text="Something else, please."), 50)
+    shelf.bring_up_to_date()
+    words = stored(folder)
+    assert not {"wombat1", "wombat4"} & words
+    assert {"wombat3", "tell", "something"} <= words
+    assert hits(shelf, "wombat4") == hits(shelf, "wombat1") == []
+    for path in folder.glob("*.md"):
+        path.unlink()
+    shelf.bring_up_to_date()
+    assert stored(folder) == set()
+
+
+def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
+    folder: Path, shelf: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of the program, or of Unicode, folds words in another way."""
+    monkeypatch.setattr("chat_loop.library.digest.words", lambda text: text.upper().split())
+    (folder / "s4.md").unlink()
+    write(folder, session("s1", 2, text="Something else, please."), 50)
+    shelf.bring_up_to_date()
+    with closing(Index(folder)) as index:
+        index.ask("INSERT INTO said (said) VALUES ('integrity-check')")
+        for gone in ("wombat4", "wombat1"):
+            assert index.ask("SELECT rowid FROM said WHERE said MATCH ?", (gone,)) == []
+        assert index.ask("SELECT count(*) FROM said") == index.ask("SELECT count(*) FROM exchanges")
+
+
+@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
+def test_vectors_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) -> None:
+    """One is deleted and another one comes, so that there are as many vectors as before, with the same last key."""
+
+    def embedded(keys: str) -> None:
+        index = shelf.asked(lambda index: index)
+        assert index is not None
+        index.keep_vectors(
+            (key, Embedder.name, bytes([number]) + bytes(383))
+            for number, (key,) in enumerate(index.ask(f"SELECT key FROM exchanges WHERE {keys} ORDER BY key"), 1)
+        )
+
+    def near() -> set[int]:
+        index = shelf.asked(lambda index: index)
+        assert index is not None
+        known = {key for (key,) in index.ask("SELECT key FROM exchanges")}
+        found = {key for key, _ in meanings.nearest(index, "wombat", 100)}
+        assert found <= known, "a vector of an exchange that is gone"
+        return found
+
+    def one_of(identity: str) -> str:
+        return f"session = (SELECT key FROM sessions WHERE id = '{identity}')"
+
+    meanings = Meanings()
+    embedded(f"{one_of('s3')} OR {one_of('s0')}")
+    assert len(near()) == 2
+    write(folder, session("s3", 1, text="Something else, please."), 50)
+    shelf.bring_up_to_date()
+    embedded(one_of("s6"))
+    assert len(near()) == 2
+    shelf.bring_up_to_date(anew=True)
+    embedded(one_of("s1"))
+    assert len(near()) == 2
+
+
+@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
+def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library) -> None:
+    """An exchange was embedded that is replaced meanwhile by another one."""
+    with closing(Index(folder)) as index:
+        [(key,)] = index.ask("SELECT max(key) FROM exchanges")
+        [(identity,)] = index.ask("SELECT id FROM sessions WHERE key = (SELECT max(key) FROM sessions)")
+        write(folder, session(identity, 3, text="Something else, please."), 60)
+        shelf.bring_up_to_date()
+        index.keep_vectors([(key, Embedder.name, bytes(384))])
+        assert index.ask("SELECT * FROM vectors") == []
+
+
+# Several processes.
+
+
+def test_an_index_that_is_replaced_again_and_again_is_waited_for(folder: Path, shelf: Library) -> None:
+    replaced: list[int] = []
+
+    def question(times: int, index: Index) -> str:
+        if len(replaced) < times:
+            replaced.append(1)
+            (folder / FILE).unlink()
+            index.drop(["s1"])  # SQLite refuses: the file has moved
+        return "answered"
+
+    assert shelf.answered(lambda index: question(3, index)) == "answered"
+    assert len(replaced) == 3
+    with pytest.raises(SessionError) as caught:
+        shelf.answered(lambda index: question(1_000, index))
+    assert caught.value.message == (
+        f"The index {folder / FILE} is busy: other processes make it anew. Try again in a moment."
+    )
+
+
+def test_searches_during_two_reindexes(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    for number in range(120):
+        write(folder, session(f"s{number:03}", 12, text=f"Tell me about wombat{number}."), number)
+    assert run(tmp_path, "sessions", "reindex").returncode == 0
+    argv = [sys.executable, "-m", "chat_loop", "sessions"]
+    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen([*argv, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=env)
+
+    for _ in range(2):
+        reindexing = [start("reindex"), start("reindex")]
+        searching = [start("search", "wombat77", "--text") for _ in range(3)]
+        for process in searching:
+            out, err = process.communicate(timeout=60)
+            assert (process.returncode, b"s077" in out, err) == (0, True, b"")
+        for process in reindexing:
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 0 or err.strip() not in (b"", b"Error:"), err
