@@ -203,6 +203,9 @@ EXACT = """\
         (EXACT.replace("- none", "None."), PLAIN),
         (EXACT.replace("- none", "- N/A"), PLAIN),
         (EXACT.replace("- none", "*none*"), PLAIN),
+        (EXACT.replace("- none", "- No pending items."), PLAIN),
+        (EXACT.replace("- none", "- No decisions were made yet [1.1]"), PLAIN),
+        (EXACT.replace("- none", "- Nothing."), PLAIN),
         (EXACT.replace("- none", ""), PLAIN),
         (EXACT.partition("**Pending:**")[0], PLAIN),
         (EXACT.replace("We spoke.", "We\nspoke."), PLAIN),
@@ -221,6 +224,15 @@ EXACT = """\
                 topics=("Rate limits [1]",),
                 decisions=("Token bucket [2]",),
                 pending=("Nothing may be deployed on Fridays [4]",),
+            ),
+        ),
+        (
+            EXACT.replace("- none", "- No approval is needed\n- No open ports\n- None of them may write there"),
+            Summary(
+                background="We spoke.",
+                topics=("Rate limits [1]",),
+                decisions=("Token bucket [2]",),
+                pending=("No approval is needed", "No open ports", "None of them may write there"),
             ),
         ),
         (

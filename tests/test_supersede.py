@@ -201,7 +201,7 @@ def test_a_reply_never_replaces_what_the_user_decided() -> None:
 
 def test_pasted_text_replaces_nothing() -> None:
     parent = child(None, ("The rent is 900 euros.", "Fine.")).summary
-    pasted = f"The rent is now 700 euros instead of 900. {'Lorem ipsum dolor sit amet. ' * 160}"
+    pasted = f"The rent is now 700 euros instead of 900. {'Lorem ipsum dolor sit amet. ' * 800}"
     made = child(parent, (pasted, "I see."), depth=2)
     assert made.superseded == 0
     assert made.summary.key_facts[0] == "The rent is 900 euros. [1 user]"

@@ -37,7 +37,7 @@ SOURCE = """\
         "3 recipes were discussed",
         '"We start on time." [2]',
         "“we start on time”",
-        "Clara Winter and Boris Nobody were named",
+        "Clara Winter was named",
         "Call 030/1234567",
         "Run `make serve` on the `server`",
         "180.5 °C",
@@ -76,6 +76,24 @@ def test_what_the_source_does_not_say_is_taken_out(line: str) -> None:
     narrative = Summary(background="They met.", topics=("Tea", line), decisions=(line,), pending=("Buy tea",))
     checked = Summary(background="They met.", topics=("Tea",), pending=("Buy tea",))
     assert verified(narrative, SOURCE) == (checked, (line, line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "They chose Redis for its stability",
+        "MariaDB is used",
+        "Clara Winter and Boris Nobody decide",
+        "Wir nehmen PostgreSQL",
+    ],
+)
+def test_a_decision_names_only_what_somebody_named(line: str) -> None:
+    assert verified(Summary(topics=("Tea",), decisions=(line,)), SOURCE) == (Summary(topics=("Tea",)), (line,))
+
+
+def test_other_forms_of_words_are_the_words() -> None:
+    decisions = ("We ask the Winters family", "Wir nehmen das Angebot nicht an")
+    assert verified(Summary(decisions=decisions), SOURCE) == (Summary(decisions=decisions), ())
 
 
 def test_of_the_background_only_the_sentence_goes() -> None:

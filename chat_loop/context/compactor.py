@@ -16,6 +16,7 @@ from chat_loop.context.outcome import Outcome, Wanted
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
+from chat_loop.redact import redacted
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Request, Usage
@@ -100,7 +101,7 @@ class _Calls:
         self._count = count
         self._show = show
         self._wanted = wanted
-        self._focus = clipped(focus, FOCUS_TOKENS, count)
+        self._focus = clipped(redacted(focus), FOCUS_TOKENS, count)
         self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
         self.usage: Usage | None = None
         self.invented: list[str] = []
@@ -139,7 +140,7 @@ class _Calls:
         if self._parent is None or window <= SMALL_WINDOW:
             return ""
         told = replace(self._parent, pinned=(), key_facts=(), files=(), tools=())
-        return clipped(block.render(told), window // 4, self._count)
+        return clipped(redacted(block.render(told)), window // 4, self._count)
 
     def _room(self, provider: Provider) -> int:
         window = provider.window.tokens

@@ -61,14 +61,13 @@ _HEADINGS = {
 _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s]*(.*))?")
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
-    r"[-.(*\s]*(?:(?:none|nothing|n/a)(?:\b[.)*\s]*(?:\[\d+\])?|\.\s.*)"
-    r"|no pending\b.*"
-    r"|no (?:(?:specific|additional|further|other|new|pending|open) )*(?:\w+)(?: or \w+)? "
-    r"(?:were|was|have been|has been|are|is) "
-    r"(?:made|mentioned|identified|required|left|pending|open|needed|noted|recorded|specified|listed|discussed)\b.*)?(?:\[\d+\][\s.]*)*",
+    r"[-.(*\s]*(?:none|nothing|n/a|no (?:(?:specific|further|other|new|pending|open) )?(?:topics?|decisions?|pending"
+    r"|items?|tasks?|points?|questions?|issues?))?(?: (?:were|was|are|is|have been))?"
+    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|pending|left|open|yet|so far)){0,3}"
+    r"[-.)*\s]*(?:\[[\d.]+\][\s.]*)?",
     re.IGNORECASE,
 )
-"""Ways to say that there is nothing to list; "Nothing may be deployed on Fridays" is none of them."""
+"""A whole bullet that says that there is nothing to list; "No database is needed" says something."""
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 

@@ -11,6 +11,7 @@ from chat_loop.facts.canon import Value, figure, figures, normal
 from chat_loop.facts.exact import find
 from chat_loop.facts.sentences import split
 from chat_loop.facts.units import SCALES, UNITS
+from chat_loop.facts.words import language, tokens
 from chat_loop.sessions.records import Summary
 
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
@@ -25,6 +26,8 @@ _PLACES = 40
 """Occurrences of one figure that are looked at."""
 _LETTERS = frozenset({"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"})
 """Kinds that are compared by their characters alone."""
+_TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
+_OPENING = " \"'`“„«*_([-–—"
 _OWN_COUNTS = 12
 """Up to here a number with a plain noun may be the narrator's own count: "three recipes"."""
 _SHORT_UNITS = frozenset(name for name, _ in UNITS.values())
@@ -48,13 +51,14 @@ def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]
     """The narrative without what it invented, and what was taken out of it, in order.
 
     A bullet, or a sentence of the background, goes when it holds an exact value that never occurs in `source` (numbers
-    with units, dates, paths, ids, addresses, versions; not names) or quotes what nobody said. References are no values.
+    with units, dates, paths, ids, addresses, versions) or quotes what nobody said; a decision also when it holds a name
+    or term that does not occur there. References are no values.
     """
     known = _Source(source)
     refused: list[str] = []
 
-    def kept(lines: tuple[str, ...]) -> tuple[str, ...]:
-        good = tuple(line for line in lines if known.supports(line))
+    def kept(lines: tuple[str, ...], *, strictly: bool = False) -> tuple[str, ...]:
+        good = tuple(line for line in lines if known.supports(line) and not (strictly and known.lacks_a_term(line)))
         refused.extend(line for line in lines if line not in good)
         return good
 
@@ -64,7 +68,7 @@ def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]
         narrative,
         background=narrative.background if len(good) == len(background) else " ".join(good),
         topics=kept(narrative.topics),
-        decisions=kept(narrative.decisions),
+        decisions=kept(narrative.decisions, strictly=True),
         pending=kept(narrative.pending),
     )
     return checked, tuple(refused)
@@ -75,6 +79,7 @@ class _Source:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._language = language(tokens(text[:2_000]))
         self._flat = _plain(text)
         self._letters = "".join(self._flat.split())
         self._places: dict[str, list[int]] = {}
@@ -94,6 +99,26 @@ class _Source:
         if quoted is not None:
             return _plain(quoted.group(1)) in self._flat
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
+
+    def lacks_a_term(self, line: str) -> bool:
+        """Whether a line names somebody or something that the text does not name, as far as capitals tell.
+
+        Other forms of a word count as the word. German nouns tell nothing unless they are written as no noun is.
+        """
+        bare = REFERENCE.sub("", line)
+        german = language(tokens(bare), self._language, 2) == "de"
+        for match in _TERM.finditer(bare):
+            word = match.group()
+            opens = not bare[: match.start()].strip(_OPENING) or bare[: match.start()].rstrip(_OPENING)[-1:] in ".!?:"
+            odd = any(sign.isupper() or sign.isdigit() for sign in word[1:])
+            if (odd or not (opens or german)) and not self._begins_a_word(word.casefold()):
+                return True
+        return False
+
+    def _begins_a_word(self, word: str) -> bool:
+        """Whether some word of the text begins as this one does, but for its ending."""
+        least = word if len(word) < 5 or not word.isalpha() else word[: max(4, len(word) - 3)]
+        return re.search(rf"(?<![^\W_]){re.escape(least)}", self._flat) is not None
 
     def _holds(self, value: Value) -> bool:
         if value.kind in _LETTERS:

@@ -19,8 +19,8 @@ from chat_loop.facts.words import language, tokens
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 
-OWN_WORDS = 4_000
-"""A query of more characters than this holds something pasted."""
+OWN_WORDS = 20_000
+"""A query of more characters than this is something pasted; people write several pages themselves."""
 LOOKED_AT = 60_000
 """Characters of one text that are read: half of them at its beginning, half at its end."""
 LONGEST_JOIN = 300
@@ -105,6 +105,8 @@ class _Harvester:
         self._question: Reading | None = None
         """The question that the last text ended with, which a short answer needs."""
         self._heard: deque[tuple[Reading, Candidate | None]] = deque(maxlen=_HEARD)
+        self._user: set[str] = set()
+        """The words of all queries."""
         self._recent: list[list[Candidate]] = []
         """What the last exchanges gave, newest last."""
 
@@ -118,6 +120,8 @@ class _Harvester:
     def _say(self, text: str, ref: str, speaker: Speaker) -> None:
         turn = _Turn(ref, speaker, len(text) > OWN_WORDS and speaker == "user")
         self._language = language(tokens(text[:800]), self._language)
+        if speaker == "user":
+            self._user.update(tokens(looked_at(text)))
         for sentence in split(looked_at(text)):
             if turn.pasted and len(turn.made) >= PASTED_FACTS:
                 break
@@ -146,6 +150,8 @@ class _Harvester:
         if verdict is None:
             return None
         kind, weight = verdict
+        if turn.speaker == "reply" and kind in ("decision", "rejected") and not self._told(own):
+            kind = "fact"  # nobody has decided what only a model has named
         if turn.speaker == "user" and not turn.pasted and judge.vague_update(own):
             corrected = self._corrected(own)
             if corrected is not None:
@@ -166,6 +172,10 @@ class _Harvester:
         if weight < 1 or self._said_already(reading, own, turn.speaker):
             return None
         return Candidate(_found(reading, turn, kind, weight), reading, reading)
+
+    def _told(self, own: Reading) -> bool:
+        """Whether the user has said all words of a sentence's values."""
+        return all(self._user.issuperset(tokens(value.text)) for value in own.values)
 
     def _leaned_on(self, own: Reading, turn: _Turn) -> Reading | None:
         """The sentence without which `own` says nothing: the one before it, or the question that it answers."""

@@ -81,7 +81,11 @@ def _common(word: str, low: str) -> bool:
     """Whether a capitalised word names nobody: a function word, a greeting, an acronym, a contraction."""
     if low in stopwords() or low in _GREETINGS:
         return True
-    return (word.isupper() and len(word) < 6) or "'" in word[2:] or "’" in word[2:]
+    return _is_acronym(word) or "'" in word[2:] or "’" in word[2:]
+
+
+def _is_acronym(word: str) -> bool:
+    return word.isupper() and len(word) < 6
 
 
 def _joined(text: str, end: int, begin: int, plain: bool) -> bool:
@@ -109,6 +113,8 @@ def _named(text: str, run: list[tuple[int, int]], german: bool) -> list[Value]:
     if len(run) == 1:
         if german or titled or stop - begin < 2 or _initial(text, begin):
             return []
+    elif len(run) == 2 and _initial(text, begin) and _is_acronym(text[slice(*run[1])]):
+        return []  # "Answer OK."
     elif (
         german and not titled and (first in _MEASURES or (_initial(text, begin) and not _GERMAN_VERB.match(text, end)))
     ):
