@@ -41,7 +41,7 @@ DOORS = {
     },
     "boto3": {"providers/bedrock.py"},
     "botocore": {"providers/bedrock.py"},
-    "xllamacpp": {"providers/local_engine.py"},
+    "xllamacpp": {"providers/local_child.py"},
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"frontmatter.py"},

@@ -47,7 +47,7 @@ Source = DirectFile | DataWheels
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddedModel:
-    """A model that can be installed by name and runs in this process."""
+    """A model that can be installed by name and runs on this machine."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The provider of embedded models: a GGUF file that runs in this process, through xllamacpp."""
+"""The provider of embedded models: a GGUF file that runs in a process of its own, through xllamacpp."""
 
 from __future__ import annotations
 
@@ -65,8 +65,7 @@ class _Chunk(msgspec.Struct):
 class LocalProvider:
     """An embedded model. One request runs at a time; a second one waits for the first to end.
 
-    The model is loaded by `warm` or the first request. Loading holds the interpreter for about 0.4 s with a model of
-    1.1 GB; generating does not.
+    The model is loaded by `warm` or the first request, and runs in a process of its own (`local_engine`).
     """
 
     name = "local"

@@ -1,33 +1,30 @@
-"""The embedded model's runtime, blocking: loads a file, runs one request at a time, frees everything in time.
+"""The embedded model's process, seen from here: started when it is needed, asked, stopped, and ended with the program.
 
-xllamacpp is llama.cpp's server as a library. What is set here and why was measured with release 2026.10: OpenMP's
-spinning barriers make it 4 to 20 times slower as soon as another process wants a core; `no_extra_bufts` saves a third
-of the memory at equal speed; without `fit_params` it loads in half the time; batches of 128 tokens are as fast as 2048
-and let a request be cancelled between them.
+The runtime holds the interpreter while it loads a model; in a process of its own (`local_child`) no key waits for it,
+its memory is given back at once, and what makes it crash ends one reply, not the chat.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
-import secrets
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO
 
-from chat_loop.errors import ModelError, ModelNotFound, NoProvider, ProviderError, RequestRejected
-from chat_loop.models.cpu import runs_embedded_models, usable_cores
-from chat_loop.models.gguf import Header, read_header
+import msgspec
 
-if TYPE_CHECKING:
-    import xllamacpp
+from chat_loop.errors import ModelNotFound, NoProvider, ProviderError, RequestRejected
+from chat_loop.providers.local_child import Ask, Told
 
-_BATCH = 128
-_PROMPT_CACHE_MIB = 512
-_MOST_USEFUL_THREADS = 8
-_EXIT_SECONDS = 30.0
-_CHUNK = 4 << 20
+_COMMAND = (sys.executable, "-P", "-m", "chat_loop.providers.local_child")
+_ERRORS = {kind.__name__: kind for kind in (ModelNotFound, NoProvider, RequestRejected)}
+_END_SECONDS = 5.0
+"""How long a child whose output has ended may take to end itself."""
 
 Forward = Callable[[object], bool]
 """Takes a chunk, then at the end a ProviderError or None. Returns False to stop the generation."""
@@ -40,143 +37,133 @@ class Engine:
         self._path = path
         self._threads = threads
         self._lock = threading.Lock()
-        self._leaving = threading.Event()
-        self._server: Any = None
+        """Held by the thread that asks."""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._loaded = False
+        self._closing = False
+        self._number = 0
         self.context = context
         """Tokens to load; lowered to what the model was trained for once that is known."""
 
     def load(self) -> None:
         """Load the model unless it is loaded. Raises ProviderError."""
         with self._lock:
-            self._load()
+            self._ask(None, lambda _: True, threading.Event())
 
     def run(self, body: dict[str, object], forward: Forward, cancelled: threading.Event) -> None:
         """Answer one request of OpenAI's chat form; chunks and the end go to `forward`. Raises nothing."""
         with self._lock:
             try:
                 if not cancelled.is_set():
-                    self._load()
-                    self._generate(body, forward, cancelled)
+                    self._ask(body, forward, cancelled)
             except ProviderError as error:
                 forward(error)
             else:
                 forward(None)
 
     def free(self) -> None:
-        """Stop what runs and give the memory back."""
-        self._leaving.set()
+        """End the process, whatever it does. A later request starts another one."""
+        self._closing = True
+        self._kill()
         with self._lock:
             self._drop()
-            self._leaving.clear()
+            self._closing = False
 
-    def _generate(self, body: dict[str, object], forward: Forward, cancelled: threading.Event) -> None:
-        def callback(chunk: object) -> bool:
-            """True stops the generation at once."""
-            return cancelled.is_set() or self._leaving.is_set() or not forward(chunk)
-
+    def _ask(self, body: dict[str, object] | None, forward: Forward, cancelled: threading.Event) -> None:
+        """Have the child load the model, and answer if there is a body. Raises ProviderError."""
+        self._number += 1
+        ask = Ask(self._number, str(self._path), self.context, self._threads, body)
+        child = self._running()
+        assert child.stdin
+        assert child.stdout
+        stopped = False
         try:
-            self._server.handle_chat_completions(body, callback)
-        except RuntimeError as error:
-            raise RequestRejected(f"The embedded model's runtime failed: {error}") from error
+            _send(child.stdin, ask)
+            while line := child.stdout.readline():
+                told = msgspec.json.decode(line, type=Told)
+                if told.ended:
+                    break
+                if told.context:
+                    self.context, self._loaded = told.context, True
+                elif not stopped and (cancelled.is_set() or not forward(told.chunk) or cancelled.is_set()):
+                    stopped = True
+                    _send(child.stdin, Ask(stop=self._number))
+            else:
+                raise self._gone(child)
+        except OSError as error:  # its end of a pipe is closed
+            raise self._gone(child) from error
+        except UnicodeEncodeError as error:
+            raise RequestRejected("The request holds half a character, which cannot be encoded.") from error
+        if told.error:
+            if not self._loaded:
+                self._drop()
+            raise _ERRORS.get(told.error, ProviderError)(told.message, told.hint)
 
-    def _load(self) -> None:
-        if self._server is not None:
-            return
-        if self._leaving.is_set():
-            raise ProviderError("The embedded model is being closed.")
-        header = self._checked()
-        self.context = min(self.context, header.context or self.context)
-        runtime = _runtime()
-        _read_ahead(self._path)
+    def _running(self) -> subprocess.Popen[bytes]:
+        """Return the child, started where there is none."""
+        if self._child is not None and self._child.poll() is not None:  # it ended while nobody asked
+            self._drop()
+        child = self._child or self._start()
+        if self._closing:  # looked at last: `free` kills only a child that it sees
+            self._kill()
+        return child
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # The same places to import from, and never the working directory only because the child is started in it.
+        places = [*filter(None, sys.path), str(Path(__file__).parents[2])]
         try:
-            server = runtime.Server(self._params(runtime))
-        except RuntimeError as error:
-            raise ProviderError(
-                f"The embedded model {self._path} cannot be loaded: the file is damaged or cut off, its architecture"
-                f" ({header.architecture}) is unknown to the runtime, or memory is short.",
-                "Install the model again, or choose a smaller one.",
-            ) from error
-        # An answer proves that the server's own loop runs. Freed before that, it would wait for the loop forever.
-        server.handle_metrics()
-        self._server = server
+            self._child = subprocess.Popen(
+                _COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+                start_new_session=True,  # Ctrl-C and Ctrl-Z of the terminal are not for it
+            )
+        except OSError as error:
+            raise ProviderError(f"The embedded model cannot be started: {error.strerror or error}.") from error
         atexit.register(self._leave)
+        return self._child
 
-    def _checked(self) -> Header:
-        if not self._path.is_file():
-            raise ModelNotFound(
-                f"There is no model file {self._path}.", "chat-loop models list shows the embedded models."
-            )
-        try:
-            header = read_header(self._path)
-        except ModelError as error:
-            raise ProviderError(error.message, error.hint) from error
-        if not header.chat_template:
-            raise ProviderError(
-                f"{self._path} is a base model without a chat template: it cannot hold a conversation.",
-                "Choose an instruct or chat variant of the model.",
-            )
-        return header
+    def _gone(self, child: subprocess.Popen[bytes]) -> ProviderError:
+        """Return the error for a child that ended while it was asked."""
+        closing = self._closing
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_END_SECONDS)
+        code = child.returncode
+        self._drop()
+        if closing:
+            return ProviderError("The embedded model is being closed.")
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return ProviderError(
+            f"The embedded model's process ended unexpectedly ({how}).",
+            "The next question starts it again. If memory is short, choose a smaller model or a smaller "
+            "providers.local.context.",
+        )
 
-    def _params(self, runtime: Any) -> xllamacpp.CommonParams:
-        params = runtime.CommonParams()
-        params.model.path = str(self._path)
-        params.n_ctx = self.context
-        params.n_batch = params.n_ubatch = _BATCH
-        params.n_parallel = 1
-        params.cache_ram_mib = _PROMPT_CACHE_MIB
-        params.no_extra_bufts = True
-        params.fit_params = False
-        params.warmup = False
-        params.verbosity = -1
-        # The server always opens a port on 127.0.0.1; nobody gets the key.
-        params.api_keys = [secrets.token_urlsafe(32)]
-        params.n_threads_http = 1
-        params.endpoint_slots = False
-        params.endpoint_metrics = True
-        params.ui = False
-        cores = usable_cores()
-        spare = cores if cores <= 2 else cores - 1  # the terminal stays quick
-        params.cpuparams.n_threads = self._threads or min(spare, _MOST_USEFUL_THREADS)
-        params.cpuparams_batch.n_threads = self._threads or spare
-        return params
+    def _kill(self) -> None:
+        child = self._child
+        if child is not None:
+            child.kill()  # it has nothing to save; the thread that asks it sees its end
 
     def _drop(self) -> None:
-        if self._server is not None:
-            self._server = None  # the last reference: the library's destructor ends its threads
+        child, self._child, self._loaded = self._child, None, False
+        if child is not None:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                with contextlib.suppress(OSError):  # what was not sent is lost with its reader
+                    if pipe is not None:
+                        pipe.close()
             atexit.unregister(self._leave)
 
     def _leave(self) -> None:
-        """At exit: a generation still running in a thread would crash the dying interpreter."""
-        self._leaving.set()
-        if self._lock.acquire(timeout=_EXIT_SECONDS):
-            self._server = None
-            self._lock.release()
+        """At exit: the lock may be held by a thread that waits for the child."""
+        self._kill()
+        if self._child is not None:
+            self._child.wait()
 
 
-def _runtime() -> Any:
-    """xllamacpp, imported late: it takes 60 ms and is an optional package."""
-    if not runs_embedded_models():
-        raise NoProvider(
-            "This processor lacks the AVX2 instructions that the embedded models' runtime needs.",
-            "Use a cloud provider, or a local server such as Ollama.",
-        )
-    os.environ.setdefault("GOMP_SPINCOUNT", "0")
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise NoProvider(
-            "The runtime of embedded models is not installed.", "pip install 'chat-loop[local]'"
-        ) from error
-    return xllamacpp
-
-
-def _read_ahead(path: Path) -> None:
-    """Bring the file into the system's cache: reading leaves the interpreter to others, loading from disk would not."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            buffer = bytearray(_CHUNK)
-            while file.readinto(buffer):
-                pass
-    except OSError as error:
-        raise ProviderError(f"{path} cannot be read: {error.strerror or error}.") from error
+def _send(pipe: IO[bytes], ask: Ask) -> None:
+    pipe.write(msgspec.json.encode(ask) + b"\n")
+    pipe.flush()
