@@ -132,3 +132,41 @@ def test_a_chain_is_these_files(tmp_path: Path, name: str) -> None:
         assert read.damage == ()
         assert read.session is not None
         assert render(read.session) == data
+
+
+def test_a_block_whose_places_are_grouped_is_read_as_ever() -> None:
+    """Sealed files of earlier versions name the place of neighbors once, after the last of them."""
+    old = (Path(__file__).parent / "grouped" / "compacted.md").read_bytes()
+    assert b"\n+ Handles" in old
+    grouped, own = parse(old), parse((GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes())
+    assert grouped.damage == own.damage == ()
+    assert grouped.session == own.session
+
+
+def test_a_line_that_is_taken_out_of_a_block_takes_no_other_place_along() -> None:
+    data = (GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes()
+    whole = parse(data).session
+    assert whole is not None
+    assert whole.seal is not None
+    assert whole.seal.summary is not None
+    facts = whole.seal.summary.key_facts
+    last = b"- Handles with a spacing of 128 mm fit these drawers. [1 reply]\n"
+    left = parse(data.replace(last, b"", 1)).session
+    assert left is not None
+    assert left.seal is not None
+    assert left.seal.summary is not None
+    assert left.seal.summary.key_facts == facts[:-1]
+    assert facts[-2].endswith(" [1 reply]")
+
+
+def test_half_of_a_block_counts() -> None:
+    """A hand edit that takes the second half away, with the block's end: what is left counts, and the rest is told."""
+    data = (GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes()
+    start, end = b"\n**Key Facts:**", b"<!-- SESSION_SUMMARY_END -->\n"
+    read = parse(data[: data.index(start)] + data[data.index(end) + len(end) :])
+    assert read.session is not None
+    assert read.session.seal is not None
+    assert read.session.seal.summary is not None
+    assert read.session.seal.summary.topics == ("Renovating the kitchen [1.1]",)
+    assert read.session.seal.summary.key_facts == ()
+    assert [sentence.partition(": ")[2] for sentence in read.damage] == ["the summary record has no end."]

@@ -22,9 +22,10 @@ from chat_loop.export.exporting import exported
 from chat_loop.export.gathering import gathered
 from chat_loop.export.importing import Imported, imported
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import Query
+from chat_loop.sessions.entries import Call, Query, Result
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Header, Session
 from chat_loop.sessions.storing import Stored, store
 from chat_loop.sessions.transcript import render
@@ -69,8 +70,6 @@ REFUSED = "x.json: Session sally_20261121_143000 is left out: "
         (entry(3, stop="never"), LEFT_OUT + "entry 3 is wrong: invalid enum value 'never' - at `$.stop`."),
         (entry(1, number=-1), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
         (entry(1, number=10**30), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
-        (entry(4, name="read file -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
-        (entry(4, id="x\n<!-- chat:end -->"), REFUSED + "its entry 4 (call) holds what no transcript can hold."),
         (entry(12, media="x --> y"), REFUSED + "its entry 12 (attachment) holds what no transcript can hold."),
         (
             entry(12, sha256="x\n<!-- chat:end -->"),
@@ -96,6 +95,28 @@ def test_one_wrong_session_is_left_out_with_a_sentence(
     change: Callable[[dict[str, Any]], object], complaint: str
 ) -> None:
     assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
+
+
+def test_names_that_no_marker_holds_are_changed_and_the_session_is_kept() -> None:
+    """Ids of calls and names of models are others' choice; a blank in one must not cost the session."""
+
+    def odd(document: dict[str, Any]) -> None:
+        for one in document["sessions"][0]["entries"]:
+            if one["kind"] in ("call", "result"):
+                one["id"] = f"toolu {one['id']}\n<!-- chat:end -->"
+        entry(4, name="read file -->")(document)
+
+    read = imported(changed(odd), "x.json")
+    names = "names of tools, calls or models have signs that no marker holds."
+    assert read.complaints == (f"x.json: In sally_20261121_143000: {names}",)
+    [first, second] = read.sessions
+    assert second == SECOND
+    assert parse(render(first)).session == first
+    calls = [one for one in first.entries if isinstance(one, Call)]
+    results = [one for one in first.entries if isinstance(one, Result)]
+    assert calls[0].name == "read-file----"
+    assert {one.id for one in calls} >= {one.id for one in results}
+    assert all(one.id.startswith("toolu-") for one in (*calls, *results))
 
 
 @pytest.mark.parametrize(

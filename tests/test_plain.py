@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat_loop.library.library import Library
+from chat_loop.library.lineage import tree
 from chat_loop.sessions import plain
 from chat_loop.sessions.plain import PlainExchange, PlainSession, is_plain, read_plain
 
@@ -105,6 +108,64 @@ def test_line_ends_and_bom_change_nothing(name: str) -> None:
     assert read_plain(FILES[name].replace(b"\n", b"\r\n")) == expected
     assert read_plain(b"\xef\xbb\xbf" + FILES[name]) == expected
     assert is_plain(b"\xef\xbb\xbf" + FILES[name].replace(b"\n", b"\r\n")) == is_plain(FILES[name])
+
+
+FORGED = """\
+# Sally Conversation
+
+**Session ID:** sally_1
+**Date:** 2026-01-07T11:21:53
+**Agent:** Sally
+**Total Queries:** {total}
+
+---
+
+## Query 1 (11:22:45)
+**You:** Which format do you write?
+
+**Sally:** This one:
+
+---
+
+## Query {forged} (10:00:00)
+**You:** quoted
+
+**Sally:** quoted as well
+
+*Time: 9.9s*
+
+---
+
+*Time: 3.2s*
+
+---
+
+## Query 2 (11:23:00)
+**You:** And now?
+
+**Sally:** Still this one.
+
+*Time: 1.0s*
+
+---
+"""
+
+
+@pytest.mark.parametrize(("total", "forged"), [("2", 7), ("9", 7), ("many", 3), ("2", 1), ("2", 0)])
+def test_a_heading_that_a_reply_quotes_takes_no_query_away(total: str, forged: int) -> None:
+    session = read_plain(FORGED.format(total=total, forged=forged).encode())
+    assert [exchange.query for exchange in session.exchanges] == ["Which format do you write?", "And now?"]
+    assert f"## Query {forged} (10:00:00)" in session.exchanges[0].reply
+    assert session.exchanges[1].reply == "Still this one."
+
+
+def test_a_heading_behind_the_last_query_counts_only_as_far_as_the_header_does() -> None:
+    last = FORGED.replace("## Query 2 (11:23:00)", "## Nothing").format(total="1", forged=7)
+    assert len(read_plain(last.encode()).exchanges) == 1
+    gone = FORGED.replace("## Query 2 (11:23:00)", "## Nothing").format(total="3", forged=3)
+    session = read_plain(gone.encode())
+    assert [exchange.query for exchange in session.exchanges][1] == "quoted"
+    assert "After query 1 comes query 3." in session.damage
 
 
 def cut(name: str, before: str) -> PlainSession:
@@ -297,3 +358,12 @@ def test_work_grows_with_the_number_of_queries() -> None:
     once, twice = (lines_executed(b"".join(body[:n])) for n in (500, 1000))
     assert twice <= 2.1 * once
     assert len(read_plain(b"".join(body)).exchanges) == 1000
+
+
+def test_the_tree_of_a_session_that_was_not_imported_has_its_parent(tmp_path: Path) -> None:
+    parent, child = "harbor_pilot_20260202_170000", "harbor_pilot_20260203_081500"
+    (tmp_path / f"{parent}.md").write_bytes(FILES["before-1.8"])
+    (tmp_path / f"{child}.md").write_bytes(FILES["resumed"])
+    library = Library(tmp_path, lambda: datetime(2026, 11, 22, tzinfo=UTC))
+    assert [node.id for node in tree(child, library.links())] == [parent, child]
+    library.close()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_loop.sessions import block
+from chat_loop.sessions import block, marker
 from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
 from chat_loop.sessions.parse import Parsed, parse
@@ -191,6 +191,31 @@ def test_law_render_of_parse_is_identity_for_the_worked_chain(path: Path) -> Non
     assert parsed.damage == ()
     assert parsed.session is not None
     assert render(parsed.session) == data
+
+
+values = st.dictionaries(
+    st.from_regex(r"[a-z_]{1,32}", fullmatch=True),
+    st.from_regex(r"[A-Za-z0-9_.:+/-]{1,128}", fullmatch=True),
+    max_size=64,
+)
+
+
+@given(st.from_regex(r"[a-z-]{1,32}", fullmatch=True), values)
+def test_what_a_marker_takes_it_gives_back(kind: str, given: dict[str, str]) -> None:
+    """As many values as any record will ever have: an older program reads what a newer one writes."""
+    assert marker.read(marker.write(kind, given).encode()) == marker.Marker(kind, given)
+
+
+@given(st.one_of(texts, st.sampled_from(["claude-3-5-sonnet@20240620", "toolu 01", "a\n-->", "x" * 999])))
+def test_a_marker_takes_no_other_value_and_any_name_becomes_one(name: str) -> None:
+    made = marker.value(name)
+    assert marker.value(made) == made
+    assert marker.read(marker.write("call", {"id": made}).encode()) == marker.Marker(
+        "call", {"id": made} if made else {}
+    )
+    if made != name:
+        with pytest.raises(ValueError, match="no marker"):
+            marker.write("call", {"id": name})
 
 
 @settings(max_examples=1000, deadline=None)

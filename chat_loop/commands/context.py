@@ -56,7 +56,7 @@ async def _preview(chat: Chat, focus: str) -> None:
 
 def _edited(chat: Chat, draft: Draft) -> Summary:
     """The draft's summary as the user leaves it in the editor."""
-    edited = block.parse(chat.edit(block.render(draft.summary)))
+    edited = block.parse(chat.edit(block.render(draft.summary, grouped=False)))
     chat.attended()
     if not (edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts):
         raise UsageError("Nothing is left of the summary: not compacted.", "Keep its headings.")

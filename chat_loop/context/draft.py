@@ -11,7 +11,7 @@ from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block
+from chat_loop.sessions import block, marker
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
 
@@ -109,7 +109,7 @@ def drafted(
         before=used,
         after=after,
         why="asked" if plan.reason == "Asked for" else "automatic",
-        model=_attribute(outcome.model) if outcome else "",
+        model=marker.value(outcome.model) if outcome else "",
         cost=free,
         decisions=len(kept.summary.decisions),
         pins=len(kept.summary.pinned),
@@ -143,8 +143,3 @@ def with_summary(draft: Draft, summary: Summary) -> Draft:
 
 def _texts(exchange: Exchange) -> tuple[str, ...]:
     return (exchange.query.text, exchange.reply.text if exchange.reply is not None else "")
-
-
-def _attribute(model: str) -> str:
-    """A model's name as the value of a marker's attribute."""
-    return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.:+/-") else "-" for sign in model)[:120]

@@ -15,10 +15,11 @@ from pathlib import Path
 from chat_loop.export import document, jsonform
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
+from chat_loop.sessions.entries import Call, Entry, Result
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parse import Parsed, parse
 from chat_loop.sessions.records import ID_PATTERN, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.transcript import entry_text, render
 from chat_loop.wording import size_text
 
 LARGEST = 256 << 20
@@ -141,12 +142,16 @@ def identified(session: Session, complaints: list[str]) -> Session:
 
 
 def _storable(sessions: Iterable[Session], complaints: list[str]) -> list[Session]:
-    """Those that a transcript gives back as they are; what holds anything else, such as a call's id with spaces, is
-    refused.
-    """
+    """Those that a transcript gives back as they are, with names that its markers hold; others are refused."""
     kept = []
-    for session in sessions:
-        again = parse(render(session))
+    for given in sessions:
+        session = _named(given)
+        if session != given:
+            complaints.append(f"In {given.header.id}: names of tools, calls or models have signs that no marker holds.")
+        try:
+            again = parse(render(session))
+        except ValueError:
+            again = Parsed(None)
         if again.session == session and not again.damage:
             kept.append(session)
         else:
@@ -155,13 +160,39 @@ def _storable(sessions: Iterable[Session], complaints: list[str]) -> list[Sessio
     return kept
 
 
+def _named(session: Session) -> Session:
+    """The session with names of tools, calls and models as values that markers hold."""
+
+    def named(entry: Entry) -> Entry:
+        if isinstance(entry, Call):
+            return replace(entry, id=marker.value(entry.id), name=marker.value(entry.name))
+        return replace(entry, id=marker.value(entry.id)) if isinstance(entry, Result) else entry
+
+    seal = session.seal
+    if seal is not None and seal.compaction is not None:
+        seal = replace(seal, compaction=replace(seal.compaction, model=marker.value(seal.compaction.model)))
+    return replace(session, entries=tuple(map(named, session.entries)), seal=seal)
+
+
 def _difference(session: Session, again: Session | None) -> str:
-    if again is None or again.header != session.header:
+    if again is None:
+        return _unwritable(session)
+    if again.header != session.header:
         return "its header"
     for number, entry in enumerate(session.entries):
         if again.entries[number : number + 1] != (entry,):
             return f"its entry {number + 1} ({type(entry).__name__.lower()})"
     return "its seal"
+
+
+def _unwritable(session: Session) -> str:
+    """What of the session cannot be written."""
+    for number, entry in enumerate(session.entries):
+        try:
+            entry_text(entry, session.header)
+        except ValueError:
+            return f"its entry {number + 1} ({type(entry).__name__.lower()})"
+    return "its header or its seal"
 
 
 def _each_once(sessions: Sequence[Session], complaints: list[str]) -> list[Session]:

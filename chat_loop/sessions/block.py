@@ -1,8 +1,11 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
 
 `parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are indented by two
-spaces, so that nothing inside an item can stand at column 0. Neighbours that end with the same place, such as
-`[2 user]`, are one group: the first has the bullet `-`, the others `+`, and the place stands once, after the last.
+spaces, so that nothing inside an item can stand at column 0.
+
+A model is given a grouped block, which takes fewer tokens: neighbors that end with the same place, such as `[2 user]`,
+are one group; the first has the bullet `-`, the others `+`, and the place stands once, after the last. Where a block is
+edited by hand each item has its own place, so that a line that is taken out takes no other's along.
 """
 
 from __future__ import annotations
@@ -61,13 +64,14 @@ def _ungrouped(items: Sequence[str], joins: Sequence[bool]) -> tuple[str, ...]:
     return tuple(reversed(result))
 
 
-def render(summary: Summary) -> str:
+def render(summary: Summary, *, grouped: bool = True) -> str:
     """Return the block's inner text, without the markers and without a final newline."""
     parts = [_item(summary.background, _BACKGROUND), "", _CURRENT]
     for name, heading in _LISTS.items():
         items: tuple[str, ...] = getattr(summary, name)
         if items or name in _ALWAYS:
-            parts += [heading, *_items(items), *([] if items else [_NONE]), ""]
+            lines = _items(items) if grouped else [_item(item, "- ") for item in items]
+            parts += [heading, *lines, *([] if items else [_NONE]), ""]
     return "\n".join(parts[:-1])
 
 

@@ -164,6 +164,8 @@ def _other(path: Path, head: bytes, updated: datetime, more: Callable[[int | Non
             state="plain",
             updated=updated,
             agent=session.agent,
+            parent=session.resumed_from if ID_PATTERN.fullmatch(session.resumed_from) else "",
+            depth=2 if session.resumed_from else 1,
             queries=len(session.exchanges),
             tokens=sum((exchange.input or 0) + (exchange.output or 0) for exchange in session.exchanges),
             name=session.exchanges[0].query.strip().partition("\n")[0] if session.exchanges else "",

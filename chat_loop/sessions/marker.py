@@ -1,6 +1,7 @@
 """The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for all kinds.
 
-Values are chosen by the program, `[A-Za-z0-9_.:+/-]+`; free text never stands inside a marker.
+Values are chosen by the program, `[A-Za-z0-9_.:+/-]+`; free text never stands inside a marker. `write` refuses any
+other, and `value` makes one of a name that others chose, such as a model's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ PREFIX = b"<!-- chat:"
 SUMMARY_START = "<!-- SESSION_SUMMARY_START -->"
 SUMMARY_END = "<!-- SESSION_SUMMARY_END -->"
 
-_SHAPE = re.compile(r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0,16}) -->\s*")
+LONGEST = 128
+"""Characters of a value."""
+_PAIR = r" [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}"
+_SHAPE = re.compile(rf"<!-- chat:([a-z-]{{1,32}})((?:{_PAIR}){{0,64}}) -->\s*")
+_FOREIGN = re.compile(r"[^A-Za-z0-9_.:+/-]")
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,18 @@ class Marker:
 
 
 def write(kind: str, values: Mapping[str, str] | None = None) -> str:
-    """Return the marker line, without a newline. Empty values are left out."""
+    """Return the marker line, without a newline. Empty values are left out. Raises ValueError for what `read` would not
+    read: see `value`."""
     pairs = "".join(f" {key}={value}" for key, value in (values or {}).items() if value)
-    return f"<!-- chat:{kind}{pairs} -->"
+    line = f"<!-- chat:{kind}{pairs} -->"
+    if _SHAPE.fullmatch(line) is None:
+        raise ValueError(f"no marker can hold this: {line[:200]!r}")
+    return line
+
+
+def value(name: str) -> str:
+    """Return a name that others chose as a value: other characters become `-`, and a long one is cut."""
+    return _FOREIGN.sub("-", name)[:LONGEST]
 
 
 def read(line: bytes) -> Marker | None:

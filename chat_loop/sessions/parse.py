@@ -168,16 +168,22 @@ class _Reader:
     def _interrupt(self, *, torn_off: bool) -> None:
         """Another record, or (`torn_off`) a fence or the file's end, comes before this one's end."""
         faults = len(self.damage)
-        self._break_off()
+        self._break_off(torn_off=torn_off)
         self.tears += len(self.damage) - faults if torn_off else 0
 
-    def _break_off(self) -> None:
+    def _break_off(self, *, torn_off: bool) -> None:
         if self.open is None:
             return
         opened, kind = self.open, self.open.marker.kind
         self.damage.append(f"Line {opened.number}: the {kind} record has no end.")
         if kind == "summary":
             self.open = None
+            if torn_off:
+                return
+            # A hand edit took its end away, and the seal's line follows: what is left counts.
+            while opened.lines and self._is_decoration(opened.lines[-1]):
+                opened.lines.pop()
+            self.block = "\n".join(line.decode("utf-8", "replace") for line in opened.lines)
             return
         if opened.lines and opened.lines[-1].startswith(b"<!--"):
             opened.lines.pop()  # no text has such a line: it is the beginning of the end marker

@@ -30,9 +30,10 @@
 
 The format escapes nothing, so what a user or a model wrote can look like structure. These rules decide:
 
-- `## Query n (…)` counts only if n is the next number or greater, the last line before it that is not blank is `---`
-  (the first heading needs none), and the next one starts with `**You:**`. `## Session Restored (…)` counts once, before
-  the first query, and only if `**Context:**` follows.
+- `## Query n (…)` counts only if the last line before it that is not blank is `---` (the first heading needs none), the
+  next one starts with `**You:**`, and n is the next number. A greater one counts where the next number does not come
+  later and the header counts as many: then a query is missing. `## Session Restored (…)` counts once, before the first
+  query, and only if `**Context:**` follows.
 - The reply begins at the first line after a blank one that starts with the agent's label.
 - The last time line in a part that a `---` follows is its end. Only after the last exchange is a summary block looked
   for, and the last complete one is taken.
@@ -42,6 +43,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from itertools import takewhile
 
 from chat_loop.frozen import dataclass
@@ -51,6 +53,7 @@ _YOU = "**You:**"
 _CONTEXT = "**Context:**"
 _LABELS = ("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From", "Previous Session", "Context")
 _RULE = "---"
+_LARGEST = 10**9
 
 # All of these are matched against one line; their repetitions are bounded.
 _QUERY = re.compile(r"## Query ([0-9]{1,9}) \(([^)]{0,40})\)")
@@ -173,33 +176,46 @@ def _lines(text: str) -> list[str]:
 
 def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
     """The lines before the first heading that counts, and the parts that such headings begin."""
-    header: list[str] = []
-    parts: list[_Part] = []
-    current = header
+    headings = _headings(lines)
+    later = Counter(part.number for part, _, _ in headings)
+    total = _header(lines[: headings[0][1]])[0].get("Total Queries", "") if headings else ""
+    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else _LARGEST
+    chosen: list[tuple[_Part, int, int]] = []
+    number = 0
+    for heading in headings:
+        part = heading[0]
+        later[part.number] -= 1
+        following = part.number == number + 1 or (number < part.number <= most and not later[number + 1])
+        if following if part.number else not chosen:
+            chosen.append(heading)
+            number = part.number
+    ends = [*(start for _, start, _ in chosen), len(lines)]
+    for (part, _, first), end in zip(chosen, ends[1:], strict=True):
+        part.lines += lines[first:end]
+    return lines[: ends[0]], [part for part, _, _ in chosen]
+
+
+def _headings(lines: list[str]) -> list[tuple[_Part, int, int]]:
+    """Every line that has the place of a heading: the part that it would begin, its index, and that of the part."""
+    found: list[tuple[_Part, int, int]] = []
     before = ""  # the last line that is not blank
-    candidate: _Part | None = None
-    held: list[str] = []  # the candidate and the blank lines after it
-    for line in lines:
+    candidate: tuple[_Part, int] | None = None
+    for index, line in enumerate(lines):
         if candidate is not None and line.strip():
-            if line.startswith(_YOU if candidate.number else _CONTEXT):
-                parts.append(candidate)
-                current = candidate.lines
-            else:
-                current += held
-            candidate, held = None, []
-        if line.startswith("## ") and (before == _RULE or not parts):
-            candidate = _heading(line, parts)
-        (held if candidate is not None else current).append(line)
+            if line.startswith(_YOU if candidate[0].number else _CONTEXT):
+                found.append((*candidate, index))
+            candidate = None
+        if line.startswith("## ") and (before == _RULE or not found):
+            part = _heading(line)
+            candidate = None if part is None else (part, index)
         before = line.rstrip() or before
-    current += held
-    return header, parts
+    return found
 
 
-def _heading(line: str, parts: list[_Part]) -> _Part | None:
+def _heading(line: str) -> _Part | None:
     if match := _QUERY.fullmatch(line.rstrip()):
-        number = int(match[1])
-        return _Part(number, match[2]) if number > (parts[-1].number if parts else 0) else None
-    return _Part(0, "") if not parts and _RESTORED.fullmatch(line.rstrip()) else None
+        return _Part(int(match[1]), match[2]) if int(match[1]) else None
+    return _Part(0, "") if _RESTORED.fullmatch(line.rstrip()) else None
 
 
 def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -2,7 +2,8 @@ r"""The file format, writing side: values -> markdown.
 
 A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line. Inside it, headings
 and labels are decoration for the human reader; the parser (`parse.py`) skips exactly the decoration written here.
-`parse(render(session)) == session` for every Session.
+`parse(render(session)) == session` for every Session whose ids and names are values that markers hold (`marker.value`);
+`render` raises ValueError for any other.
 
 Each record's text is made by one function here, so that a living session can be appended record by record:
 `render(session) == head(header) + each entry + tail(seal)`.
@@ -247,7 +248,7 @@ def tail(seal: Seal, totals: Totals) -> str:
     """The summary block and the seal's line, which repeats the totals so that a listing need only read it."""
     lines = ["", "---", ""]
     if seal.summary is not None:
-        lines += [marker.SUMMARY_START, block.render(seal.summary), marker.SUMMARY_END, ""]
+        lines += [marker.SUMMARY_START, block.render(seal.summary, grouped=False), marker.SUMMARY_END, ""]
     parts = [{"model": "Summary", "extracted": "Summary extracted without a model", "none": "No summary"}[seal.source]]
     parts += [f"Time: {seal.seconds:.1f}s"] if seal.seconds is not None else []
     parts += [f"Tokens: {tokens_text(seal.usage)}"] if seal.usage else []
