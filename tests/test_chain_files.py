@@ -10,6 +10,7 @@ import pytest
 
 from chat_loop.chain.options import Options
 from chat_loop.sessions.parse import parse
+from chat_loop.sessions.records import Summary
 from chat_loop.sessions.transcript import render
 from tests.talking import Says, Step, Talk, names
 
@@ -134,39 +135,46 @@ def test_a_chain_is_these_files(tmp_path: Path, name: str) -> None:
         assert render(read.session) == data
 
 
+GROUPED = (Path(__file__).parent / "grouped" / "compacted.md").read_bytes()
+"""A file of an earlier version: the place of neighbors stands once, after the last of them."""
+
+
+def sealed(data: bytes) -> tuple[Summary, tuple[str, ...]]:
+    """The summary block of a file, and what is wrong with it."""
+    read = parse(data)
+    assert read.session is not None
+    assert read.session.seal is not None
+    assert read.session.seal.summary is not None
+    return read.session.seal.summary, read.damage
+
+
+def rendered() -> bytes:
+    """The same session as it is written now."""
+    session = parse(GROUPED).session
+    assert session is not None
+    return render(session)
+
+
 def test_a_block_whose_places_are_grouped_is_read_as_ever() -> None:
-    """Sealed files of earlier versions name the place of neighbors once, after the last of them."""
-    old = (Path(__file__).parent / "grouped" / "compacted.md").read_bytes()
-    assert b"\n+ Handles" in old
-    grouped, own = parse(old), parse((GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes())
-    assert grouped.damage == own.damage == ()
-    assert grouped.session == own.session
+    assert b"\n+ Handles" in GROUPED
+    assert b"\n+ " not in rendered()
+    assert sealed(GROUPED) == sealed(rendered())
+    assert sealed(GROUPED)[0].key_facts == (
+        "Frau Keller from Holzhof Brandt delivers on 14 May at 9:30. [1 user]",
+        "Then the old fronts must be off by 13 May. [1 reply]",
+        "Handles with a spacing of 128 mm fit these drawers. [1 reply]",
+    )
 
 
 def test_a_line_that_is_taken_out_of_a_block_takes_no_other_place_along() -> None:
-    data = (GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes()
-    whole = parse(data).session
-    assert whole is not None
-    assert whole.seal is not None
-    assert whole.seal.summary is not None
-    facts = whole.seal.summary.key_facts
     last = b"- Handles with a spacing of 128 mm fit these drawers. [1 reply]\n"
-    left = parse(data.replace(last, b"", 1)).session
-    assert left is not None
-    assert left.seal is not None
-    assert left.seal.summary is not None
-    assert left.seal.summary.key_facts == facts[:-1]
-    assert facts[-2].endswith(" [1 reply]")
+    left, damage = sealed(rendered().replace(last, b"", 1))
+    assert (left.key_facts, damage) == (sealed(GROUPED)[0].key_facts[:-1], ())
 
 
 def test_half_of_a_block_counts() -> None:
     """A hand edit that takes the second half away, with the block's end: what is left counts, and the rest is told."""
-    data = (GOLDEN / "compact-after-5" / "sally_20261121_223015.md").read_bytes()
-    start, end = b"\n**Key Facts:**", b"<!-- SESSION_SUMMARY_END -->\n"
-    read = parse(data[: data.index(start)] + data[data.index(end) + len(end) :])
-    assert read.session is not None
-    assert read.session.seal is not None
-    assert read.session.seal.summary is not None
-    assert read.session.seal.summary.topics == ("Renovating the kitchen [1.1]",)
-    assert read.session.seal.summary.key_facts == ()
-    assert [sentence.partition(": ")[2] for sentence in read.damage] == ["the summary record has no end."]
+    data, end = rendered(), b"<!-- SESSION_SUMMARY_END -->\n"
+    left, damage = sealed(data[: data.index(b"\n**Key Facts:**")] + data[data.index(end) + len(end) :])
+    assert (left.topics, left.key_facts) == (("Renovating the kitchen [1.1]",), ())
+    assert [sentence.partition(": ")[2] for sentence in damage] == ["the summary record has no end."]
