@@ -71,6 +71,7 @@ def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
     user = User("", "what?", "y")
     assert user.approve("edit_file", "diff") is True
     assert len(user.seen) == 4
+    assert [line.startswith("Please answer y, n or a. ") for line in user.seen] == [False, False, True, True]
     user = User(*[""] * MOST_ASKED)
     assert user.approve("edit_file", "diff") is False
     assert user.answers == []

@@ -53,8 +53,10 @@ class Approvals:
         if covered(name, text) in self._always:
             return True
         self._show(name, text)
+        asked = question(name, text)
         for _ in range(MOST_ASKED):
-            answer = meant(await self._ask(question(name, text)))
+            answer = meant(await self._ask(asked))
+            asked = f"Please answer y, n or a. {question(name, text)}"
             if answer == "always":
                 self._always.add(covered(name, text))
             if answer is not None:
