@@ -125,10 +125,14 @@ class Interactive:
             keeper=self._keeper,
             counter=self._counter,
             servers=setting.servers,
-            later=lambda: (
-                "cost" in setting.config.status and self._conversation.options.cost(self._agent.model, Usage())
-            ),
+            later=self._after_the_first_use,
         )
+
+    def _after_the_first_use(self) -> None:
+        """Do what can wait until the user waits for something; in the thread that loads."""
+        if "cost" in self._setting.config.status:
+            self._conversation.options.cost(self._agent.model, Usage())  # loads the prices
+        self._setting.sessions.remove_leftovers()
 
     async def run(self) -> int:
         """Chat until the user leaves; return the exit code. A signal leaves at once: everything is on disk."""

@@ -450,8 +450,10 @@ You: /merge 1
   Say something first, or name a saved one.
 You: /tag a,b C
 Tags: #a #b #c
+It is saved with your first message.
 You: /tag
 Tags: #a #b #c
+It is saved with your first message.
 You: /tag two/ok -x
 ✗ “-x” is not a tag.
   Tags are up to 40 letters, digits and any of _ . / + - without blanks.
@@ -463,13 +465,16 @@ You: /untag a zzz
   This conversation has #a #b #c.
 You: /untag #a
 Tags: #b #c
+It is saved with your first message.
 You: /rename  \x1b[2J
  two  words
 This conversation is called “␛[2J two words”.
+It is saved with your first message.
 You: /rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 ✗ A name has at most 80 characters; this one has 81.
 You: /rename
 This conversation will be called by its first words.
+It is saved with your first message.
 You: Hi
 Sally: Noted.
 You: /rename

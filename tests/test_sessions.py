@@ -303,6 +303,23 @@ def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
     assert parsed.session.seal.summary == Summary(topics=("t",))
 
 
+def test_temporary_copies_that_killed_processes_left_are_removed(tmp_path: Path) -> None:
+    folder, gone = tmp_path / "sessions", ".sally_20250101_101010.md.0123456789ab.tmp"
+    writer = manager(folder)
+    live = writer.begin(agent="Sally")
+    exchange(live, "one", "1")
+    kept = [f".{live.header.id}.md.0123456789ab.tmp", ".notes.tmp", "talk.md.0123456789ab.tmp"]
+    for name in (gone, "..current.0123456789ab.tmp", *kept):
+        (folder / name).write_text("a copy")
+    manager(folder).remove_leftovers()
+    left = sorted(path.name for path in folder.iterdir() if path.name.endswith(".tmp"))
+    assert left == sorted(kept), "an open session's may be in use, and the others are not ours"
+    live.close()
+    manager(folder).remove_leftovers()
+    assert not (folder / kept[0]).exists()
+    assert live.path.exists()
+
+
 def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     live = sessions.begin(agent="A")

@@ -21,6 +21,7 @@ async def rename(chat: Chat, argument: str) -> None:
         f"This conversation is called “{called}”." if called else "This conversation will be called by its first words."
     )
     chat.display.prose(told, "dim")
+    _warn_unsaved(chat)
 
 
 @registry.command("tag", argument="[TAG …]")
@@ -50,6 +51,13 @@ async def remove_tags(chat: Chat, argument: str) -> None:
 def _show(chat: Chat) -> None:
     tags = chat.conversation.session.tags
     chat.display.line(f"Tags: {_shown(tags)}" if tags else "No tags.", "dim")
+    _warn_unsaved(chat)
+
+
+def _warn_unsaved(chat: Chat) -> None:
+    """Say that a session without a message has no file yet."""
+    if chat.conversation.live.empty:
+        chat.display.prose("It is saved with your first message.", "dim")
 
 
 def _shown(tags: Sequence[str]) -> str:

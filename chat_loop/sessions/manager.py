@@ -6,6 +6,7 @@ elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -17,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import SaveError, SessionError, SessionNotFound
+from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
@@ -271,6 +272,19 @@ class SessionManager:
             self._files.replace(self.directory / _CURRENT, f"{identity}\n".encode())
         except OSError:
             return
+
+    def remove_leftovers(self) -> None:
+        """Remove the temporary copies of sessions that killed processes left; those of open sessions stay."""
+        for path in self.directory.glob(".*.tmp"):
+            identity, _, rest = path.name[1:].partition(".md.")
+            if not rest and not path.name.startswith(f".{_CURRENT}."):
+                continue
+            with contextlib.suppress(OSError, SessionLocked):  # they do no harm
+                lock = self._lock(identity) if ID_PATTERN.fullmatch(identity) else None
+                try:
+                    path.unlink()
+                finally:
+                    release(lock)
 
     def current(self) -> str:
         """The id of the session that was used last, or an empty string."""
