@@ -139,7 +139,8 @@ def _command(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     from chat_loop.providers.choose import real_world
     from chat_loop.subcommands import providers
 
-    return providers.providers(config, real_world(paths.models), as_json=options.as_json)
+    world = real_world(paths.models, discover=config.discover_servers)
+    return providers.providers(config, world, as_json=options.as_json)
 
 
 def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> int:
@@ -156,7 +157,7 @@ def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: st
     from chat_loop.composing import Composing, configured
 
     config = configured(config, definition)
-    composing = Composing(options=options, config=config, paths=paths, definition=definition)
+    composing = Composing(options=options, config=config, paths=paths, definition=definition, instant=instant)
     folder = paths.sessions(config, options.sessions_dir)
     if not options.save:
         from chat_loop.sessions.unsaved import UnsavedManager
@@ -245,7 +246,7 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
     from chat_loop.interactive import Interactive, Setting
 
     options, paths = composing.options, composing.paths
-    agent = composing.agent(instant)
+    agent = composing.agent()
     first = _first(options, composing.config, sessions)
     known = ["--config", "--sessions-dir", "--model", "--base-url", "--tools", "--max-tokens"]
     given = [(name, getattr(options, name[2:].replace("-", "_"))) for name in known]

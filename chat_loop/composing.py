@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
+from chat_loop.display.text import printable
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, choose, create, real_world
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from chat_loop.sessions.manager import SessionManager
     from chat_loop.start import InstantPrompt
 
+PROMPT_SECONDS = 10.0
+"""How long the first prompt of a chat waits for a server that loads its model."""
+
 
 def configured(config: Config, definition: Definition | None) -> Config:
     """The config as it holds for the agent. Raises ConfigError."""
@@ -36,12 +40,16 @@ def configured(config: Config, definition: Definition | None) -> Config:
 
 @dataclass(frozen=True, kw_only=True)
 class Composing:
-    """What a run is made from. `config` holds for the agent; `definition` is its file's, None for the built-in one."""
+    """What a run is made from. `config` holds for the agent; `definition` is its file's, None for the built-in one.
+
+    `instant` is the prompt that was drawn, if one was: it gives way to what is said before the chat begins.
+    """
 
     options: argparse.Namespace
     config: Config
     paths: Paths
     definition: Definition | None
+    instant: InstantPrompt | None = None
 
     @property
     def directory(self) -> str:
@@ -53,20 +61,27 @@ class Composing:
 
     @property
     def world(self) -> World:
-        return real_world(self.paths.models)
+        world = real_world(self.paths.models, discover=self.config.discover_servers)
+        return world if self.options.question is not None else replace(world, loading_seconds=PROMPT_SECONDS)
 
-    def agent(self, instant: InstantPrompt | None = None) -> Agent:
-        """Who answers. `instant` gives way where a model has to be installed first.
+    def _tell(self, sentence: str) -> None:
+        """Say something before the chat begins, or beside the reply."""
+        if self.instant is None:
+            from chat_loop.display.plain import err
 
-        Raises UsageError, NoProvider, ModelError, ConfigError.
-        """
+            err(sentence)
+        else:
+            self.instant.say(printable(sentence))
+
+    def agent(self) -> Agent:
+        """Who answers. Raises UsageError, NoProvider, ModelError, ConfigError."""
         from chat_loop.agent.ask import Patience
 
         config = self.config
         agent = Agent(
             name=config.agent.name,
             system_prompt=config.agent.system_prompt,
-            provider=self._provider(instant),
+            provider=self._provider(),
             tools=self._tools(),
             patience=Patience(tool=config.tools.timeout),
             steps=config.tools.max_steps,
@@ -161,8 +176,8 @@ class Composing:
             saves=options.save,
         )
 
-    def _provider(self, instant: InstantPrompt | None) -> Provider:
-        options, definition = self.options, self.definition
+    def _provider(self) -> Provider:
+        options, definition, instant = self.options, self.definition, self.instant
         if definition is not None and definition.foreign is not None:
             from chat_loop.agent.adapter import ForeignProvider
             from chat_loop.errors import UsageError
@@ -186,7 +201,7 @@ class Composing:
             reference = f"local:{models.ensure_installed(self.paths.models)}"
             if instant is not None and asks:
                 instant.terminal.silence(signals=False)
-        return choose(reference, self.config, self.world, base_url=options.base_url)
+        return choose(reference, self.config, self.world, base_url=options.base_url, tell=self._tell)
 
     def _tools(self) -> tuple[Tool, ...]:
         """The built-in tools that the command line names, else the config and the agent's file do."""

@@ -149,6 +149,7 @@ class Config:
     """All settings. An empty string or a zero means "choose for me"."""
 
     model: str = ""
+    discover_servers: bool = True
     agent: AgentConfig = AgentConfig()
     tools: ToolsConfig = ToolsConfig()
     sessions: SessionsConfig = SessionsConfig()

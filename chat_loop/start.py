@@ -99,6 +99,12 @@ class InstantPrompt:
             sys.stdout.flush()
             self._drawn = False
 
+    def say(self, line: str) -> None:
+        """Write a line in its place."""
+        self.erase()
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
 
 def columns() -> int:
     """How wide the terminal is that the program writes to; 80 where that cannot be told."""

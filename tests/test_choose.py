@@ -102,7 +102,7 @@ def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(t
     assert reference(choose("openai:gpt-4o", config, around)) == "openai:gpt-4o"
 
 
-@pytest.mark.parametrize("text", ["gpt-4o", ":gpt-4o", "", "google:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500])
+@pytest.mark.parametrize("text", ["nope", ":gpt-4o", "", "google:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500])
 def test_what_is_no_reference_is_refused_with_the_providers_names(tmp_path: Path, text: str) -> None:
     kind = UsageError if text else NoProvider
     with pytest.raises(kind) as caught:

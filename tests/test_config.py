@@ -147,7 +147,7 @@ def test_names_of_variables(variable: str) -> None:
             ),
         ),
         ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
-        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
+        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, discover_servers, "
         "display, input, mcp, memory, model, models, notify, providers, restoration, search, sessions, status, "
         "summary, tools.")),
         ("status: [model, clock]", ("c.yaml: status does not know “clock”. It takes model, context, tokens, cost, "

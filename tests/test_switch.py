@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.chain.options import Options
-from chat_loop.commands.model import meant, resuming_with
+from chat_loop.commands.model import resuming_with
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.entries import Switch
@@ -121,19 +121,6 @@ def test_the_list_of_others(tmp_path: Path) -> None:
 )
 def test_the_line_that_goes_on_names_the_model(command: str, after: str) -> None:
     assert resuming_with("local:a", command) == after
-
-
-@pytest.mark.parametrize(
-    ("name", "reference"),
-    [
-        ("openai:gpt-5", "openai:gpt-5"),
-        ("openai", "openai"),
-        ("llama3.2:1b", "ollama:llama3.2:1b"),
-        ("vendor/model", "ollama:vendor/model"),
-    ],
-)
-def test_what_a_name_means(name: str, reference: str) -> None:
-    assert meant(name, "ollama", ("openai", "ollama")) == reference
 
 
 def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:

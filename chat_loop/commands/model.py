@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
+from chat_loop.providers.choose import completed
 from chat_loop.wording import window_text
 
 
@@ -25,11 +25,11 @@ async def model(chat: Chat, argument: str) -> None:
         return
     if len(argument.split()) > 1:
         raise UsageError("model takes one name.", "For example: /model anthropic:claude-sonnet-5-5.")
-    reference = meant(argument, conversation.agent.provider.name, chat.models.providers)
+    reference = completed(argument, chat.models.providers, conversation.agent.provider.name)
     if reference == conversation.agent.model:
         chat.display.line(f"{one_line(reference, 100)} answers already.", "dim")
         return
-    provider = chat.models.provide(reference)
+    provider = await asyncio.to_thread(chat.models.provide, reference)  # a server may be asked for its models
     try:
         await asyncio.to_thread(provider.warm)
     except BaseException:
@@ -58,17 +58,6 @@ def resuming_with(model: str, command: str) -> str:
         words[words.index("--model") + 1] = model
         return shlex.join(words)
     return shlex.join([word for word in words if word != "--local"] + ["--model", model])
-
-
-def meant(name: str, provider: str, providers: Collection[str]) -> str:
-    """The model reference that a user means by `name`, while a model of `provider` answers.
-
-    A provider's name alone stays as it is: its default model is meant.
-    """
-    before, colon, _ = name.partition(":")
-    if name in providers or (colon and before in providers):
-        return name
-    return f"{provider}:{name}"
 
 
 async def _list(chat: Chat) -> None:

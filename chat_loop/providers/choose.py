@@ -1,30 +1,37 @@
-"""Which provider answers: the one that was asked for, else the first that can.
+"""Choose who answers: the one that was asked for, else the first that can.
 
 Without a reference: a key that is set, in the order of the catalogue, of a provider that has a usual model; else a
-server that answers on this machine; else the embedded model.
+server of the user's own that answers on this machine, which is said; else the embedded model.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chat_loop.config import Config
 from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
-from chat_loop.providers.capabilities import window_of
+from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
 from chat_loop.providers.offered import Offer
-from chat_loop.providers.servers import served_model, shown
+from chat_loop.providers.prices import VENDORS
+from chat_loop.providers.servers import Server, is_foreign, server_at, shown
 
 if TYPE_CHECKING:
     from chat_loop.values import Window
 
 LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
+LOOKING_SECONDS = 0.25
+"""Between two looks at a server that loads its model."""
+MOST_NAMED = 12
+"""Models of a server that are named in one sentence."""
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
 
@@ -41,35 +48,74 @@ WAYS = """Ways to get one:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1."""
+    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1, where it is looked for.
+
+    `sockets` is the folder where the system tells whose the sockets are. A server that loads its model is waited for
+    `loading_seconds`.
+    """
 
     environment: Mapping[str, str]
     models: Path
     servers: Mapping[str, int]
+    sockets: Path = Path("/proc/net")
+    loading_seconds: float = 60.0
 
 
-def real_world(models: Path) -> World:
-    """The process's environment and the usual ports. `models` is the folder of embedded models."""
-    return World(environment=os.environ, models=models, servers=LOCAL_SERVERS)
+def real_world(models: Path, *, discover: bool = True) -> World:
+    """The process's environment and, to `discover` servers, the usual ports. `models`: the embedded models' folder."""
+    return World(environment=os.environ, models=models, servers=LOCAL_SERVERS if discover else {})
 
 
-def choose(reference: str, config: Config, world: World, *, base_url: str = "") -> Provider:
+Tell = Callable[[str], object]
+"""Takes a sentence for the user."""
+
+
+def choose(reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool) -> Provider:
     """Return the provider for `reference` (PROVIDER:MODEL), or the first that can answer when it is empty.
 
+    `tell` is told of servers of this machine that nobody named: who answers, who is waited for, who is not taken.
     Raises UsageError for a reference that cannot be understood, NoProvider, ModelError, ConfigError.
     """
     reference = reference or config.model
     if reference:
-        return create(reference, config, world, base_url=base_url)
+        return create(reference, config, world, base_url=base_url, tell=tell)
     if base_url:  # whose key would go there is not to be guessed
-        raise _which(shown(base_url))
-    for found, _ in ready(config, world):
-        return create(found, config, world)
+        raise _which(base_url)
+    for one in candidates(config, world):
+        if one.foreign:
+            tell(f"{one.title} {one.note}: it is not used unless you name it (--model {one.reference}).")
+            continue
+        if one.title and not one.loading:
+            tell(f"{one.reference} answers, {one.note}: a server that was found on this machine.")
+        return create(one.reference, config, world, tell=tell)
     raise NoProvider("There is no model to talk to.", WAYS)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A model that could answer, and a few words on why.
+
+    `title` is the name of a server that was found on this machine and is "" for all others; it is `foreign` when it
+    belongs to another user, and `loading` while it loads its model.
+    """
+
+    reference: str
+    note: str
+    title: str = ""
+    foreign: bool = False
+    loading: bool = False
+
+
 def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
-    """The references of those who could answer now, the best first, and a few words on why each can.
+    """The references of those who could answer now, the best first, and a few words on why each can. Raises as
+    `candidates` does."""
+    for one in candidates(config, world):
+        if not (one.foreign or one.loading):
+            yield one.reference, one.note
+
+
+def candidates(config: Config, world: World) -> Iterator[Candidate]:
+    """Yield who could answer, the best first.
 
     Only servers of this machine are asked, each when its turn comes. Raises UsageError for a compatible server whose
     address the config has without its model.
@@ -80,18 +126,35 @@ def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
         wanted = entry.model and (entry.needs_key or entry.kind == "bedrock")
         if wanted and lacking(entry, world.environment) is None:
             key = next((name for name in entry.keys if world.environment.get(name)), "")
-            yield f"{entry.name}:{entry.model}", f"{key} is set" if key else "credentials of AWS"
+            yield Candidate(
+                reference=f"{entry.name}:{entry.model}", note=f"{key} is set" if key else "credentials of AWS"
+            )
     other = entry_of("compatible", config.providers)
     if other.base_url and not other.model:
-        raise _which(shown(other.base_url))
+        raise _which(other.base_url)
     if other.base_url:
-        yield f"{other.name}:{other.model}", f"at {shown(other.base_url)}"
+        yield Candidate(reference=f"{other.name}:{other.model}", note=f"at {shown(other.base_url)}")
     for name in world.servers:
         entry = at_home(entry_of(name, config.providers), world)
-        if model := served_model(entry.base_url):
-            yield f"{name}:{entry.model or model}", f"at {shown(entry.base_url)}"
+        server = server_at(entry.base_url, entry.key(world.environment))
+        if server is not None:
+            yield from _found(entry, server, world, named=name in config.providers)
     if best := _embedded(world):
-        yield best, "embedded"
+        yield Candidate(reference=best, note="embedded")
+
+
+def _found(entry: Entry, server: Server, world: World, *, named: bool) -> Iterator[Candidate]:
+    """Yield a server that listens on this machine, if it names a model. `named`: the config has it, whoever's it is."""
+    model = entry.model or next(iter(server.models), "")
+    software = f" ({server.software})" if server.software.lower() not in ("", entry.title.lower()) else ""
+    at = f"at {shown(entry.base_url)}{software}"
+    if not named and is_foreign(entry.base_url, world.sockets):
+        note = f"{at} belongs to another user of this machine"
+        yield Candidate(reference=entry.name, note=note, title=entry.title, foreign=True)
+    elif server.loading and not entry.model:
+        yield Candidate(reference=entry.name, note=f"{at} is loading its model", title=entry.title, loading=True)
+    elif model:
+        yield Candidate(reference=f"{entry.name}:{model}", note=at, title=entry.title)
 
 
 def _embedded(world: World) -> str:
@@ -120,24 +183,72 @@ def default_model(provider: str, config: Config, world: World) -> str:
         return ""
 
 
-def usual_model(entry: Entry, world: World) -> str:
-    """As `default_model`, of an entry."""
+def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
+    """As `default_model`, of an entry. With `tell` a server that loads its model is waited for. Raises NoProvider."""
     if entry.kind == "local":
         return _embedded(world).removeprefix("local:")
-    keyless = entry.kind == "openai" and not entry.needs_key and entry.base_url
-    return entry.model or (served_model(entry.base_url) if keyless else "")
+    if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
+        return entry.model
+    server = server_at(entry.base_url, entry.key(world.environment))
+    if server is not None and server.loading and tell is not None:
+        server = _loaded(entry, world, tell)
+    return next(iter(server.models), "") if server is not None else ""
+
+
+def _loaded(entry: Entry, world: World, tell: Tell) -> Server | None:
+    """Wait for a server that loads its model. Raises NoProvider when that takes too long."""
+    who = f"{entry.title} at {shown(entry.base_url)}"
+    tell(f"{who} is loading its model; waiting for it.")
+    until = time.monotonic() + world.loading_seconds
+    while time.monotonic() < until:
+        time.sleep(LOOKING_SECONDS)
+        server = server_at(entry.base_url, entry.key(world.environment))
+        if server is None or not server.loading:
+            return server
+    raise NoProvider(f"{who} is still loading its model.", f"Try again, or name it: --model {entry.name}:MODEL waits.")
 
 
 def _which(url: str) -> UsageError:
-    return UsageError(f"Which model of {url}?", "Name it: --model compatible:MODEL.")
+    server = server_at(url)
+    names = server.models[:MOST_NAMED] if server is not None else ()
+    hint = f"It offers {', '.join(names)}: --model compatible:{names[0]}." if names else ""
+    return UsageError(f"Which model of {shown(url)}?", hint or "Name it: --model compatible:MODEL.")
 
 
-def create(reference: str, config: Config, world: World, *, base_url: str = "") -> Provider:
-    """Build the provider for PROVIDER:MODEL, or for PROVIDER with its usual model. Raises as `choose` does.
+OWN = MappingProxyType(
+    {
+        **{prefix: vendor for prefix, vendor in VENDORS.items() if vendor},
+        "mistral-": "mistral",
+        "codestral": "mistral",
+        "deepseek-": "deepseek",
+    }
+)
+"""Prefix of a model's name -> whose it is."""
+_NAMES = {"google": "gemini", "x-ai": "grok"}
+_SELLS_OWN = ("anthropic", "openai", "gemini", "grok", "mistral", "deepseek", "local", "scripted")
+"""The providers that have no models of others."""
+
+
+def completed(name: str, providers: Collection[str], provider: str = "") -> str:
+    """The model reference that a user means by `name`, while `provider` answers, if any; a reference stays as it is.
+
+    `gpt-5` alone is OpenAI's; any other name alone is a model of the provider.
+    """
+    if name.partition(":")[0] in providers:
+        return name
+    prefix = longest_prefix(name, OWN)
+    if prefix and provider in ("", *_SELLS_OWN):
+        return f"{_NAMES.get(OWN[prefix], OWN[prefix])}:{name}"
+    return f"{provider}:{name}" if provider else name
+
+
+def create(reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool) -> Provider:
+    """Build the provider for PROVIDER:MODEL, for PROVIDER with its usual model, or for MODEL. Raises as `choose` does.
 
     Its library is loaded later.
     """
-    name, _, model = reference.partition(":")
+    known = entries(config.providers)
+    name, _, model = completed(reference, known, "compatible" if base_url else "").partition(":")
     try:
         entry = at_home(entry_of(name, config.providers), world)
     except KeyError:
@@ -146,7 +257,7 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "") 
         raise UsageError("--base-url goes with a model of a server.", "For example: --model compatible:MODEL.")
     if base_url:
         entry = replace(entry, base_url=base_url)
-    model = model or usual_model(entry, world)
+    model = model or usual_model(entry, world, tell)
     if not model:
         if entry.kind == "local":
             raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
@@ -243,7 +354,7 @@ def offered(config: Config, world: World) -> list[Offer]:
 
     found = [Offer(config.model, "the config's")] if config.model else []
     try:
-        found += [Offer(reference, note) for reference, note in ready(config, world)]
+        found += [Offer(one.reference, one.note) for one in candidates(config, world)]
     except UsageError as error:
         found.append(Offer("compatible:MODEL", error.message))
     found += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeGuard
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -52,6 +54,33 @@ def shown(address: str) -> str:
 def is_near(address: str) -> bool:
     """Whether an address is on this machine."""
     return place_of(address)[0] in ("127.0.0.1", "localhost", "::1")
+
+
+def is_foreign(address: str, sockets: Path) -> bool:
+    """Whether another user of this machine listens at an address of it, as far as the system tells.
+
+    `sockets` is the folder where Linux tells: each listening socket with its user's id. Root and the users of services
+    are others as well.
+    """
+    port, own = place_of(address)[1], getattr(os, "getuid", int)()
+    owners: dict[bool, set[str]] = {True: set(), False: set()}
+    for name in ("tcp", "tcp6"):
+        try:
+            lines = (sockets / name).read_bytes().decode("ascii", "replace").splitlines()[1:]
+        except OSError:
+            continue  # another system
+        for fields in map(str.split, lines):
+            if len(fields) > 7 and fields[3] == _LISTENS:
+                host, _, at = fields[1].rpartition(":")
+                if at == f"{port:04X}" and (host in _LOOPBACK or not host.strip("0")):
+                    owners[host in _LOOPBACK].add(fields[7])
+    listening = owners[True] or owners[False]  # the socket of the very address counts before one of all addresses
+    return bool(listening - {str(own)})
+
+
+_LISTENS = "0A"
+_LOOPBACK = ("0100007F", "7F000001", "0000000000000000FFFF00000100007F")
+"""127.0.0.1 as Linux writes it, on machines of either byte order, and inside an address of IPv6."""
 
 
 def listens(address: str) -> bool:

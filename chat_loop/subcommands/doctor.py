@@ -82,7 +82,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         config_file=path,
         paths=paths,
         sessions=sessions,
-        world=real_world(paths.models),
+        world=real_world(paths.models, discover=config.discover_servers),
         model=options.model or ("local" if options.local else ""),
         base_url=options.base_url,
         agent=options.agent_reference or config.agent.default,

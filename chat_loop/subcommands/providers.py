@@ -9,7 +9,7 @@ from chat_loop.models import store
 from chat_loop.providers.catalogue import Entry, entries
 from chat_loop.providers.choose import World, at_home, usual_model
 from chat_loop.providers.readiness import lacking
-from chat_loop.providers.servers import listens, shown
+from chat_loop.providers.servers import listens, server_at, shown
 
 _INSTALL = "chat-loop models install"
 
@@ -63,8 +63,11 @@ def status_of(entry: Entry, world: World) -> Status:
         missing, hint = _embedded(world)
         model = "" if missing else usual_model(entry, world)
     elif entry.kind == "openai" and not entry.needs_key:
-        if listens(entry.base_url):
-            model = usual_model(entry, world)
+        server = server_at(entry.base_url, entry.key(world.environment))
+        if server is not None and server.loading:
+            missing = "It is loading its model."
+        elif server is not None or listens(entry.base_url):
+            model = entry.model or next(iter(server.models if server is not None else ()), "")
         else:
             missing = f"Nothing listens at {shown(entry.base_url)}."
             hint = f"Start {entry.title}, or set providers.{entry.name}.base_url."

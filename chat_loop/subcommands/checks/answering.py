@@ -17,7 +17,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.choose import at_home, choose
 from chat_loop.providers.readiness import lacking
-from chat_loop.providers.servers import listens, place_of, served_model, shown
+from chat_loop.providers.servers import is_foreign, listens, place_of, server_at, shown
 from chat_loop.providers.wire import WireProvider
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.values import Message, Request
@@ -77,9 +77,16 @@ def servers(here: Here) -> Iterator[Finding]:
             silent.append(entry.name)
             continue
         where = shown(entry.base_url)
-        model = served_model(entry.base_url)
-        if model:
+        server = server_at(entry.base_url, entry.key(here.environment))
+        model = next(iter(server.models), "") if server is not None else ""
+        if model and is_foreign(entry.base_url, here.world.sockets):
+            yield good(
+                "Server", f"{entry.name} at {where} serves {model}; it is another user's: only used when it is named"
+            )
+        elif model:
             yield good("Server", f"{entry.name} at {where} serves {model}")
+        elif server is not None and server.loading:
+            yield doubtful("Server", f"{entry.name} at {where} is loading its model.")
         else:
             yield doubtful("Server", f"{entry.name}: something listens at {where} and names no model.")
     if silent:

@@ -1,0 +1,215 @@
+"""Whose server answers: one that was found on this machine is named first, and one of another user is not taken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from chat_loop.config import Config, ProviderConfig
+from chat_loop.config_file import parse
+from chat_loop.errors import NoProvider, UsageError
+from chat_loop.providers import Provider
+from chat_loop.providers.choose import World, choose, completed, offered, real_world
+from chat_loop.providers.servers import is_foreign
+from chat_loop.subcommands.providers import providers
+from tests.asking import clear_environment
+from tests.loopback import Loopback
+from tests.test_windows import serving
+
+HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+OWN = os.getuid()
+ANY, LOOPBACK, LISTENS, TALKS = "00000000", "0100007F", "0A", "01"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def sockets(folder: Path, *rows: tuple[str, int, str, int], name: str = "tcp") -> Path:
+    """The system's table of sockets, with (address, port, state, user) in each row."""
+    lines = (
+        f"   {number}: {address}:{port:04X} 00000000:0000 {state} 0:0 00:00000000 00000000  {user}  0 1 1\n"
+        for number, (address, port, state, user) in enumerate(rows)
+    )
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(HEAD + "".join(lines))
+    return folder
+
+
+def world(home: Path, servers: Mapping[str, int], **more: object) -> World:
+    return World(environment={}, models=home / "models", servers=servers, **more)  # type: ignore[arg-type]
+
+
+def chosen(config: Config, around: World, reference: str = "") -> tuple[Provider, list[str]]:
+    told: list[str] = []
+    return choose(reference, config, around, tell=told.append), told
+
+
+def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: Path) -> None:
+    models = {"data": [{"id": "m.gguf", "owned_by": "llamacpp"}]}
+    with serving({"/v1/models": models}) as (url, asked):
+        provider, told = chosen(Config(), world(tmp_path, {"llama-server": port_of(url)}))
+        assert (provider.name, provider.model) == ("llama-server", "m.gguf")
+        assert told == [
+            f"llama-server:m.gguf answers, at {url}/v1 (llama.cpp): a server that was found on this machine."
+        ]
+        assert set(asked) == {"/v1/models"}
+        _, told = chosen(Config(model="llama-server"), world(tmp_path, {"llama-server": port_of(url)}))
+        assert told == [], "the user named it"
+
+
+def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program on a machine where llama-server usually listens at `port`."""
+    code = (
+        "import sys; from chat_loop import cli; from chat_loop.providers import choose;"
+        f"choose.LOCAL_SERVERS = {{'llama-server': {port}}}; sys.exit(cli.main(sys.argv[1:]))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(home)},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_with_p_the_server_is_named_on_standard_error(tmp_path: Path) -> None:
+    with Loopback(models=("m",)) as server:
+        result = program(tmp_path, port_of(server.url), "-p", "hi")
+    assert (result.returncode, result.stdout) == (0, "You said: hi\n")
+    assert result.stderr == (f"llama-server:m answers, at {server.url}/v1: a server that was found on this machine.\n")
+
+
+def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("discover_servers: false\n")
+    with Loopback(models=("m",)) as server:
+        result = program(tmp_path, port_of(server.url), "-p", "hi")
+        assert (result.returncode, server.requests, server.looked) == (2, [], [])
+        assert result.stderr.startswith("There is no model to talk to.")
+    assert parse(b"", "x").discover_servers
+    assert real_world(tmp_path, discover=False).servers == {}
+
+
+def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
+    with Loopback(models=("m",)) as server:
+        port = port_of(server.url)
+        around = world(
+            tmp_path, {"ollama": port}, sockets=sockets(tmp_path / "net", (LOOPBACK, port, LISTENS, OWN + 7))
+        )
+        told: list[str] = []
+        with pytest.raises(NoProvider):
+            choose("", Config(), around, tell=told.append)
+        [sentence] = told
+        where = f"Ollama at {server.url}/v1 belongs to another user of this machine"
+        assert sentence == f"{where}: it is not used unless you name it (--model ollama)."
+        assert [offer.note for offer in offered(Config(), around)] == [
+            f"at {server.url}/v1 belongs to another user of this machine"
+        ]
+        for config, reference in (
+            (Config(), "ollama"),
+            (Config(model="ollama"), ""),
+            (Config(providers={"ollama": ProviderConfig(tools=True)}), ""),
+        ):
+            assert chosen(config, around, reference)[0].model == "m"
+
+
+@pytest.mark.parametrize(
+    ("rows", "foreign"),
+    [
+        ((), False),
+        (((LOOPBACK, 4000, LISTENS, OWN),), False),
+        (((LOOPBACK, 4000, LISTENS, OWN + 1),), True),
+        (((ANY, 4000, LISTENS, OWN + 1),), True),
+        (((ANY, 4000, LISTENS, OWN + 1), (LOOPBACK, 4000, LISTENS, OWN)), False),
+        (((ANY, 4000, LISTENS, OWN), (LOOPBACK, 4000, LISTENS, OWN + 1)), True),
+        (((LOOPBACK, 4000, TALKS, OWN + 1),), False),
+        (((LOOPBACK, 4001, LISTENS, OWN + 1),), False),
+        ((("0200A8C0", 4000, LISTENS, OWN + 1),), False),
+    ],
+)
+def test_whose_a_socket_is(tmp_path: Path, rows: tuple[tuple[str, int, str, int], ...], foreign: bool) -> None:
+    assert is_foreign("http://127.0.0.1:4000/v1", sockets(tmp_path, *rows)) == foreign
+
+
+def test_whose_a_socket_of_both_families_is(tmp_path: Path) -> None:
+    folder = sockets(tmp_path, ("0" * 32, 4000, LISTENS, OWN + 1), name="tcp6")
+    assert is_foreign("http://localhost:4000/v1", folder)
+    assert not is_foreign("http://localhost:4000/v1", tmp_path / "none"), "another system does not tell"
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not tell")
+def test_our_own_server_is_ours() -> None:
+    with Loopback() as server:
+        assert not is_foreign(server.url, Path("/proc/net"))
+
+
+def loading(times: int) -> Callable[[list[str]], object]:
+    """A llama-server that has loaded its model when it is asked for the time after `times`."""
+    busy = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+    return lambda asked: (503, busy) if asked.count("/v1/models") <= times else {"data": [{"id": "m"}]}
+
+
+@pytest.mark.parametrize("reference", ["", "llama-server"])
+def test_a_server_that_loads_its_model_is_said_and_waited_for(tmp_path: Path, reference: str) -> None:
+    with serving({"/v1/models": loading(2)}) as (url, _):
+        provider, told = chosen(Config(), world(tmp_path, {"llama-server": port_of(url)}), reference)
+    assert provider.model == "m"
+    assert told == [f"llama-server at {url}/v1 is loading its model; waiting for it."]
+
+
+def test_a_server_that_loads_for_too_long_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving({"/v1/models": loading(10**9)}) as (url, _):
+        around = world(tmp_path, {"llama-server": port_of(url)}, loading_seconds=0.0)
+        with pytest.raises(NoProvider) as caught:
+            choose("", Config(), around)
+        assert caught.value.message == f"llama-server at {url}/v1 is still loading its model."
+        providers(Config(), around, as_json=False)
+    assert "· llama-server  It is loading its model.\n" in capsys.readouterr().out
+
+
+def test_an_address_without_a_model_says_what_is_offered_there(tmp_path: Path) -> None:
+    with Loopback(models=("qwen3", "nomic-embed-text", "phi4")) as server:
+        with pytest.raises(UsageError) as caught:
+            choose("", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
+        assert caught.value.message == f"Which model of {server.url}/v1?"
+        assert caught.value.hint == "It offers qwen3, phi4: --model compatible:qwen3."
+        assert "authorization" not in server.looked[0].headers
+        named = choose("phi4", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
+        assert (named.name, named.model) == ("compatible", "phi4")
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "reference"),
+    [
+        ("gpt-5", "", "openai:gpt-5"),
+        ("gpt-5", "anthropic", "openai:gpt-5"),
+        ("gpt-5", "azure", "azure:gpt-5"),
+        ("claude-sonnet-5-5", "openai", "anthropic:claude-sonnet-5-5"),
+        ("claude-sonnet-5-5", "bedrock", "bedrock:claude-sonnet-5-5"),
+        ("gemini-flash-latest", "", "gemini:gemini-flash-latest"),
+        ("grok-4.3", "", "grok:grok-4.3"),
+        ("mistral-medium-latest", "", "mistral:mistral-medium-latest"),
+        ("gpt-oss:20b", "ollama", "ollama:gpt-oss:20b"),
+        ("openai/gpt-4o", "openrouter", "openrouter:openai/gpt-4o"),
+        ("qwen3:8b", "ollama", "ollama:qwen3:8b"),
+        ("openai:gpt-5", "ollama", "openai:gpt-5"),
+        ("gemini", "anthropic", "gemini"),
+        ("nope", "", "nope"),
+        ("llama3.2:1b", "ollama", "ollama:llama3.2:1b"),
+    ],
+)
+def test_a_model_s_name_alone_means_the_same_everywhere(name: str, provider: str, reference: str) -> None:
+    known = ("anthropic", "openai", "gemini", "grok", "mistral", "azure", "bedrock", "ollama", "openrouter")
+    assert completed(name, known, provider) == reference
