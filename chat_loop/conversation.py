@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.chain.asking import Asking
-from chat_loop.chain.compacting import Compacting
+from chat_loop.chain.compacting import Compacting, May
 from chat_loop.chain.describing import describe
 from chat_loop.chain.ending import Ending
 from chat_loop.chain.head import Head
@@ -26,7 +26,7 @@ from chat_loop.providers import Provider
 from chat_loop.sessions.entries import Pin, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Exchange, SealReason, Session
+from chat_loop.sessions.records import Exchange, SealReason, Session, Summary
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Conversation:
         self.sessions = sessions
         self.options = options
         self._show = show
-        self._head = Head(agent, sessions, count, show, memory, options.meanings)
+        self._head = Head(agent, sessions, count, show, memory, options.meanings, options.limits)
         self._compacting = Compacting(self._head, options)
         self._asking = Asking(self._head, self._compacting, options, servers)
         self._ending = Ending(self._head, self._compacting, options)
@@ -83,14 +83,24 @@ class Conversation:
         return self._head.messages()
 
     @property
+    def weights(self) -> dict[str, int]:
+        """The estimated tokens of the parts of the next request."""
+        return self._head.weights()
+
+    @property
+    def left_out(self) -> int:
+        """How many exchanges the limits leave out of the next request while nothing is compacted by itself."""
+        return self._head.left_out
+
+    def first_request(self, offer: Offer) -> int:
+        """Return the tokens of the first request after `offer` was accepted and acknowledged, a query apart."""
+        beginning = offer.beginning
+        return self._head.would_hold(beginning.block, beginning.carried, acknowledged=self.options.acknowledge)
+
+    @property
     def budget(self) -> Budget:
         """How full the window is, as of now."""
         return self._head.budget
-
-    @property
-    def tools_size(self) -> int:
-        """About how many tokens the model is told of its tools in."""
-        return self._head.tools_size
 
     @property
     def otherwise(self) -> str:
@@ -204,18 +214,23 @@ class Conversation:
 
         return Merging(self._head, self.resuming(), self._compacting.ledger_room)
 
-    async def compact(self, focus: str = "") -> bool:
+    async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
 
-        Returns False, with everything as it was, when no summary could be made. Raises UsageError when there is nothing
-        to compact. When cancelled before the session is sealed, nothing has changed.
+        Returns False, with everything as it was, when no summary could be made, or it would not make the context
+        smaller and `may` says no. Raises UsageError when there is nothing to compact. When cancelled before the session
+        is sealed, nothing has changed.
         """
-        draft = await self.draft(focus)
+        draft = await self.draft(focus, may)
         return draft is not None and await self.take(draft)
 
-    async def draft(self, focus: str = "") -> Draft | None:
-        """What `compact` would do, with nothing done yet; None when no summary could be made, which is told."""
-        return await self._compacting.draft(focus)
+    async def draft(self, focus: str = "", may: May | None = None) -> Draft | None:
+        """Return what `compact` would do, with nothing done yet; None in the cases in which it returns False."""
+        return await self._compacting.draft(focus, may)
+
+    def edited(self, draft: Draft, summary: Summary) -> Draft:
+        """Return a draft with the block as the user left it."""
+        return self._compacting.edited(draft, summary)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft of this session. False, with everything as it was, when the disk refuses."""

@@ -156,6 +156,7 @@ class Interactive:
             sessions=self._setting.sessions,
             display=self._display,
             ask=lambda question: self._asked(reader, question),
+            asks=sys.stdin.isatty(),
             edit=lambda text: self._in_editor(reader, lambda editor: editor.edited(text)),
             offer=reader.offer,
             open_file=lambda path: self._in_editor(reader, lambda editor: editor.open_file(path)),

@@ -65,6 +65,8 @@ class Script:
         return self.offered is not None
 
     async def ask(self, question: str) -> str:
+        if "Compact anyway?" in question and not self._answers:
+            return "y"  # the conversations of tests are short
         answer = self._answers.pop(0)
         self._out.write(f"{question}{answer}\n")
         return answer

@@ -18,9 +18,9 @@ from chat_loop.attach.reading import AS_TEXT
 from chat_loop.chain.options import Options
 from chat_loop.context import parts, used
 from chat_loop.context.attached import MOST_DATA, MOST_IMAGES, NotShown, asked, with_images
-from chat_loop.context.budget import budget
+from chat_loop.context.budget import FRAME_TOKENS, IMAGE_LINE_TOKENS, Budget, reported, weigh
 from chat_loop.context.fit import fitted
-from chat_loop.context.messages import messages_of
+from chat_loop.context.messages import messages_of, pieces
 from chat_loop.context.plan import Limits, truncated
 from chat_loop.context.summary import spoken
 from chat_loop.context.thread import Thread
@@ -255,13 +255,15 @@ def test_files_count_as_what_they_are() -> None:
     image = image_tokens(640, 480)
     told = reply(1, "Hi.", Usage(input=100, output=10))
     after = of(query(1, "one"), told, query(2, "Look here"), replace(IMAGE, number=2), replace(NOTES, number=2))
-    assert budget(after, tuple, "", window, words).used == 110 + (2 + 4) + image + (1 + 3 + 4)
+    files = image + (1 + IMAGE_LINE_TOKENS) + (1 + 3 + 4 + FRAME_TOKENS)
+    assert reported(after, words, 10_000) == 110 + (2 + 4) + files
     whole = of(query(1, "Look here"), IMAGE, NOTES)
     messages = messages_of(Thread(whole))
-    sent = budget(whole, lambda: messages, "Be kind.", window, words)
-    assert sent.used == 2 + words(messages[0].text) + 4 + image
-    shown = dict(parts.parts(Thread(whole), messages, "Be kind.", "", sent, words))
-    assert shown["Attached files"] == image + (1 + 3 + 4)
+    weights = weigh(pieces(Thread(whole)), "Be kind.", "", 0, words)
+    assert sum(weights.values()) == 2 + words(messages[0].text) + 4 + 4 + image
+    shown = dict(parts.parts(weights, Budget(1_000, window, False), 1))
+    assert shown["System prompt"] + shown["Attached files"] + shown["This session (1)"] == 1_000
+    assert weights["Attached files"] == words(messages[0].text) - 2 + 4 + image
 
 
 def test_a_long_file_is_shortened_for_the_model_like_a_long_message() -> None:
@@ -283,9 +285,9 @@ def test_files_count_when_the_newest_words_are_chosen() -> None:
         most: [
             one.query.number for one in truncated(exchanges, window=8_000, limits=Limits(max_tokens=most), count=words)
         ]
-        for most in (500, 600)
+        for most in (500, 800)
     }
-    assert chosen == {500: [2], 600: [1, 2]}
+    assert chosen == {500: [2], 800: [1, 2]}
     pictured = of(query(1, "one"), reply(1, "1"), query(2, "two"), replace(IMAGE, number=2)).exchanges
     assert len(truncated(pictured, window=8_000, limits=Limits(max_tokens=100), count=words)) == 1
 

@@ -29,6 +29,8 @@ ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
+WORDS = " ".join(["word"] * 40)
+"""A query that is worth summarizing: with shorter ones a compaction by their number gains no tokens."""
 LONG = "word " * 400
 """In a window of 8,000 the summary begins after 12 such queries, and the 16th triggers."""
 
@@ -66,15 +68,15 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None
     """As seed 4 tells it: nothing until message 38, and with the next the oldest 40 % are a summary."""
     talk = Talk(tmp_path, options=limited(max_messages=50, trigger_threshold=0.75))
     talk.model.steps = [ANSWER] * 15 + [SUMMED] + [ANSWER] * 5
-    asyncio.run(say(talk, 1, 19))
+    asyncio.run(say(talk, 1, 19, WORDS))
     assert [event for event in talk.told() if isinstance(event, Compacted)] == []
     assert len(names(tmp_path)) == 1
-    asyncio.run(say(talk, 20, 20))
+    asyncio.run(say(talk, 20, 20, WORDS))
     (event,) = [event for event in talk.told() if isinstance(event, Compacted)]
     assert event.reason == "Reached 76% capacity (38/50 messages)"
     assert (event.source, event.compaction.first) == ("model", "1.1")
     parent, child = chain(talk)
-    assert everything(talk) == [f"word {number}" for number in range(1, 21)]
+    assert everything(talk) == [f"{WORDS} {number}" for number in range(1, 21)]
     assert parent.seal is not None
     kept = 19 - (parent.seal.covers or 0)
     assert kept >= 5
@@ -83,9 +85,9 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None
     sent = talk.sent[-1]
     assert len(sent) == 2 * kept + 1
     assert sent[0].text.startswith("CONTEXT RESTORATION")
-    assert sent[0].text.endswith(f"\n\nword {20 - kept}")
+    assert sent[0].text.endswith(f"\n\n{WORDS} {20 - kept}")
     assert [message.text for message in sent[1::2]] == ["because"] * kept
-    assert sent[-1].text == "word 20"
+    assert sent[-1].text == f"{WORDS} 20"
     assert talk.model.steps == []
 
 

@@ -40,7 +40,7 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 You: compact
 📝 Generating session summary... ✓
 💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
-📦 Compacted 110 → 185 tokens · 1 decision, 1 fact kept.
+📦 Compacted 110 → 247 tokens · 1 decision, 1 fact kept.
 🔄 Starting new session with summary...
 Sally: Ready to continue!
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -72,7 +72,7 @@ def test_resume_by_number(tmp_path: Path) -> None:
 You: resume 1
 📋 Loading session...
 ✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)
-  185 tokens: the summary
+  247 tokens: the summary
 🔄 Restoring context...
 Sally: Ready.
 Time: 2.0s | Tokens: 110 (in: 100, out: 10)
@@ -274,9 +274,10 @@ Time: 2.0s | Broken off by an error
 
 ✗ The key is not valid.
   Set ANTHROPIC_API_KEY.
+This message is not sent again with the next one; /retry asks it anew.
 You: Tell me
 Sally: I will
-Time: 2.0s | Tokens: ~11 (in: 9, out: 2) | Broken off by an error
+Time: 2.0s | Tokens: ~9 (in: 7, out: 2) | Broken off by an error
 
 ✗ It is down.
   Try later.

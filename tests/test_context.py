@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.context.budget import Budget, budget
-from chat_loop.context.messages import alternating, messages_of
+from chat_loop.context.budget import Budget, reported, shared, weigh
+from chat_loop.context.messages import alternating, messages_of, pieces
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Call, Entry, Pin, Query, Recall, Reply, Restoration, Result
+from chat_loop.sessions.entries import Call, Entry, Pin, Query, Recall, Reply, Restoration, Result, Switch
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Exchange, Header, Session, Summary, Use
 from chat_loop.sessions.transcript import render
@@ -230,6 +230,10 @@ def test_the_steps_of_a_reply_in_words() -> None:
     )
 
 
+FAILED = (
+    query(7, "Bad."),
+    Reply(number=7, at=START, text="", stop="error", usage=Usage(input=900, output=1), failed=True),
+)
 NONE = ToolResult("c1", "interrupted", failed=True)
 
 
@@ -265,26 +269,40 @@ def test_carried_exchanges_are_words_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "used", "estimated"),
+    ("entries", "used"),
     [
-        ((), 2, True),
-        ((query(1, "a b c"),), 2 + 3 + 4, True),
-        ((query(1, "a b c"), reply(1, "d", Usage(input=50, output=7))), 57, False),
-        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7, cached=40, reasoning=5))), 52, False),
-        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "b c")), 57 + 2 + 4, False),
+        ((), None),
+        ((query(1, "a b c"),), None),
+        ((query(1, "a b c"), reply(1, "d", Usage(input=50, output=7))), 57),
+        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7, cached=40, reasoning=5))), 52),
+        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "b c")), 57 + 2 + 4),
         (
             (query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "b c"), reply(2, "half a reply")),
             57 + (2 + 4) + (3 + 4),
-            False,
         ),
-        ((query(1, "a"), reply(1, "b c", Usage(input=9, output=9, estimated=True))), 2 + (1 + 4) + (2 + 4), True),
-        ((RESTORATION, reply(0, "Ready.", Usage(input=80, output=2)), query(1, "a")), 82 + 1 + 4, False),
+        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "x " * 900)), 57 + 500),
+        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), Switch(at=START, text="x:y")), None),
+        ((query(1, "a"), reply(1, "b c", Usage(input=9, output=9, estimated=True))), None),
+        ((query(1, "a"), reply(1, "b c", Usage(input=0, output=0))), None),
+        ((RESTORATION, reply(0, "Ready.", Usage(input=80, output=2)), query(1, "a")), None),
+        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), *FAILED), 57),
     ],
 )
-def test_how_full_the_window_is(entries: tuple[Entry, ...], used: int, estimated: bool) -> None:
-    window = Window(1000)
-    found = budget(session(*entries), lambda: sent(*entries), "Be kind.", window, words)
-    assert found == Budget(used, window, estimated)
+def test_how_full_the_window_is_by_what_was_reported(entries: tuple[Entry, ...], used: int | None) -> None:
+    assert reported(session(*entries), words, 500) == used
+
+
+def test_how_full_the_window_is_by_an_estimate() -> None:
+    thread = Thread(session(query(1, "a b c"), reply(1, "d e"), *FAILED))
+    weights = weigh(pieces(thread), "Be kind.", "Memory.", 30, words)
+    assert weights == {"System prompt": 2, "Memory": 1, "Tools": 30, "This session": (3 + 4) + (2 + 4)}
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 10**6), max_size=6), st.integers(0, 10**6))
+def test_the_parts_add_up(weights: dict[str, int], total: int) -> None:
+    made = shared(weights, total)
+    assert sum(made.values()) == (total if sum(weights.values()) else 0)
+    assert all(tokens >= 0 for tokens in made.values())
 
 
 def test_a_full_window_is_warned_of_from_four_fifths() -> None:

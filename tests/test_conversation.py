@@ -99,7 +99,7 @@ Bob is 41 years old
 - Hi, I am Bob [1 user]
 <!-- SESSION_SUMMARY_END -->
 
-<!-- chat:compaction first=1.1 last=1.2 before=110 after=195 why=asked model=scripted:test decisions=1 pins=1 facts=1 -->
+<!-- chat:compaction first=1.1 last=1.2 before=110 after=257 why=asked model=scripted:test decisions=1 pins=1 facts=1 -->
 *Compacted 1.1 to 1.2: 110 → 195 tokens · 1 decision, 1 pin, 1 fact kept*
 *Model: scripted:test | Cost: price unknown*
 <!-- chat:end -->
@@ -328,7 +328,7 @@ def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> No
         ),
         Compacted(
             compaction=Compaction(
-                first="1.1", last="1.2", before=110, after=195, model="scripted:test", decisions=1, pins=1, facts=1
+                first="1.1", last="1.2", before=110, after=257, model="scripted:test", decisions=1, pins=1, facts=1
             ),
             reason="Asked for",
             source="model",

@@ -211,6 +211,7 @@ def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(t
         terminal.mark()
         terminal.line("which wood is hard?")
         terminal.wait_for(re.compile(r"^Assistant … . [1-9] s$", re.MULTILINE), timeout=20)
+        server.stalled()
         server.release()
         terminal.wait_for("Assistant: one", timeout=20)
         terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)

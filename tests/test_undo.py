@@ -162,9 +162,10 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
 
 def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path) -> None:
     """Undone while the model writes, then compacted at once by a long query."""
-    limits = Limits(max_tokens=200, preserve_recent=2, trigger_threshold=0.9)
-    usage = Usage(input=130, output=10)
-    steps: list[Step] = ["Oak.", Says((ANSWER,), usage=usage), Says((NARRATIVE,), then="silence"), "So."]
+    limits = Limits(max_tokens=1_000, preserve_recent=2, trigger_threshold=0.9)
+    usage = Usage(input=760, output=10)
+    oak = Says(("Oak.",), usage=Usage(input=600, output=10))
+    steps: list[Step] = [oak, Says((ANSWER,), usage=usage), Says((NARRATIVE,), then="silence"), "So."]
     options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
     talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
 
@@ -174,7 +175,7 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
         await talk.model.silent.wait()
         await talk.conversation.undo()
         assert talk.model.cancelled == 1
-        await talk.conversation.ask("And bright? " * 60)
+        await talk.conversation.ask("And bright? " * 200)
         assert talk.conversation.session.depth == 2
         await talk.conversation.settled()
         talk.conversation.leave("exit")

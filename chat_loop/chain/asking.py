@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_loop.chain.cancelling import uncancel
 from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Head
 from chat_loop.chain.options import Options
-from chat_loop.context.budget import room
+from chat_loop.context.budget import room, size
 from chat_loop.context.fit import check
-from chat_loop.context.plan import truncated
 from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull, ContextTooLong, ProviderError
 from chat_loop.events import Recalled, Warned
-from chat_loop.sessions.entries import OF_QUERY, Query, Recall, Reply
+from chat_loop.sessions.entries import Query, Recall, Reply
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message
+from chat_loop.wording import counted
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
@@ -60,17 +59,20 @@ class Asking:
         self._options = options
         self._servers = servers
         self._shortened_told = 0
+        self._truncation_told = False
         self._images_told: set[str] = set()
 
     async def ask(self, text: str, files: Sequence[Given]) -> Reply:
         """As `Conversation.ask`."""
+        waiting = size("\n".join((text, *(file.text for file in files))), self._head.count)
+        waiting += sum(image_tokens(file.width, file.height) for file in files if file.width)
         try:
-            return await self._once(text, files)
+            return await self._once(text, files, waiting)
         except ContextTooLong as error:
-            if not (self._options.limits.enabled and self._may_ask_again() and self._compacting.shrink()):
+            if not (self._options.limits.enabled and self._may_ask_again() and self._compacting.shrink(waiting)):
                 raise
             self._head.show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
-            return await self._once(text, files)
+            return await self._once(text, files, waiting)
 
     async def acknowledge(self) -> None:
         """Let the agent confirm what it was given."""
@@ -87,10 +89,10 @@ class Asking:
         except asyncio.CancelledError:
             uncancel()
 
-    async def _once(self, text: str, files: Sequence[Given]) -> Reply:
+    async def _once(self, text: str, files: Sequence[Given], waiting: int) -> Reply:
+        """Ask; the query takes `waiting` tokens."""
         head = self._head
-        images = sum(image_tokens(file.width, file.height) for file in files if file.width)
-        await self._compacting.make_room("\n".join((text, *(file.text for file in files))), images)
+        self._compacting.make_room(waiting)
         await self._compacting.give_way()
         number = head.live.next_number
         head.add(Query(number=number, at=head.sessions.now(), text=text))
@@ -120,10 +122,17 @@ class Asking:
     def _messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
         head, limits = self._head, self._options.limits
-        thread = head.thread
-        if not limits.enabled and (limits.max_messages or limits.max_tokens):
-            thread = self._truncated(thread)
-        messages, shortened = head.fitted(thread)
+        if not self._truncation_told and (left_out := head.left_out):
+            self._truncation_told = True
+            what = "max_history_messages" if limits.max_messages else "max_history_tokens"
+            head.show(
+                Warned(
+                    f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
+                    f"automatic compaction is off, and {what} is {limits.max_messages or limits.max_tokens:,}.",
+                    "They are saved; compact keeps what matters in them.",
+                )
+            )
+        messages, shortened = head.fitted(head.thread)
         if shortened > self._shortened_told:
             head.show(
                 Warned(
@@ -133,22 +142,10 @@ class Asking:
                 )
             )
         self._shortened_told = shortened
-        check(head.budget.used, messages, head.agent.system, head.window, head.count, tools=head.tools_size)
+        if head.budget.used > room(head.window):  # a server may count too much: what is sent is counted as well
+            check(min(head.budget.used, sum(head.weights().values())), head.window)
         if not any(message.images for message in messages):
             return messages
         from chat_loop.chain.attaching import shown  # not before there is an image
 
         return shown(head, messages, self._images_told)
-
-    def _truncated(self, thread: Thread) -> Thread:
-        """The newest of a thread, within the limits that hold when nothing is compacted."""
-        head, limits = self._head, self._options.limits
-        kept = truncated(thread.exchanges, window=head.window, limits=limits, count=head.count)
-        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
-        entries = tuple(
-            entry
-            for entry in thread.session.entries
-            if not isinstance(entry, OF_QUERY) or entry.number in own or not entry.number
-        )
-        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
-        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from chat_loop.chain.options import Options
 from chat_loop.chain.words import edited_block
 from chat_loop.context import plan as planning
 from chat_loop.context.background import Background
-from chat_loop.context.budget import size
-from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned
+from chat_loop.context.budget import room
+from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned, with_summary
+from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
@@ -29,6 +30,11 @@ TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
 """What an embedded model is given at least."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
+GROWTH = 1.1
+"""After a compaction that would gain nothing the context grows by this factor before the next one is considered."""
+
+May = Callable[[int, int], Awaitable[bool]]
+"""Asks whether to compact although so many tokens now would be so many after."""
 
 
 class Compacting:
@@ -39,6 +45,7 @@ class Compacting:
         self._options = options
         self._background = Background()
         self._told_broken = False
+        self._not_below = 0.0
         self._block_from: Path | None = None
         """The file whose summary block the session was given; an edit by hand there counts."""
 
@@ -58,21 +65,31 @@ class Compacting:
         """Note whose block the session was given."""
         self._block_from = path
 
-    async def make_room(self, text: str, more: int = 0) -> None:
-        """Compact when the next request, with the query `text` and `more` tokens, reaches a limit. Calls no model."""
+    def make_room(self, waiting: int) -> None:
+        """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls no model.
+
+        A compaction that would not make the context smaller is left, until the context has grown; but the limit of
+        messages holds, whatever they are worth.
+        """
         head, limits = self._head, self._options.limits
         if not limits.enabled:
             return
         thread = head.thread
-        used = head.budget.used + size(text, head.count) + more
-        if self._near(thread, used) < 1:
+        used = head.budget.used + waiting
+        if self._near(thread, used) < 1 or not (found := self._plan(thread, used)).compact:
             return
-        if (found := self._plan(thread, used)).compact:
-            self.take(self._at_once(thread, found, used))
+        full = limits.max_messages and planning.messages_in(thread.exchanges) >= limits.max_messages
+        if used < self._not_below and not full:
+            return
+        draft = self._at_once(thread, found, used, waiting)
+        if draft.compaction.after >= used and not full:
+            self._not_below = used * GROWTH
+            return
+        self.take(draft)
 
-    def shrink(self) -> bool:
-        """Take the newest query back and compact what stands before it, without a model: a server refused it as too
-        long. False, with everything as it was, when there is nothing to compact."""
+    def shrink(self, waiting: int) -> bool:
+        """Take the newest query, of `waiting` tokens, back and compact what stands before it, without a model: a server
+        refused it as too long. False, with everything as it was, when there is nothing to compact."""
         head = self._head
         last, used = head.session.exchanges[-1], head.budget.used
         if all(exchange.ref == last.ref for exchange in head.thread.fresh):
@@ -86,7 +103,7 @@ class Compacting:
             count=head.count,
             carried=len(thread.carried),
         )
-        return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used))
+        return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used, waiting))
 
     async def give_way(self) -> None:
         """Stop a summary that would keep the reply waiting."""
@@ -110,7 +127,7 @@ class Compacting:
             )
         thread, used = head.thread, head.budget.used
         near = self._near(thread, used)
-        if near < planning.EARLY or not self._background.may_start(used):
+        if near < planning.EARLY or used < self._not_below or not self._background.may_start(used):
             return
         found = self._plan(thread, used, ahead=max(1, int(used / near - used)))
         span = spanned(thread, found)
@@ -118,9 +135,12 @@ class Compacting:
             work = self._summarise(span, thread.inherited, "", quiet=True)
             self._background.start(span, work, used)
 
-    async def draft(self, focus: str) -> Draft | None:
-        """What a compaction asked for would be; None when no summary could be made, which is told: for an agent of
-        another library, which may not know how, it is then made without. Raises UsageError for nothing to compact.
+    async def draft(self, focus: str, may: May | None = None) -> Draft | None:
+        """Return what a compaction asked for would be. Raises UsageError for nothing to compact.
+
+        None when no summary could be made, which is told: for an agent of another library, which may not know how, it
+        is then made without. None also when it would not make the context smaller and `may` says no; it is asked before
+        a model is, by what code alone would make.
         """
         head = self._head
         thread = head.thread
@@ -135,12 +155,22 @@ class Compacting:
             carried=len(thread.carried),
         )
         thread = self._as_edited(thread)
-        if not self._options.use_ai_summary:
-            return self._drafted(thread, found, None, (), used)
-        otherwise = "" if head.agent.own_tools else NOT_COMPACTED
-        outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=otherwise)
-        told = outcome if outcome.narrative is not None else None
-        return None if told is None and otherwise else self._drafted(thread, found, told, covered, used)
+        confirmed = self._options.acknowledge
+        draft = self._drafted(thread, found, None, (), used, acknowledged=confirmed)
+        larger = draft.compaction.after >= used
+        if larger and may is not None and not await may(used, draft.compaction.after):
+            return None
+        if self._options.use_ai_summary:
+            otherwise = "" if head.agent.own_tools else NOT_COMPACTED
+            outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=otherwise)
+            told = outcome if outcome.narrative is not None else None
+            if told is None and otherwise:
+                return None
+            draft = self._drafted(thread, found, told, covered, used, acknowledged=confirmed)
+            grown = draft.compaction.after >= used and not larger
+            if grown and may is not None and not await may(used, draft.compaction.after):
+                return None
+        return draft
 
     async def narrate(
         self, thread: Thread, span: Sequence[Exchange], focus: str = "", *, otherwise: str = ""
@@ -149,7 +179,7 @@ class Compacting:
 
         What is ready from the background is used. `otherwise` says what happens when it fails.
         """
-        prepared = None if focus else self._background.take(span)
+        prepared = None if focus else self._background.ready(span)
         await self._background.cancel()
         done = prepared.exchanges if prepared else ()
         rest = span[len(done) :]
@@ -211,34 +241,60 @@ class Compacting:
             ahead=ahead,
         )
 
-    def _at_once(self, thread: Thread, found: Plan, used: int) -> Draft:
-        """A compaction without waiting: with the narrative that is ready, or with none until it comes."""
+    def _at_once(self, thread: Thread, found: Plan, used: int, waiting: int) -> Draft:
+        """A compaction without waiting: with the narrative that is ready, or with none until it comes.
+
+        Its block leaves room for the query that waits.
+        """
         thread = self._as_edited(thread)
         span = spanned(thread, found)
-        prepared = self._background.take(thread.fresh)
+        prepared = self._background.ready(thread.fresh)
         if prepared is None:
-            return self._drafted(thread, found, None, (), used)
+            return self._drafted(thread, found, None, (), used, waiting)
         done = prepared.exchanges
         if len(done) > len(span):  # it covers more than must be compacted: all of it is
             keep = thread.exchanges[len(thread.exchanges) - len(thread.fresh) + len(done) :]
             found = replace(found, compact=thread.exchanges[: len(thread.exchanges) - len(keep)], keep=keep)
-        return self._drafted(thread, found, prepared.outcome, done, used)
+        return self._drafted(thread, found, prepared.outcome, done, used, waiting)
 
     def _drafted(
-        self, thread: Thread, found: Plan, outcome: Outcome | None, covered: Sequence[Exchange], used: int
+        self,
+        thread: Thread,
+        found: Plan,
+        outcome: Outcome | None,
+        covered: Sequence[Exchange],
+        used: int,
+        waiting: int = 0,
+        *,
+        acknowledged: bool = False,
     ) -> Draft:
         head = self._head
-        return drafted(
+
+        def after(text: str, words: Sequence[Exchange]) -> int:
+            return head.would_hold(text, words, acknowledged=acknowledged) + waiting
+
+        draft = drafted(
             thread,
             found,
             outcome,
             covered,
             used=used,
-            system_prompt=head.agent.system,
+            after=after,
             room=self.ledger_room,
             count=head.count,
             cost=self._options.cost,
         )
+        over = draft.compaction.after - room(head.window)
+        if over <= 0:
+            return draft
+        text = block.render(draft.summary)
+        text = shortened_block(text, head.count(text) - over, head.count)
+        return with_summary(draft, block.parse(text), after(text, draft.plan.keep))
+
+    def edited(self, draft: Draft, summary: Summary) -> Draft:
+        """Return the draft of a compaction that was asked for with the block as the user left it."""
+        words, confirmed = draft.plan.keep, self._options.acknowledge
+        return with_summary(draft, summary, self._head.would_hold(block.render(summary), words, acknowledged=confirmed))
 
     def take(self, draft: Draft) -> bool:
         """Carry a draft out. False, with everything as it was, when the disk refuses."""
@@ -262,6 +318,8 @@ class Compacting:
             head.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
             return False
         path = head.live.path
+        self._background.forget()
+        self._not_below = 0.0
         if draft.source == "extracted" and self._background.running:
             self._background.later(lambda prepared: add_late(head, self.ledger_room, path, thread, draft, prepared))
         text, keep = block.render(draft.summary), draft.plan.keep

@@ -12,25 +12,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Budget, Count, ToolsWeight, budget
-from chat_loop.context.fit import fitted, shortened_block
-from chat_loop.context.messages import messages_of
+from chat_loop.context.budget import Budget, Count, reported, room, tools_size, weigh
+from chat_loop.context.fit import block_room, fitted, shortened_block
+from chat_loop.context.messages import messages_of, pieces
+from chat_loop.context.plan import Limits, truncated
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
 from chat_loop.providers import Provider
-from chat_loop.sessions.entries import Entry, Pin, Reply, Restoration, Switch, Unpin
+from chat_loop.sessions.entries import OF_QUERY, Entry, Pin, Reply, Restoration, Switch, Unpin
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 from chat_loop.turn import answer
-from chat_loop.values import Message, Usage
+from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool
     from chat_loop.context.archive import Archive
+
+ACKNOWLEDGMENT_TOKENS = 80
+"""What an acknowledgment is expected to take, before it is there."""
+CREDIBLE_TOKENS = 1_000
+"""From this size on a report tells how the server counts; below it what the wire adds weighs more."""
+PROBE = "0123456789"
+"""Counted otherwise once the encoding is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +84,9 @@ class Head:
         show: Callable[[Event], None],
         memory: Callable[[], str] = str,
         meanings: Meanings | None = None,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = limits or Limits()
         self._memory = memory
         self._meanings = meanings
         self.own_tools = agent.tools
@@ -88,14 +98,16 @@ class Head:
         self.count = count
         self.show = show
         self._problem_told = False
-        self._weigh = ToolsWeight(count)
-        self._reported_with = self.agent.memory
-        """The memory that the last reported number of tokens holds."""
+        self._fixed = 0
+        """What the system prompt, the memory and the tools took in the last reported request, by our count."""
+        self._ratio = 1.0
+        """The server's tokens for one of ours, by the last report."""
+        self._budget: tuple[tuple[object, ...], Budget] | None = None
+        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         self._carried: tuple[Exchange, ...] = ()
         self.edited: Summary | None = None
         """The parent's block when it was changed in its file since this session began."""
-        shortened = lru_cache(maxsize=4)(lambda text, window: shortened_block(text, window, count))
-        self._block_of = lambda text: shortened(text, self.window)  # the window may be learned later
+        self._shortened = lru_cache(maxsize=4)(lambda text, most: shortened_block(text, most, count))
         self.live = self._fresh()
 
     @property
@@ -116,19 +128,101 @@ class Head:
 
     @property
     def budget(self) -> Budget:
-        """How full the window is, as of now."""
-        agent = self.agent
-        found = budget(
-            self.session, self.messages, agent.system, agent.provider.window, self.count, tools=self.tools_size
+        """Return how many tokens the next request holds, a new query apart, of how many.
+
+        Every number that is shown, and the one that triggers a compaction, comes from here or from `would_hold`.
+        It is asked for with every key: the answer is kept until something changes.
+        """
+        session, agent = self.session, self.agent
+        state = (
+            *(self.live, len(session.entries), agent, self.window, self._carried, self.edited),
+            *(bool(agent.kept), self.count(PROBE)),
         )
-        if found.estimated or agent.memory == self._reported_with:
-            return found
-        return replace(found, used=found.used + self.count(agent.memory) - self.count(self._reported_with))
+        if self._budget is not None and all(a is b or a == b for a, b in zip(self._budget[0], state, strict=True)):
+            return self._budget[1]
+        used = self._reported()
+        if used is None:
+            found = Budget(self._calibrated(sum(self.weights().values())), agent.provider.window, True)
+        else:
+            found = Budget(used, agent.provider.window, False)
+        self._budget = (state, found)
+        return found
+
+    def weights(self, thread: Thread | None = None, specs: Sequence[ToolSpec] | None = None) -> dict[str, int]:
+        """Estimate the tokens of a request with `thread` (the session's own), part by part."""
+        agent = self.agent
+        short, _ = self._fit(thread or self.thread)
+        tools = self._tools_size(self._specs if specs is None else tuple(specs))
+        found = pieces(short, tools=agent.provider.calls_tools)
+        return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
+
+    def would_hold(self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False) -> int:
+        """Return the tokens of a child's next request that is given `block` and `words`, a query apart.
+
+        `acknowledged`: the agent confirms before it what it was given.
+        """
+        self._reported_ratio()
+        live, totals, at = self.live.header, self.session.totals, self.sessions.now()
+        since = words[0].ref if words else ""
+        restoration = Restoration(
+            at=at, parent_created=at, queries=totals.queries, tokens=totals.combined, block=block, since=since
+        )
+        header = replace(live, parent=live.id, parent_path=str(self.live.path))
+        confirmed = (Reply(number=0, at=at, text="-"),) if acknowledged and block else ()
+        thread = Thread(Session(header=header, entries=(restoration, *confirmed)), tuple(words))
+        specs: list[ToolSpec] = []
+        if self._plain.provider.calls_tools:
+            from chat_loop.context.archive import TOOLS  # not before there is an archive
+
+            specs = [tool.spec for tool in self._plain.tools]
+            specs += [ToolSpec(name, *described) for name, described in TOOLS.items()]
+        whole = sum(self.weights(thread, specs).values())
+        return self._calibrated(whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0))
+
+    def _reported(self) -> int | None:
+        """The next request's tokens by the last report; None when all of it has to be estimated."""
+        used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
+        return None if used is None else used + self._fixed_size() - self._fixed
+
+    def _reported_ratio(self) -> None:
+        """Learn from the last report how the server's tokens differ from ours."""
+        used = self._reported()
+        if used is None:
+            return
+        estimate = sum(self.weights().values())
+        if estimate >= CREDIBLE_TOKENS:
+            self._ratio = min(2.0, max(0.5, used / estimate))
+
+    def _calibrated(self, tokens: int) -> int:
+        return round(tokens * self._ratio)
 
     @property
-    def tools_size(self) -> int:
-        """About how many tokens the model is told of its tools in."""
-        return self._weigh(self.agent.tools if self.agent.calls_tools else ())
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them."""
+        agent = self.agent
+        if not agent.calls_tools:
+            return ()
+        from chat_loop.agent.results import READS  # not before there are tools
+
+        return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
+
+    def _tools_size(self, specs: tuple[ToolSpec, ...]) -> int:
+        if not specs:
+            return 0
+        if self._tools[0] != specs:
+            self._tools = (specs, tools_size(specs, self.count))
+        return self._tools[1]
+
+    def _fixed_size(self) -> int:
+        return self.count(self.agent.system) + self._tools_size(self._specs)
+
+    @property
+    def left_out(self) -> int:
+        """How many exchanges the limits leave out of the next request while nothing is compacted by itself."""
+        limits = self._limits
+        if limits.enabled or not (limits.max_messages or limits.max_tokens):
+            return 0
+        return len(self.thread.exchanges) - len(self._truncated(self.thread).exchanges)
 
     def messages(self) -> tuple[Message, ...]:
         """What the model would be sent."""
@@ -136,8 +230,27 @@ class Head:
 
     def fitted(self, thread: Thread) -> tuple[tuple[Message, ...], int]:
         """A thread as it is sent, and how many of its texts are shortened for it."""
-        short, shortened = fitted(thread, self.window, self.count, self._block_of)
+        short, shortened = self._fit(thread)
         return messages_of(short, tools=self.agent.provider.calls_tools), shortened
+
+    def _fit(self, thread: Thread) -> tuple[Thread, int]:
+        most = block_room(self.window)
+        return fitted(self._truncated(thread), self.window, self.count, lambda text: self._shortened(text, most))
+
+    def _truncated(self, thread: Thread) -> Thread:
+        """The newest of a thread, within the limits that hold when nothing is compacted."""
+        limits = self._limits
+        if limits.enabled or not (limits.max_messages or limits.max_tokens):
+            return thread
+        kept = truncated(thread.exchanges, window=self.window, limits=limits, count=self.count)
+        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
+        entries = tuple(
+            entry
+            for entry in thread.session.entries
+            if not isinstance(entry, OF_QUERY) or entry.number in own or not entry.number
+        )
+        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
+        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
 
     def add(self, entry: Entry) -> None:
         """Append an entry and tell what became of it."""
@@ -201,8 +314,8 @@ class Head:
             )
         finally:
             self.tell_problem()
-        if reply.usage is not None and not reply.usage.estimated:
-            self._reported_with = self.agent.memory
+        if number and reply.usage is not None and not reply.usage.estimated:
+            self._fixed = self._fixed_size()
         return reply
 
     def offer(self, tools: Sequence[Tool]) -> None:
@@ -220,6 +333,7 @@ class Head:
         """Have another model answer from here on. One that answered by itself goes with its tools."""
         self._plain = replace(self._plain, provider=provider, own_tools=False)
         self.agent = replace(self.agent, provider=provider, own_tools=False)
+        self._ratio = 1.0
         if self.live.empty:  # its header is not written yet
             self.live.header = replace(self.live.header, model=self.agent.model)
         else:

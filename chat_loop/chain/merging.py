@@ -8,8 +8,6 @@ from dataclasses import replace
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.resuming import Offer, Resuming
 from chat_loop.chain.words import resumable
-from chat_loop.context.budget import size
-from chat_loop.context.draft import RESTORATION_TOKENS
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.thread import place
 from chat_loop.errors import SessionError, UsageError
@@ -126,8 +124,7 @@ class Merging:
             merged=merge.second.session,
             depth=merge.depth,
         )
-        tokens = head.count(head.agent.system) + size(text, head.count) + RESTORATION_TOKENS
-        return Offer(beginning=beginning, tokens=tokens)
+        return Offer(beginning=beginning, tokens=head.would_hold(text, ()))
 
     def _base(self, one: _Branch, other: _Branch, common: str) -> Summary | None:
         """What both branches were given of the session that they have in common."""

@@ -12,9 +12,7 @@ from chat_loop.chain.compacting import Compacting
 from chat_loop.chain.head import Beginning, Head
 from chat_loop.chain.options import Options
 from chat_loop.chain.words import parent_of, thread_of
-from chat_loop.context.budget import attached_size, room, size
-from chat_loop.context.draft import RESTORATION_TOKENS
-from chat_loop.context.plan import trigger
+from chat_loop.context.plan import exchange_size, trigger
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
@@ -204,7 +202,7 @@ class Resuming:
             fresh=fresh[0].ref if fresh else "",
             pins=thread.pins,
         )
-        return Offer(beginning=beginning, tokens=self._tokens(text, words))
+        return Offer(beginning=beginning, tokens=self._head.would_hold(text, words))
 
     def _offer(
         self,
@@ -217,7 +215,7 @@ class Resuming:
         text = block.render(known)
         fresh = next((exchange.ref for exchange in words if exchange in uncovered), "")
         beginning = Beginning(parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh)
-        tokens = self._tokens(text, words)
+        tokens = self._head.would_hold(text, words)
         return Offer(beginning=beginning, tokens=tokens, left_out=left_out, has_own_block=True, answered=self._answered)
 
     def _thread(self, loaded: Loaded) -> Thread:
@@ -233,22 +231,12 @@ class Resuming:
         own = thread.session.exchanges
         return tuple(exchange for exchange in own if exchange.query.number > covers and not exchange.failed)
 
-    def _tokens(self, text: str, words: Sequence[Exchange]) -> int:
-        head = self._head
-        fixed = head.count(head.agent.system) + (size(text, head.count) + RESTORATION_TOKENS if text else 0)
-        return fixed + sum(self._size(exchange) for exchange in words)
-
-    def _size(self, exchange: Exchange) -> int:
-        head, most = self._head, room(self._head.window) // 2
-        texts = [exchange.query.text, exchange.reply.text if exchange.reply is not None else ""]
-        files = sum(min(attached_size((file,), head.count), most) for file in exchange.attached)
-        return files + sum(min(size(text, head.count), most) for text in texts if text)
-
     def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
         """The newest of `words` that stay below the trigger, so that nothing is compacted at once."""
-        free = trigger(self._head.window, self._options.limits) - self._tokens(block.render(known), ())
+        head = self._head
+        free = trigger(head.window, self._options.limits) - head.would_hold(block.render(known), ())
         kept = len(words)
-        while kept and (free := free - self._size(words[kept - 1])) >= 0:
+        while kept and (free := free - exchange_size(words[kept - 1], head.count, head.window, tools=False)) >= 0:
             kept -= 1
         return tuple(words[kept:])
 

@@ -130,7 +130,8 @@ async def merge(chat: Chat, argument: str) -> None:
         chat.display.line("Not merged.", "dim")
         return
     offer = merging.offer(draft, dropped)
-    chat.display.prose(f"Going on with both, {offer.tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim")
+    tokens = chat.conversation.first_request(offer)
+    chat.display.prose(f"Going on with both, {tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim")
     await chat.conversation.accept(offer)
 
 

@@ -51,9 +51,9 @@ class Listing:
 class Chat:
     """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
 
-    `ask(question)` returns the answer in small letters, `edit(text)` the text as the user leaves it in an editor,
-    where `open_file(path)` opens a file. `offer(text)` lets it stand in the next line, to be changed; False where lines
-    cannot be edited.
+    `ask(question)` returns the answer in small letters (`asks`: somebody is there to give it), `edit(text)` the text as
+    the user leaves it in an editor, where `open_file(path)` opens a file. `offer(text)` lets it stand in the next line,
+    to be changed; False where lines cannot be edited.
     `attended()` says that the user has just done something on the screen, and was not waiting.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
     shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
@@ -66,6 +66,7 @@ class Chat:
     sessions: SessionManager
     display: DisplayManager
     ask: Callable[[str], Awaitable[str]]
+    asks: bool = True
     edit: Callable[[str], str]
     offer: Callable[[str], bool] = lambda _: False
     attended: Callable[[], None] = lambda: None

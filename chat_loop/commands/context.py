@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
-from chat_loop.context.draft import Draft, with_summary
 from chat_loop.context.plan import messages_in
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.records import Summary
 from chat_loop.wording import counted, dollars_text
+
+if TYPE_CHECKING:
+    from chat_loop.chain.compacting import May
+    from chat_loop.context.draft import Draft
 
 SHOWN = 40
 """How many sentences of the archive are listed at most."""
@@ -21,18 +27,33 @@ async def compact(chat: Chat, argument: str) -> None:
 
     /compact ports and paths   and say what the summary must keep
     /compact --preview         see the summary and the sizes before anything happens; it can be edited there
+    /compact --force           even where it would not make the context smaller; else you are asked
     /compact --diff            the sentences with exact values that the archive alone holds
     It happens by itself when the window fills up. The words stay in the session's file; /uncompact goes back to them.
     """
-    option, _, rest = argument.partition(" ")
-    if option == "--diff":
+    asked = given("compact", argument, flags=("preview", "diff", "force"))
+    if "diff" in asked.flags:
         _diff(chat)
-    elif option == "--preview":
-        await _preview(chat, rest.strip())
-    elif option.startswith("--"):
-        raise UsageError(f"/compact has no option {option[:40]}.", "It takes --preview, --diff, or what to keep.")
+    elif "preview" in asked.flags:
+        await _preview(chat, asked.words)
     else:
-        await chat.conversation.compact(argument)
+        await chat.conversation.compact(asked.words, None if "force" in asked.flags else _asking(chat))
+
+
+def _asking(chat: Chat) -> May:
+    """Return what asks the user about a compaction that gains nothing; where nobody can be asked it declines."""
+
+    async def may(before: int, after: int) -> bool:
+        sizes = f"{before:,} tokens now, about {after:,} after."
+        if not chat.asks:
+            chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
+            return False
+        if await chat.confirm(f"{sizes} Compact anyway? [y/N] "):
+            return True
+        chat.display.line("Not compacted.", "dim")
+        return False
+
+    return may
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -50,7 +71,7 @@ async def _preview(chat: Chat, focus: str) -> None:
         if answer not in ("e", "edit"):
             chat.display.line("Not compacted.", "dim")
             return
-        draft = with_summary(draft, _edited(chat, draft))
+        draft = chat.conversation.edited(draft, _edited(chat, draft))
         show_block(chat.display, block.render(draft.summary))
 
 
@@ -100,7 +121,7 @@ async def summarize(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.draft(argument)
+    draft = await conversation.draft(argument, _asking(chat))
     if draft is None or not await conversation.take(draft, acknowledge=False):
         return
     after = 1 + messages_in(conversation.thread.exchanges)
@@ -115,21 +136,20 @@ async def context(chat: Chat, argument: str) -> None:
 
     conversation = chat.conversation
     budget, options = conversation.budget, conversation.options
-    agent = conversation.agent
-    found = parts(
-        conversation.thread,
-        conversation.messages,
-        agent.system_prompt,
-        agent.memory,
-        budget,
-        chat.count,
-        conversation.tools_size,
-    )
+    found = parts(conversation.weights, budget, len(conversation.session.exchanges))
     show_context(chat.display, found, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
         chat.display.prose(f"Compacted by itself from {conversation.trigger:,} tokens on.", "dim")
     else:
         chat.display.prose("Automatic compaction is off; compact makes room.", "dim")
+    if conversation.left_out:
+        chat.display.prose(
+            f"The oldest {counted(conversation.left_out, 'exchange')} are not sent: "
+            "context.max_history_messages or max_history_tokens leaves them out.",
+            "dim",
+        )
     price = options.cost(conversation.agent.model, conversation.next_usage)
-    if price:
+    if price is None:
+        chat.display.line("The price of the model is unknown.", "dim")
+    elif price:
         chat.display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")

@@ -113,9 +113,10 @@ async def resume(chat: Chat, argument: str) -> None:
     offer = await chat.conversation.offer(loaded, last=last, whole=whole, quick=quick)
     words = f" and {counted(len(offer.beginning.carried), 'exchange')}" if offer.beginning.carried else ""
     what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
-    price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=offer.tokens))
+    tokens = chat.conversation.first_request(offer)
+    price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
-    chat.display.line(f"  {offer.tokens:,} tokens{costs}: {what}", "dim")
+    chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")
     if offer.left_out:
         chat.display.prose(
             f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.", "dim", indent=2

@@ -25,7 +25,7 @@ class NotShown(Exception):
 
 
 def asked(text: str, attached: Sequence[Attachment]) -> Message:
-    """A query as it is sent: what its files hold, then its own words.
+    """A query as it is sent: what its files hold, then its own words, if `text` is not empty.
 
     The line around a file is made of a digest of all of them, so that none can hold it.
     """
@@ -50,7 +50,7 @@ def asked(text: str, attached: Sequence[Attachment]) -> Message:
         if one.is_image
         for name in [encode_line(one.name)]
     )
-    return Message("user", "\n\n".join([*parts, text]), images=images)
+    return Message("user", "\n\n".join(filter(None, (*parts, text))), images=images)
 
 
 def with_images(messages: Sequence[Message], load: Callable[[Image], str]) -> tuple[tuple[Message, ...], list[str]]:

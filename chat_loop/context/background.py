@@ -64,12 +64,16 @@ class Background:
         self._task = asyncio.ensure_future(work)
         self._task.add_done_callback(lambda task: self._ended(task, used))
 
-    def take(self, exchanges: Sequence[Exchange]) -> Prepared | None:
-        """What is ready of the beginning of `exchanges`; it is given away once, for a compaction."""
-        prepared, self._prepared, self._not_below = self._prepared, None, 0.0
+    def ready(self, exchanges: Sequence[Exchange]) -> Prepared | None:
+        """Return what is ready of the beginning of `exchanges`."""
+        prepared = self._prepared
         if prepared is None or tuple(exchanges[: len(prepared.exchanges)]) != prepared.exchanges:
             return None
         return prepared
+
+    def forget(self) -> None:
+        """Forget what is ready: a compaction has used it, or has gone over it."""
+        self._prepared, self._not_below = None, 0.0
 
     def later(self, call: Callable[[Prepared], None]) -> None:
         """Have the call that is under way hand its result to `call`: its exchanges were compacted without it."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import OF_QUERY, Attachment, Query, Recall, Reply, Result, Switch, Undo
+from chat_loop.sessions.entries import Attachment, Entry, Query, Recall, Reply, Result, Switch
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Message, Window
+from chat_loop.values import Message, ToolSpec, Window
 
-if TYPE_CHECKING:
-    from chat_loop.agent.tools import Tool
-
+SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
 MESSAGE_TOKENS = 4
 """What the wire adds to a message: role and separators."""
+TOOL_TOKENS = 8
+"""What the wire adds to a tool: the names of its fields."""
+FRAME_TOKENS = 80
+"""What stands around a text file: its size, and three lines with a digest."""
+IMAGE_LINE_TOKENS = 12
+"""What stands before an image."""
 LARGEST_RESERVE = 8192
 """Tokens kept free for a reply on a large window; a small one keeps a fifth."""
 WARNINGS = (0.95, 0.9, 0.8)
@@ -63,64 +66,64 @@ def message_size(message: Message, count: Count) -> int:
 
 
 def attached_size(attached: Sequence[Attachment], count: Count) -> int:
-    """Tokens of a query's files."""
+    """Tokens of a query's files, with the lines around them."""
     return sum(
-        image_tokens(one.width, one.height) if one.is_image else size(f"{one.name}\n{one.text}", count)
+        image_tokens(one.width, one.height) + count(one.name) + IMAGE_LINE_TOKENS
+        if one.is_image
+        else size(f"{one.name}\n{one.text}", count) + FRAME_TOKENS
         for one in attached
     )
 
 
-class ToolsWeight:
-    """About how many tokens a model is told of its tools in: names, descriptions and schemas as JSON.
-
-    The last answer is remembered: it is asked for with every key, and tools rarely change.
-    """
-
-    def __init__(self, count: Count) -> None:
-        self._count = count
-        self._last: tuple[tuple[Tool, ...], int] = ((), 0)
-
-    def __call__(self, tools: tuple[Tool, ...]) -> int:
-        known, tokens = self._last
-        if known is not tools and tools:
-            import json  # not before there are tools
-
-            specs = (tool.spec for tool in tools)
-            told = (f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}" for one in specs)
-            tokens = self._count("\n".join(told))
-            self._last = (tools, tokens)
-        return tokens if tools else 0
+def entry_size(entry: Entry, count: Count, most: int) -> int:
+    """Tokens of an entry as it is sent: no text of it takes more than `most`."""
+    if isinstance(entry, Attachment):
+        return min(attached_size((entry,), count), most)
+    return min(size(entry.text, count), most) if isinstance(entry, Reply | Query | Recall | Result) else 0
 
 
-def budget(
-    session: Session,
-    messages: Callable[[], Sequence[Message]],
-    system_prompt: str,
-    window: Window,
-    count: Count,
-    *,
-    tools: int = 0,
-) -> Budget:
-    """The last reported prompt and reply, plus an estimate of what came after; everything is estimated before that, and
-    after another model has taken over.
+def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
+    """About how many tokens a model is told of its tools in: names, descriptions and schemas as JSON."""
+    import json  # not before there are tools
 
-    `messages` are what would be sent; they are only asked for when everything has to be estimated. `tools` are the
-    tokens in which the model is told of its tools.
+    return sum(
+        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}") + TOOL_TOKENS for one in specs
+    )
+
+
+def reported(session: Session, count: Count, most: int) -> int | None:
+    """Return the tokens of the next request by the last report of a turn, and an estimate of what came after it.
+
+    None when no turn was reported, or another model has taken over since. The acknowledgment is no turn: its request
+    holds neither tools nor the carried words. What was undone or failed is not sent again.
     """
     after = 0
-    undone: set[int] = set()
-    for entry in reversed(session.entries):  # not `standing`, which looks at every one of them
-        if isinstance(entry, Undo):
-            undone.add(entry.number)
-        if isinstance(entry, OF_QUERY) and entry.number in undone:
-            continue
-        if isinstance(entry, Reply) and entry.usage is not None and not entry.usage.estimated:
-            return Budget(entry.usage.input + entry.usage.output - entry.usage.reasoning + after, window, False)
-        if isinstance(entry, Switch):
-            break  # what was reported before are another model's tokens
-        if isinstance(entry, Reply | Query | Recall | Result):
-            after += size(entry.text, count)
-        elif isinstance(entry, Attachment):
-            after += attached_size((entry,), count)
-    whole = count(system_prompt) + tools + sum(message_size(message, count) for message in messages())
-    return Budget(whole, window, True)
+    for entry in reversed(session.sent):
+        if isinstance(entry, Reply) and entry.number and entry.usage and entry.usage.input:
+            if not entry.usage.estimated:
+                return entry.usage.input + entry.usage.output - entry.usage.reasoning + after
+        elif isinstance(entry, Switch):
+            return None
+        after += entry_size(entry, count, most)
+    return None
+
+
+def weigh(
+    pieces: Iterable[tuple[str, Message]], system_prompt: str, memory: str, tools: int, count: Count
+) -> dict[str, int]:
+    """Estimate the tokens of a request, part by part, in the order in which the parts are sent."""
+    found = {SYSTEM: count(system_prompt), MEMORY: count(memory), TOOLS: tools}
+    for part, message in pieces:
+        found[part] = found.get(part, 0) + message_size(message, count)
+    return found
+
+
+def shared(weights: Mapping[str, int], total: int) -> dict[str, int]:
+    """Scale parts so that they add up to `total`."""
+    whole = sum(weights.values())
+    if not whole:
+        return {}
+    made = {part: tokens * total // whole for part, tokens in weights.items()}
+    if made:
+        made[max(made, key=made.__getitem__)] += total - sum(made.values())
+    return made

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chat_loop.context.budget import Count, attached_size, size
+from chat_loop.context.budget import Count
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
@@ -17,9 +17,6 @@ from chat_loop.values import Compaction, Usage
 
 if TYPE_CHECKING:
     from chat_loop.context.cover import Kept
-
-RESTORATION_TOKENS = 150
-"""What the restoration says around the block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,25 +86,25 @@ def drafted(
     covered: Sequence[Exchange],
     *,
     used: int,
-    system_prompt: str,
+    after: Callable[[str, Sequence[Exchange]], int],
     room: int,
     count: Count,
     cost: Callable[[str, Usage], float | None],
 ) -> Draft:
-    """Put a plan and what the model wrote of the beginning of its span (`covered`) together. `used`: tokens now."""
+    """Put a plan and what the model wrote of the beginning of its span (`covered`) together.
+
+    `used` are the tokens of the next request now, `after(block, words)` those of a child that begins with these.
+    """
     span = spanned(thread, plan)
     narrative = outcome.narrative if outcome else None
     kept = covering(thread, narrative, covered, span, plan.keep, room=room, count=count)
-    tail = sum(size(text, count) for exchange in plan.keep for text in _texts(exchange))
-    tail += sum(attached_size(exchange.attached, count) for exchange in plan.keep)
-    after = count(system_prompt) + RESTORATION_TOKENS + size(block.render(kept.summary), count) + tail
     usage = outcome.usage if outcome else None
     free = 0.0 if usage is None else cost(outcome.model, usage) if outcome else None
     compaction = Compaction(
         first=(span or plan.compact)[0].ref,
         last=(span or plan.compact)[-1].ref,
         before=used,
-        after=after,
+        after=after(block.render(kept.summary), plan.keep),
         why="asked" if plan.reason == "Asked for" else "automatic",
         model=marker.value(outcome.model) if outcome else "",
         cost=free,
@@ -130,16 +127,13 @@ def drafted(
     )
 
 
-def with_summary(draft: Draft, summary: Summary) -> Draft:
-    """The draft with a block that the user has edited."""
+def with_summary(draft: Draft, summary: Summary, after: int) -> Draft:
+    """Return the draft with another block; a child that begins with it holds `after` tokens."""
     compaction = replace(
         draft.compaction,
+        after=after,
         decisions=len(summary.decisions),
         pins=len(summary.pinned),
         facts=len(summary.key_facts),
     )
     return replace(draft, summary=summary, compaction=compaction)
-
-
-def _texts(exchange: Exchange) -> tuple[str, ...]:
-    return (exchange.query.text, exchange.reply.text if exchange.reply is not None else "")

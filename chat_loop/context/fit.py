@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from operator import is_
 
-from chat_loop.context.budget import Count, message_size, room
+from chat_loop.context.budget import Count, room
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
 from chat_loop.sessions import block
 from chat_loop.sessions.entries import Attachment, Entry, Query, Reply, Restoration, Result
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
-from chat_loop.values import Message
 from chat_loop.wording import window_text
 
 _LONG = (Query, Reply, Result, Attachment)
@@ -41,7 +40,7 @@ def clipped(text: str, most: int, count: Count) -> str:
 def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], str]) -> tuple[Thread, int]:
     """A thread as it is sent, and how many of its texts are shortened: none takes more than half of the room.
 
-    `block_of` shortens the restored block (`shortened_block`; the caller may remember what it gave).
+    `block_of` shortens the restored block to `block_room` (the caller may remember what it gave).
     """
     most = room(window) // 2
     shortened = 0
@@ -79,17 +78,8 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
     return replace(thread, session=replace(thread.session, entries=entries), carried=carried), shortened
 
 
-def check(
-    budgeted: int, messages: Sequence[Message], system_prompt: str, window: int, count: Count, *, tools: int = 0
-) -> None:
-    """Raise ContextFull when a request is too large for the window: it is better not sent.
-
-    `budgeted` is what the budget says; it counts shortened texts whole, so that the messages are counted as well.
-    `tools` are the tokens in which the model is told of its tools.
-    """
-    if budgeted <= room(window):
-        return
-    used = min(budgeted, count(system_prompt) + tools + sum(message_size(message, count) for message in messages))
+def check(used: int, window: int) -> None:
+    """Raise ContextFull when a request of `used` tokens is too large for the window: it is better not sent."""
     if used > room(window):
         raise ContextFull(
             f"Not sent: the request would hold {used:,} tokens, and the window of {window_text(window, False)} takes "
@@ -98,12 +88,16 @@ def check(
         )
 
 
-def shortened_block(text: str, window: int, count: Count) -> str:
-    """A summary block's inner text as it is sent in a window that may be smaller than the one it was made for.
+def block_room(window: int) -> int:
+    """The most tokens that the restored block may take in a window."""
+    return int(room(window) * BLOCK_SHARE)
+
+
+def shortened_block(text: str, most: int, count: Count) -> str:
+    """Return a summary block's inner text with at most `most` tokens, as far as its pins allow.
 
     Key facts go first, the oldest before the newest, then topics, open points and decisions; pins stay.
     """
-    most = int(room(window) * BLOCK_SHARE)
     if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
         return text
     summary = block.parse(text)

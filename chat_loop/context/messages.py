@@ -14,28 +14,37 @@ from chat_loop.sessions.entries import Attachment, Call, Entry, Query, Recall, R
 from chat_loop.sessions.records import Exchange
 from chat_loop.values import Message, ToolCall, ToolResult
 
+BLOCK, CARRIED, RECALLED, USED, FILES, OWN = (
+    *("Restored block", "Carried words", "From the archive", "Tool results", "Attached files"),
+    "This session",
+)
+"""The parts of a context that messages belong to."""
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """The messages of a whole thread, ending with the newest query when it has no reply yet.
+    """Return the messages of a whole thread, ending with the newest query when it has no reply yet.
 
     Without `tools`, for a provider that knows none, calls and results stand as text in the user's messages.
     """
+    return alternating(message for _, message in pieces(thread, tools=tools))
+
+
+def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
+    """Yield what a thread's messages are made of, each with the part of the context it belongs to."""
     session = thread.session
-    turns: list[Message] = []
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
         if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
-            turns.append(Message("user", acknowledgment_request(session.header, restoration)))
-            turns.append(Message("assistant", acknowledgment.text))
+            yield BLOCK, Message("user", acknowledgment_request(session.header, restoration))
+            yield BLOCK, Message("assistant", acknowledgment.text)
         else:
-            turns.append(Message("user", restoration_text(session.header, restoration)))
+            yield BLOCK, Message("user", restoration_text(session.header, restoration))
     for exchange in thread.carried:
-        turns += () if exchange.failed else spoken(exchange)
-    turns += own(session.sent, tools=tools)
-    return alternating(turns)
+        if not exchange.failed:
+            yield from ((CARRIED, message) for message in spoken(exchange))
+    yield from _own(session.sent, tools=tools)
 
 
 def spoken(exchange: Exchange) -> Iterator[Message]:
@@ -45,7 +54,7 @@ def spoken(exchange: Exchange) -> Iterator[Message]:
         yield Message("assistant", exchange.reply.text)
 
 
-def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
+def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
     """A session's own words, calls and results. Every call is answered before anything else is said."""
     entries = tuple(entries)
     attached: dict[int, list[Attachment]] = {}
@@ -59,27 +68,27 @@ def own(entries: Iterable[Entry], *, tools: bool) -> Iterator[Message]:
             if any(call.id == entry.id for call in calls):
                 results[entry.id] = entry
             continue
-        said = _said(entry, attached)
+        said = tuple(_said(entry, attached))
         another = isinstance(entry, Call) and (results or any(call.id == entry.id for call in calls))
         if said or another:
-            yield from _used(calls, results, tools=tools)
+            yield from ((USED, message) for message in _used(calls, results, tools=tools))
             calls, results = [], {}
-        if said:
-            yield said
-        elif isinstance(entry, Call):
+        yield from said
+        if isinstance(entry, Call):
             calls.append(entry)
-    yield from _used(calls, results, tools=tools)
+    yield from ((USED, message) for message in _used(calls, results, tools=tools))
 
 
-def _said(entry: Entry, attached: Mapping[int, Sequence[Attachment]]) -> Message | None:
-    """What an entry says, if it says something. A query's files are said with it."""
+def _said(entry: Entry, attached: Mapping[int, Sequence[Attachment]]) -> Iterator[tuple[str, Message]]:
+    """What an entry says, if it says something. A query's files are said before it."""
     if isinstance(entry, Query):
-        return _asked(entry.text, attached.get(entry.number, ()))
-    if isinstance(entry, Recall):
-        return Message("user", entry.text)
-    if isinstance(entry, Reply) and entry.number and entry.text.strip():
-        return Message("assistant", entry.text)
-    return None
+        if entry.number in attached:
+            yield FILES, _asked("", attached[entry.number])
+        yield OWN, Message("user", entry.text)
+    elif isinstance(entry, Recall):
+        yield RECALLED, Message("user", entry.text)
+    elif isinstance(entry, Reply) and entry.number and entry.text.strip():
+        yield OWN, Message("assistant", entry.text)
 
 
 def _asked(text: str, attached: Sequence[Attachment]) -> Message:

@@ -103,7 +103,7 @@ def plan(
         return Plan(due=False, reason=reason)
     least = _exchanges(exchanges, int(messages_in(exchanges) * limits.compact_ratio))
     recent = _kept(exchanges, limits.preserve_recent)
-    sizes = [_size(exchange, count, window) for exchange in exchanges]
+    sizes = [exchange_size(exchange, count, window) for exchange in exchanges]
     full = trigger(window, limits)
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
@@ -139,18 +139,16 @@ def asked(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: 
     )
 
 
-def truncated(
-    exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, fixed: int = 0
-) -> tuple[Exchange, ...]:
-    """What stands of a context when nothing is compacted: the newest exchanges within the two limits, at least one.
+def truncated(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count) -> tuple[Exchange, ...]:
+    """Return what stands of a context when nothing is compacted: the newest exchanges within the limits, at least one.
 
-    `fixed` are the tokens that stand before them.
+    Where the last one is answered, another query comes, which takes the place of a message.
     """
     kept: list[Exchange] = []
-    messages, used = 0, fixed
+    messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
-        used += _size(exchange, count, window)
+        used += exchange_size(exchange, count, window)
         over = (limits.max_messages and messages > limits.max_messages) or (
             limits.max_tokens and used > limits.max_tokens
         )
@@ -181,13 +179,16 @@ def _kept(exchanges: Sequence[Exchange], messages: int) -> int:
 
 
 def _sizes(exchanges: Sequence[Exchange], count: Count, window: int) -> int:
-    return sum(_size(exchange, count, window) for exchange in exchanges)
+    return sum(exchange_size(exchange, count, window) for exchange in exchanges)
 
 
-def _size(exchange: Exchange, count: Count, window: int) -> int:
-    """Tokens of an exchange as it is sent: no message takes more than half of the room."""
+def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool = True) -> int:
+    """Tokens of an exchange as it is sent: no message takes more than half of the room.
+
+    Without `tools` its calls are left out, as where it is carried into a child.
+    """
     texts = [exchange.query.text, exchange.reply.text if exchange.reply else ""]
-    results = [use.result.text for use in exchange.uses if use.result is not None]
+    results = [use.result.text for use in exchange.uses if use.result is not None and tools]
     most = room(window) // 2
     files = sum(min(attached_size((file,), count), most) for file in exchange.attached)
     return files + sum(min(size(text, count), most) for text in [*texts, *results] if text)

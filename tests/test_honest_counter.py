@@ -1,0 +1,166 @@
+"""One honest counter: what is shown of the context is what the next request holds, by a server that counts it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_loop.agent.tools import Tool
+from chat_loop.chain.options import Options
+from chat_loop.context.plan import Limits
+from chat_loop.providers.wire import WireProvider
+from chat_loop.values import ToolCall, ToolSpec, Usage, Window
+from tests.asking import anthropic_at, openai_at
+from tests.counting import LONG, CountedChat, Numbers, answered, counted, quiet
+from tests.loopback import Loopback, Received, failing
+from tests.loopback import Reply as Served
+from tests.painted import png
+
+TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
+SHORT = ["We take oak for the hull.", "And which paint?"]
+
+
+async def _look(given: object) -> str:
+    return "The harbor has 12 berths, and the tide comes at 14:20. " * 12
+
+
+def tool(name: str, words: int = 20) -> Tool:
+    """A tool with a description of so many words."""
+    schema = {"type": "object", "properties": {"path": {"type": "string", "description": "Where it is."}}}
+    return Tool(ToolSpec(name, f"{name} looks at things. " + "It is told of at length. " * (words // 6), schema), _look)
+
+
+MANY = tuple(tool(f"server_{number}_read_records", 120) for number in range(60))
+"""About as many tools as three MCP servers have."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A situation: what was typed before the numbers are asked for, and with what."""
+
+    lines: list[str]
+    tools: tuple[Tool, ...] = ()
+    options: Options = field(default_factory=quiet)
+    window: int = 128_000
+    served: Callable[[Received], Served] = answered
+    earlier: list[str] = field(default_factory=list)
+    """What was typed in a run before, whose session is the first of the list."""
+    answers: tuple[str, ...] = ()
+    memory: str = ""
+
+
+def calling(request: Received) -> Served:
+    """Call a tool once for each query, then answer."""
+    made = answered(request)
+    last = request.body["messages"][-1]
+    told = last["role"] == "tool" or "tool_result" in str(last["content"])
+    if request.body.get("tools") and not told and "Tell me" in request.query:
+        called = ToolCall("a", "read_log", '{"path": "harbor.log"}')
+        return replace(made, chunks=(), calls=(called,), usage=Usage(input=counted(request), output=20))
+    return made
+
+
+def reasoning(request: Received) -> Served:
+    """Think before the answer, and read most of the prompt from a cache."""
+    made = answered(request)
+    assert made.usage is not None
+    usage = replace(made.usage, output=made.usage.output + 700, reasoning=700, cached=made.usage.input // 2)
+    return replace(made, usage=usage)
+
+
+def silent(request: Received) -> Served:
+    """Tell no usage at all."""
+    return replace(answered(request), usage=None)
+
+
+SMALL = quiet(limits=Limits(max_tokens=3_000, preserve_recent=4))
+BY_CODE = replace(SMALL, use_ai_summary=False)
+OFF = quiet(limits=Limits(enabled=False, max_messages=6))
+CASES = {
+    "before anything was said": Case([]),
+    "before anything, with 60 tools": Case([], MANY),
+    "after two short turns": Case(SHORT),
+    "after eight long turns": Case(TALK),
+    "no usage is told": Case(TALK, served=silent),
+    "after compact": Case([*TALK, "compact"]),
+    "after compact and a turn": Case([*TALK, "compact", "Tell me more."]),
+    "after compact, with 60 tools": Case([*TALK, "compact"], MANY),
+    "after compact, not acknowledged": Case([*TALK, "compact"], options=quiet(acknowledge=False)),
+    "after compact with a focus, twice": Case([*TALK, "/compact boats", *TALK, *TALK, "compact"]),
+    "after a small compact, forced": Case([*SHORT, "/compact --force"]),
+    "after uncompact": Case([*TALK, "compact", "/uncompact"]),
+    "after resume": Case(["/resume 1"], earlier=[*TALK, "compact", *SHORT]),
+    "after resume --full, with tools": Case(["/resume 1 --full"], (tool("read_log"),), earlier=TALK),
+    "after resume --last 3": Case(["/resume 1 --last 3"], earlier=TALK),
+    "after /model": Case([*TALK, "/model scripted:other"]),
+    "with tool calls": Case(TALK[:3], (tool("read_log"),), served=calling),
+    "with tool calls, after compact": Case([*TALK, "compact"], (tool("read_log"),), served=calling),
+    "with a text file": Case(["Tell me of this.", "Look at @notes.txt"]),
+    "with an image": Case(["Tell me of this.", "Look at @photo.png"]),
+    "with a file, after uncompact": Case([*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"]),
+    "after a failed query": Case([*SHORT, "Tell me " + LONG * 9]),
+    "after undo": Case([*TALK, "/undo"]),
+    "after retry": Case([*TALK, "/retry"]),
+    "after edit": Case([*TALK, "/edit What of oak?"]),
+    "after fork": Case([*TALK, "/fork 5"]),
+    "after an automatic compaction": Case([*TALK, *TALK, *SHORT], options=BY_CODE),
+    "after a compaction made ready before": Case([*TALK, *TALK, *SHORT], options=SMALL),
+    "compacted by code, with 60 tools": Case(
+        [*TALK, *TALK, *TALK, *SHORT], MANY, quiet(use_ai_summary=False), window=20_000
+    ),
+    "with reasoning and cached tokens": Case(TALK, served=reasoning),
+    "with a memory": Case([*TALK, "compact"], memory="What the user has noted:\n" + LONG * 5),
+    "truncated, compaction is off": Case(TALK, options=OFF),
+}
+
+
+def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Numbers:
+    monkeypatch.chdir(folder)
+    (folder / "notes.txt").write_text(LONG * 8)
+    (folder / "photo.png").write_bytes(png(640, 480))
+
+    def served(request: Received) -> Served:
+        if "failed" in name and "Tell me" in request.query:
+            return failing(400, "invalid_request_error", "No.")
+        return case.served(request)
+
+    with Loopback(served) as server:
+
+        def provider() -> WireProvider[Any]:
+            made = (anthropic_at if wire == "anthropic" else openai_at)(server.url)
+            made.window = Window(case.window)
+            return made
+
+        if case.earlier:
+            CountedChat(folder / "s", provider(), case.earlier, server, case.tools, case.options).numbers()
+        other = openai_at(server.url, model="other")
+        other.name = "scripted"
+        chat = CountedChat(
+            *(folder / "s", provider(), case.lines, server, case.tools, case.options),
+            others=[other],
+            answers=case.answers,
+            hours=1 if case.earlier else 0,
+            memory=case.memory,
+        )
+        return chat.numbers()
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai"])
+def test_the_four_numbers_agree(tmp_path: Path, wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [f"{'situation, on ' + wire:<44} {'status':>7} {'/context':>8} {'→':>7} {'its in':>7} {'next in':>7}"]
+    wrong = []
+    for place, (name, case) in enumerate(CASES.items()):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        found = run(case, name, wire, folder, monkeypatch)
+        told = f"{'':>15}" if found.told is None else f"{found.told:>7,} {found.told_served:>7,}"
+        table.append(f"{name:<44} {found.status:>7,} {found.parts:>8,} {told} {found.served:>7,}")
+        if not found.agree or found.parts != found.status:
+            wrong.append(name)
+    sys.stdout.write("\n".join(("", *table, "")))
+    assert not wrong, "\n".join((*wrong, *table))
