@@ -146,7 +146,7 @@ def picture_of_a_compaction(chat: Chat, talk: Sequence[str]) -> None:
             say(first, query)
         since = len(first.raw)
         say(first, talk[3])
-        say(first, "compact")
+        say(first, "/compact --force")
         keep(first, "terminal-compact", since)
         leave(first)
 

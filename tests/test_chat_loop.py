@@ -277,7 +277,7 @@ Time: 2.0s | Broken off by an error
 This message is not sent again with the next one; /retry asks it anew.
 You: Tell me
 Sally: I will
-Time: 2.0s | Tokens: ~9 (in: 7, out: 2) | Broken off by an error
+Time: 2.0s | Tokens: ~10 (in: 8, out: 2) | Broken off by an error
 
 ✗ It is down.
   Try later.

@@ -212,7 +212,7 @@ def test_for_free_words_nothing_is_offered_but_files_and_options(
 
 
 def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(screen: Screen) -> None:
-    alone = {"--preview", "--diff", "--unfold", "--one", "--secrets", "--full", "--quick"}
+    alone = {"--preview", "--force", "--diff", "--unfold", "--one", "--secrets", "--full", "--quick"}
     for command in registry.commands:
         for option in {*options_of(command)} - alone:
             found = offered(screen, f"/{command.name} {option} ")
@@ -224,7 +224,7 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(sc
 
 def test_options(screen: Screen) -> None:
     assert offered(screen, "/resume 3 --") == ["/resume 3 --last", "/resume 3 --full", "/resume 3 --quick"]
-    assert offered(screen, "/compact --") == ["/compact --preview", "/compact --diff"]
+    assert offered(screen, "/compact --") == ["/compact --preview", "/compact --diff", "/compact --force"]
     assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
     assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
     assert offered(screen, "/search x --since 3") == ["/search x --since 30d"]

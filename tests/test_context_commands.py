@@ -204,11 +204,11 @@ def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Pat
 
 def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:
     options = replace(QUIET, limits=replace(Limits(), max_messages=10, preserve_recent=2), use_ai_summary=False)
-    queries = [query + " They float." * 40 for query in QUERIES[:6]]
+    queries = [query + " They float." * 120 for query in QUERIES[:6]]
     screen = Screen(tmp_path, queries, *[ANSWER] * 6, options=options)
     text = shown(screen, queries[4])
     assert re.fullmatch(
-        r"📦 Compacted \d+ → \d+ tokens.* · without a model\. Reached 80% capacity \(8/10 messages\)\.\n"
-        r"Sally: because\nTime: 2\.0s \| Tokens: ~\d+ \(in: \d+, out: 1\)\n",
+        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 messages\)\.\n"
+        r"Sally: because\nTime: 2\.0s \| Tokens: ~[\d,]+ \(in: [\d,]+, out: 1\)\n",
         text,
     )

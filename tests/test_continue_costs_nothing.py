@@ -119,7 +119,7 @@ def test_a_resume_whose_acknowledgment_fails_leaves_no_file(tmp_path: Path) -> N
 def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("restoration: {acknowledge: false}\n")
     with Loopback() as server:
-        shown = chat(tmp_path, server, QUESTION, "compact", "exit")
+        shown = chat(tmp_path, server, QUESTION, "/compact --force", "exit")
         [identity] = files(tmp_path)
         assert f"Saved session: {identity}" in shown
         assert shown.rstrip().endswith(f"--resume {identity}")
@@ -129,7 +129,7 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
 
 def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
     with Loopback() as server:
-        chat(tmp_path, server, QUESTION, "Thanks.", "compact", "/uncompact", "/uncompact", "exit")
+        chat(tmp_path, server, QUESTION, "Thanks.", "/compact --force", "/uncompact", "/uncompact", "exit")
         sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
         empty = [one for one in sessions if not one.exchanges]
         assert len(empty) == 1  # the child with the acknowledgment of the compaction

@@ -100,7 +100,7 @@ Bob is 41 years old
 <!-- SESSION_SUMMARY_END -->
 
 <!-- chat:compaction first=1.1 last=1.2 before=110 after=257 why=asked model=scripted:test decisions=1 pins=1 facts=1 -->
-*Compacted 1.1 to 1.2: 110 → 195 tokens · 1 decision, 1 pin, 1 fact kept*
+*Compacted 1.1 to 1.2: 110 → 257 tokens · 1 decision, 1 pin, 1 fact kept*
 *Model: scripted:test | Cost: price unknown*
 <!-- chat:end -->
 

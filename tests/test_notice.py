@@ -40,7 +40,7 @@ def notices(screen: Screen) -> list[str]:
 
 
 def test_a_summary_that_took_long_is_told_and_what_is_asked_in_the_midst(tmp_path: Path) -> None:
-    lines: list[Line] = ["Hi", "/info", "/compact", "more", "/compact --preview", "/pins"]
+    lines: list[Line] = ["Hi", "/info", "/compact --force", "more", "/compact --preview", "/pins"]
     steps: list[Step] = ["Hello.", SUMMARY, "Thanks.", "So.", SUMMARY, "Thanks."]
     config = Config(notify=NotifyConfig(after=1.0, how="osc9"))
     options = replace(QUIET, acknowledge=True)
@@ -75,7 +75,7 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         assert terminal.output().count(told) == terminal.output().count("\x07") == 1
         server.enqueue(Reply(chunks=(SUMMARY,), stall_after=0))
         terminal.mark()
-        terminal.line("/compact")
+        terminal.line("/compact --force")
         terminal.wait_for(re.compile(r"Generating session summary\.\.\. . [2-9] s$", re.MULTILINE))
         server.release()
         terminal.wait_for(re.compile(r"\x07.*You:", re.DOTALL), output=True)

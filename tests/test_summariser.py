@@ -11,7 +11,7 @@ from tests.loopback import Loopback, failing
 from tests.test_headless import run, saved
 
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
-SCRIPT = b"The port is 5544.\nAnd the key is 4471.\ncompact\nWhich port?\nexit\n"
+SCRIPT = b"The port is 5544.\nAnd the key is 4471.\n/compact --force\nWhich port?\nexit\n"
 
 
 def configured(home: Path, text: str) -> None:

@@ -76,7 +76,7 @@ def whole_run(program: Program) -> list[Session]:
         chat.mark()
         chat.line("/pin port 8443")
         chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
-        say(chat, "compact", patience)
+        say(chat, "/compact --force", patience)
         assert "Generating session summary... ✓" in chat.output()
         assert "Saved session:" in chat.output()
         assert "Starting new session with summary..." in chat.output()

@@ -51,9 +51,18 @@ def take(n: int = 1) -> bool:  # 👍🏽
 
 See [the paper](https://example.org/a/very/long/path/that/does/not/fit/into/twenty/columns).
 """
-TYPED = ("/context", "/stats", "/rename Buckets", "/pin Never block.", "/pins", "/help compact", "/no", "/compact")
+TYPED = (
+    "/context",
+    "/stats",
+    "/rename Buckets",
+    "/pin Never block.",
+    "/pins",
+    "/help compact",
+    "/no",
+    "/compact --force",
+)
 LATER = ("What was that?", "/sessions", "/resume 1", "/tree")
-BEGINNING = ("/compact", "/resume 1")
+BEGINNING = ("/compact --force", "/resume 1")
 """They begin a session, whose id is the second: not that of the one before, or it would be longer."""
 MODES: dict[str, dict[str, str]] = {"dark": {}, "light": {}, "plain": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}
 COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|38;[0-9;]+|9[0-7])m")

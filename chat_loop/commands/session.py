@@ -113,7 +113,8 @@ async def resume(chat: Chat, argument: str) -> None:
     offer = await chat.conversation.offer(loaded, last=last, whole=whole, quick=quick)
     words = f" and {counted(len(offer.beginning.carried), 'exchange')}" if offer.beginning.carried else ""
     what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
-    tokens = chat.conversation.first_request(offer)
+    confirmed = offer.answered and not quick
+    tokens = chat.conversation.first_request(offer) if confirmed else offer.tokens
     price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
     chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")
