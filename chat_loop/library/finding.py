@@ -262,7 +262,7 @@ def _ranked(
     try:
         search.add(exchanges)
         beside = [exchange.ref for exchange in exchanges if exchange.ref not in candidates]
-        return search.search(text, _LOOKED_AT, without=beside, among=among)
+        return search.search(text, _LOOKED_AT, without=beside, among=among, revised=False)
     finally:
         search.close()
 
@@ -302,4 +302,4 @@ def _found(index: Index, row: SessionRow, hit: Hit) -> Found:
     key, position = hit.exchange.depth, hit.exchange.query.number
     number = index.ask("SELECT number FROM exchanges WHERE session = ? AND position = ?", (key, position))[0][0]
     exchange = replace(hit.exchange, query=replace(hit.exchange.query, number=number), depth=row.depth)
-    return Found(row=row, hit=replace(hit, exchange=exchange, newer=""))
+    return Found(row=row, hit=replace(hit, exchange=exchange))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from heapq import nlargest
 from math import log
 
@@ -31,6 +32,8 @@ _CANDIDATES = 60
 _STEPS = 25
 """Scores that differ by less than this part of the best one count as equal."""
 _PLACES = 5
+_COMPARED = 10
+"""So many sentences of a later exchange are looked at for another value, the best first: logs have thousands."""
 _SAME = 0.9
 """From here on two words are forms of one."""
 _RARE_WORDS = 2.0
@@ -156,11 +159,18 @@ class _Found:
 
 
 def ranked(
-    said: Said, postings: Sequence[Posting], limit: int, without: Collection[str] = (), weak: bool = False
+    said: Said,
+    postings: Sequence[Posting],
+    limit: int,
+    without: Collection[str] = (),
+    *,
+    weak: bool = False,
+    revised: bool = True,
 ) -> list[Hit]:
-    """At most `limit` hits, the best first; among those that fit as well, the newest first.
+    """Return at most `limit` hits, the best first; among those that fit as well, the newest first.
 
     `weak`: the query consists of words that say nothing, and no hit is strong.
+    Only with `revised` hits tell of newer ones.
     """
     asked = [_asked(said, posting) for posting in postings]
     chosen = _chosen(asked, {said.numbers[ref] for ref in without if ref in said.numbers})
@@ -170,6 +180,7 @@ def ranked(
             if (owner := said.owners[row]) in rows:
                 rows[owner].add(row)
     found = [_found(said, asked, owner, rows[owner]) for owner in chosen]
+    states = cache(lambda row: _statement(said.text(row), asked))
     best = max((one.score for one in found), default=1.0) or 1.0
     found.sort(key=lambda one: (-one.exact, -round(one.score / best * _STEPS), -one.owner))
     return [
@@ -177,7 +188,7 @@ def ranked(
             exchange=said.exchanges[one.owner],
             score=one.score,
             strength=0.0 if weak else _strength(said, asked, one.rows[0]),
-            newer=_newer(said, asked, one, found),
+            newer=_newer(said, asked, one, found, states) if revised else "",
             places=tuple(said.place(row) for row in one.rows[:_PLACES]),
         )
         for one in found[:limit]
@@ -246,29 +257,45 @@ def _strength(said: Said, asked: Sequence[_Asked], row: int) -> float:
     return likely * held / wanted * min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
 
 
-def _newer(said: Said, asked: Sequence[_Asked], hit: _Found, found: Iterable[_Found]) -> str:
-    """The latest exchange that says the same as the hit's best sentence, as far as was asked, with another value."""
+def _newer(
+    said: Said, asked: Sequence[_Asked], hit: _Found, found: Iterable[_Found], states: Callable[[int], _Statement]
+) -> str:
+    """Return the latest exchange that says the same as the hit's best sentence with another value.
+
+    The same as far as was asked; an empty text when there is none.
+    """
     row = hit.rows[0]
     keys = [term for term in asked if term.rows.get(row, 0.0) >= _SAME and not term.term.exact]
     if sum(term.weight for term in keys) < sum(term.weight for term in asked) / 2:
         return ""
-    named = {term.text for term in (one.term for one in asked)}
     for later in sorted((one for one in found if one.owner > hit.owner), key=lambda one: -one.owner):
-        for other in later.rows:
+        for other in later.rows[:_COMPARED]:
             same = all(term.rows.get(other, 0.0) >= _SAME for term in keys)
-            if same and not said.kinds[other] & ASKS and _differs(said.text(row), said.text(other), named):
+            if same and not said.kinds[other] & ASKS and _differs(states(row), states(other)):
                 return said.exchanges[later.owner].ref
     return ""
 
 
-def _differs(old: str, new: str, named: Collection[str]) -> bool:
-    """Whether the new sentence has another value of the same shape, or says that something has changed."""
-    before, after = set(_values(old)) - set(named), set(_values(new)) - set(named)
-    if before & after:
+@dataclass(frozen=True)
+class _Statement:
+    """A sentence: its ids and numbers that were not asked for, their shapes, and whether it tells of a change."""
+
+    text: str
+    values: frozenset[str]
+    shapes: frozenset[str]
+    changes: bool
+
+
+def _statement(text: str, asked: Sequence[_Asked]) -> _Statement:
+    values = frozenset(_values(text)) - {one.term.text for one in asked}
+    return _Statement(text, values, frozenset(map(_shape, values)), _CHANGE.search(fold(text)) is not None)
+
+
+def _differs(old: _Statement, new: _Statement) -> bool:
+    """Tell whether the new sentence has another value of the same shape, or says that something has changed."""
+    if not old.values.isdisjoint(new.values):
         return False
-    if {_shape(value) for value in before} & {_shape(value) for value in after}:
-        return True
-    return _CHANGE.search(fold(new)) is not None and old != new
+    return not old.shapes.isdisjoint(new.shapes) or (new.changes and old.text != new.text)
 
 
 def _values(text: str) -> list[str]:

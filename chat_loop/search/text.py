@@ -165,11 +165,12 @@ class Search:
         limit: int = 5,
         without: Collection[str] = (),
         among: Mapping[Term, tuple[int, int]] | None = None,
+        revised: bool = True,
     ) -> list[Hit]:
         """The exchanges that fit `text` best, the best first, newer before older ones that fit as well.
 
         Those whose references are in `without` are left out. `among`: how many exchanges hold a term, and of how many,
-        where only the most likely ones were added.
+        where only the most likely ones were added. Without `revised` no hit tells of a newer one.
         """
         everything = terms(text)
         telling = without_common(everything, self._common)
@@ -177,7 +178,7 @@ class Search:
             asked = telling or everything
             there = {term.text for term in asked if term.exact and self._tables.rows(term.words)}
             found = [self._posting(term, (among or {}).get(term)) for term in without_parts(asked, there)]
-            return ranked(self._said, found, max(0, limit), without, weak=not telling)
+            return ranked(self._said, found, max(0, limit), without, weak=not telling, revised=revised)
 
     def close(self) -> None:
         """Give the memory back; nothing is found afterwards."""

@@ -1,0 +1,89 @@
+"""The work of a search grows with the text, not with its square: counted in calls of functions, not in seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from chat_loop.context.archive import common_words
+from chat_loop.library.finding import search_all
+from chat_loop.library.library import Library
+from chat_loop.library.wanted import Wanted
+from chat_loop.search.text import Search
+from tests.planting import exchange
+from tests.test_find import write
+
+
+@contextmanager
+def counted() -> Iterator[list[int]]:
+    """Count the calls of Python functions; those of C are not counted."""
+    calls = [0]
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        calls[0] += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+
+
+def log(lines: int, first: int = 0) -> str:
+    """Lines that differ in their numbers."""
+    return "\n".join(
+        f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout after {at % 977} ms"
+        for at in range(first, first + lines)
+    )
+
+
+def same(lines: int, _: int = 0) -> str:
+    return "ERROR: the worker had a timeout and is restarted now, port 8080.\n" * lines
+
+
+@pytest.mark.parametrize("text", [log, same])
+def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, int], str]) -> None:
+    def work(lines: int, parts: int) -> int:
+        folder = tmp_path / f"{lines}-{parts}"
+        folder.mkdir()
+        each = lines // parts
+        write(folder, "a", *((f"Here is log {part}.", text(each, part * each)) for part in range(parts)))
+        with closing(Library(folder, lambda: datetime.now(UTC))) as shelf:
+            shelf.bring_up_to_date()
+            with counted() as calls:
+                assert search_all(shelf, "worker timeout", Wanted(), 10, common_words())
+        return calls[0]
+
+    few, many, more = work(480, 4), work(480, 40), work(1_920, 40)
+    assert many < 3 * few, "the same lines in more exchanges"
+    assert more < 5 * many, "four times the lines"
+
+
+@pytest.mark.parametrize("text", [log, same])
+def test_searching_an_archive_of_similar_lines_is_linear(text: Callable[[int, int], str]) -> None:
+    def work(lines: int, parts: int) -> int:
+        each = lines // parts
+        with closing(Search(common_words())) as search:
+            search.add(exchange(1, part, "Here is a log.", text(each, part * each)) for part in range(1, parts + 1))
+            with counted() as calls:
+                assert search.search("worker timeout", 60)
+        return calls[0]
+
+    lines, more, most = work(480, 40), work(1_920, 40), work(7_680, 40)
+    assert most < 5 * more < 25 * lines, "four times the lines"
+    assert most < 40 * 7_680, "calls for each line"
+
+
+def test_a_newer_value_is_still_named_among_similar_lines() -> None:
+    with closing(Search(common_words())) as search:
+        search.add([exchange(1, 1, "The gateway listens on port 5432.", log(50))])
+        search.add([exchange(1, 2, "The gateway listens on port 5544 now.", log(50, 50))])
+        [first, second] = search.search("gateway port", 5)
+    assert (first.exchange.ref, first.newer, second.newer) == ("1.2", "", "1.2")
