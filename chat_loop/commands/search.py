@@ -51,8 +51,9 @@ async def search(chat: Chat, argument: str) -> None:
             library, asked.words, wanted, HITS, common_words(), progress, chat.meanings
         ),
     )
-    if trouble:
-        chat.display.warn(trouble)
+    for sentence in (trouble, chat.meanings.untold() if chat.meanings is not None else ""):
+        if sentence:
+            chat.display.warn(sentence)
     chat.listed = [hit.row.id for hit in found]
     chat.hits = [Place(hit.row.id, hit.number) for hit in found]
     show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 LOCK = ".embedding"
 NICE = 10
+UNUSABLE = 3
+"""The exit code where the sentence model is no good: another try would be as bad."""
+MOST_SKIPPED = 32
+"""After a process that could not work, so many occasions are let pass at most: 1, then 2, then 4, and so on."""
 
 
 class Embedding:
@@ -32,6 +36,7 @@ class Embedding:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
+        self._failures = self._skipped = 0
 
     def start_if_needed(self, index: Index) -> bool:
         """Have what has no vectors embedded; False: nothing is left to do here. Raises IndexTrouble."""
@@ -39,8 +44,10 @@ class Embedding:
         from chat_loop.search import meaning
 
         with self._lock:
-            running = self._process is not None and self._process.poll() is None
-            if self._closed or running or not meaning.available() or not missing(index, meaning.Embedder.name, 1):
+            if self._is_running() or self._closed or not meaning.available():
+                return False
+            if self._skipped or not missing(index, meaning.Embedder.name, 1):
+                self._skipped = max(0, self._skipped - 1)
                 return False
             command = [sys.executable, "-P", "-m", __name__, str(self._directory), str(os.getpid())]
             quiet = subprocess.DEVNULL
@@ -51,6 +58,19 @@ class Embedding:
             except OSError:
                 self._closed = True  # it cannot be started here: full text finds alone
             return False
+
+    def _is_running(self) -> bool:
+        """Look at the process; when it has ended in vain, be slower to start the next one."""
+        if self._process is None:
+            return False
+        code = self._process.poll()
+        if code is None:
+            return True
+        self._process = None
+        self._closed = self._closed or code == UNUSABLE
+        self._skipped = min(2**self._failures, MOST_SKIPPED) if code else 0
+        self._failures = self._failures + 1 if code else 0
+        return False
 
     def close(self) -> None:
         """Stop the process; what it has embedded stays."""
@@ -80,6 +100,8 @@ def main(arguments: Sequence[str]) -> int:
             meanings = Meanings()
             while _goes_on(parent) and meanings.embed_some(index):
                 continue
+            if meanings.problem:
+                return UNUSABLE
         finally:
             index.close()
     except (SessionLocked, IndexTrouble, OSError):

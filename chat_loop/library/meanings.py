@@ -31,6 +31,7 @@ class Meanings:
 
     def __init__(self) -> None:
         self.problem = ""
+        self._told = ""
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
         self._stamp: tuple[int, int | None] | None = None
@@ -97,6 +98,11 @@ class Meanings:
 
         query = f"SELECT exchange FROM vectors WHERE space = ? AND exchange IN ({_listed(keys)})"
         return {key for (key,) in index.ask(query, (meaning.Embedder.name,))}
+
+    def untold(self) -> str:
+        """Return `problem` when it was not returned before."""
+        told, self._told = self._told, self.problem
+        return "" if told == self.problem else self.problem
 
     def _loaded(self) -> Embedder | None:
         if self._embedder is None:

