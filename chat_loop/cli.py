@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop import start
@@ -96,6 +96,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
     from chat_loop import config_file
     from chat_loop.config import expanded, find_paths
+    from chat_loop.redact import keys_from
 
     _check(options)
     if options.command == "doctor":
@@ -109,9 +110,16 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
     paths = find_paths()
     path = expanded(options.config) if options.config else paths.config
     config = config_file.load(path, required=bool(options.config))
+    keys_from(lambda: _keys_in(config))
     if options.command in _COMMANDS:
         return _command(options, config, paths)
     return _talk(options, config, paths, instant)
+
+
+def _keys_in(config: Config) -> Iterator[str]:
+    from chat_loop.providers.catalogue import keys_in
+
+    return keys_in(config, os.environ)
 
 
 _COMMANDS = frozenset({"models", "mcp", "agents", "providers", "completion"})

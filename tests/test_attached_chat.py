@@ -86,7 +86,7 @@ def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path:
     ("answer", "text"),
     [
         ("y", "DB_PASSWORD=hunter2hunter2\n"),
-        ("r", "DB_PASSWORD=[REDACTED:password:7688]\n"),
+        ("r", "DB_PASSWORD=[REDACTED:password:1]\n"),
         ("n", None),
         ("", None),
     ],

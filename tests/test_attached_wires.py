@@ -279,7 +279,7 @@ def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, he
         "hint": "",
     } in events
     [session] = saved(tmp_path / "home")
-    assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:7688]\nPORT=5432\n"
+    assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:1]\nPORT=5432\n"
     everything = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert b"hunter2" not in everything
 

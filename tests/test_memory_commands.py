@@ -77,7 +77,7 @@ def test_a_whole_screen(tmp_path: Path) -> None:
     expected = (Path(__file__).parent / "memory" / "screen.txt").read_text("utf-8")
     assert screen.text == expected
     assert "sk-ant" not in noted(tmp_path)
-    assert noted(tmp_path).endswith("\n\n- Oak, not pine.\n- The key is [REDACTED:anthropic:f326]\n")
+    assert noted(tmp_path).endswith("\n\n- Oak, not pine.\n- The key is [REDACTED:anthropic:1]\n")
 
 
 def test_where_the_memory_stands_in_a_request(tmp_path: Path) -> None:
@@ -167,13 +167,13 @@ def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
     asked = (
         f"You: {line}\n"
         "⚠️  That holds a secret, and secrets are not written into the memory. Without it:\n"
-        "   The key is [REDACTED:anthropic:f326]\n"
+        "   The key is [REDACTED:anthropic:1]\n"
     )
     assert screen.text == (
         f"{asked}Note it so? (y/n) n\nNothing is noted.\n"
         f"{asked}Note it so? (y/n) y\nNoted in ./MEMORY.md (2 facts).\nGoodbye!\n"
     )
-    assert noted(tmp_path) == "- one\n- The key is [REDACTED:anthropic:f326]\n"
+    assert noted(tmp_path) == "- one\n- The key is [REDACTED:anthropic:1]\n"
 
 
 def test_what_does_not_fit_is_said(tmp_path: Path) -> None:

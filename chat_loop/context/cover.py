@@ -18,7 +18,8 @@ from chat_loop.facts.statement import Statement
 from chat_loop.facts.supersede import elders, supersede
 from chat_loop.facts.words import language, tokens
 from chat_loop.frozen import dataclass
-from chat_loop.redact import redacted
+from chat_loop.redact import Redactor
+from chat_loop.sessions import block
 from chat_loop.sessions.records import Exchange, Summary
 
 _SECTIONS: dict[judge.Kind, Section] = {
@@ -108,7 +109,7 @@ def ledger(
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
     chosen = _by_session([entry for entry in lines if entry.kept])
-    _without_secrets([entry for entry in chosen if not entry.carried])
+    _without_secrets([entry for entry in chosen if not entry.carried], parent, narrative)
     archived = _archived(live, chosen, pins)
     narrative = narrative or Summary(background=parent.background)
     decisions, pending = _untold(narrative, chosen, room, count)
@@ -134,11 +135,12 @@ def _archived(live: Sequence[_Entry], chosen: Sequence[_Entry], pins: Sequence[s
     )
 
 
-def _without_secrets(entries: Sequence[_Entry]) -> None:
-    """Take secrets out of lines, all at once as long as that leaves a line for each."""
-    whole = redacted("\n".join(entry.line for entry in entries)).split("\n")
+def _without_secrets(entries: Sequence[_Entry], *others: Summary | None) -> None:
+    """Take secrets out of lines, all at once as long as that leaves a line for each. `others` stand beside them."""
+    redactor = Redactor(*(block.render(other) for other in others if other is not None))
+    whole = redactor("\n".join(entry.line for entry in entries)).split("\n")
     for number, entry in enumerate(entries):
-        entry.line = whole[number] if len(whole) == len(entries) else redacted(entry.line)
+        entry.line = whole[number] if len(whole) == len(entries) else redactor(entry.line)
 
 
 def _by_session(entries: Sequence[_Entry]) -> list[_Entry]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
-from chat_loop.redact import redacted
+from chat_loop.redact import Redactor, redacted
 from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Summary
@@ -75,15 +75,15 @@ class InvalidSummary(ValueError):
     """What came back is no summary; the message says why, as the rest of a sentence."""
 
 
-def spoken(exchange: Exchange) -> str:
-    """An exchange as the summariser reads it, under its reference; secrets are taken out."""
+def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
+    """An exchange as the summariser reads it, under its reference; `redactor` takes the span's secrets out."""
     lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
     lines += [f"[{exchange.ref}] Attached {_file(file)}" for file in exchange.attached]
     lines += [f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
         lines.append(f"[{exchange.ref}] Assistant{broken}: {exchange.reply.text}")
-    return redacted("\n".join(lines))
+    return (redactor or Redactor())("\n".join(lines))
 
 
 def _file(file: Attachment) -> str:
@@ -98,9 +98,9 @@ def _file(file: Attachment) -> str:
 def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
     """The span as texts of at most `room` tokens each, cut between exchanges; an oversized one is clipped."""
     result: list[list[str]] = []
-    used = room + 1
+    used, redactor = room + 1, Redactor()
     for exchange in exchanges:
-        text = clipped(spoken(exchange), room, count)
+        text = clipped(spoken(exchange, redactor), room, count)
         size = count(text) + 2
         if used + size > room:
             result.append([])

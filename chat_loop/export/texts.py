@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from chat_loop.redact import redacted
+from chat_loop.redact import Redactor
 from chat_loop.sessions.entries import Attachment, Call, Reply, Restoration, Result
 from chat_loop.sessions.records import Header, Seal, Session
 from chat_loop.values import Compaction
@@ -34,7 +34,7 @@ def with_texts(value: T, change: Callable[[str], str]) -> T:
 
 def without_secrets(session: Session) -> Session:
     """Return the session with each secret in it as a mark that tells nothing of it."""
-    return with_texts(session, redacted)
+    return with_texts(session, Redactor())
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:

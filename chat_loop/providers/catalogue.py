@@ -7,11 +7,11 @@ OpenAI's Chat Completions. Windows stand in `capabilities`, prices in `prices`; 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
-from chat_loop.config import ProviderConfig
+from chat_loop.config import Config, ProviderConfig
 from chat_loop.frozen import dataclass
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
@@ -194,6 +194,25 @@ CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _TABLE}
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
     """All providers by name, with what the user sets of them; those of the user's own come last."""
     return {name: entry_of(name, settings) for name in (*CATALOGUE, *(own for own in settings if own not in CATALOGUE))}
+
+
+def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """The keys and tokens that config and environment hold for providers and MCP servers."""
+    given: list[str] = []
+    for entry in entries(config.providers).values():
+        yield from (environment.get(name, "") for name in entry.keys)
+        given += entry.headers.values()
+    for server in config.mcp.values():
+        given += [*server.headers.values(), *(value for name, value in server.env.items() if _SECRET_NAME.search(name))]
+    yield from (environment.get(name, "") for name in _SECRET_VARIABLES)
+    for value in given:
+        yield from (environment.get(name, "") for name in re.findall(_VARIABLE, value))
+        if not re.search(_VARIABLE, value):
+            yield value.rpartition(" ")[2]  # behind "Bearer"
+
+
+_SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 
 
 def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:

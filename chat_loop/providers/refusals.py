@@ -26,6 +26,7 @@ from chat_loop.errors import (
 from chat_loop.frozen import dataclass
 from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
+from chat_loop.redact import redacted
 
 SAID_CHARACTERS = 300
 """How much of a server's own message is shown."""
@@ -168,8 +169,8 @@ def _says(texts: Iterable[str], marks: Iterable[str]) -> bool:
 
 
 def short(text: str) -> str:
-    """`text` in one line of at most `SAID_CHARACTERS` characters."""
-    line = " ".join(text.split())
+    """`text` in one line of at most `SAID_CHARACTERS` characters, without secrets: servers echo keys."""
+    line = redacted(" ".join(text.split()))
     return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
 
 
