@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 import signal
 import sys
@@ -98,19 +97,14 @@ class Target:
     force: bool
 
     def write(self, text: str) -> None:
-        """Put the text there in one step, private. Raises SaveError."""
+        """Put the text there, private, and over a file only when that is forced. Raises SaveError."""
         files = Files()
         data = text.encode("utf-8", "replace")
         try:
             if self.force:
                 files.replace(self.path, data)
-                return
-            whole = self.path.with_name(f".{self.path.name[:40]}.{os.urandom(6).hex()}.tmp")
-            files.replace(whole, data)
-            try:
-                self.path.hardlink_to(whole)
-            finally:
-                whole.unlink()
+            else:
+                files.put(self.path, data)
         except FileExistsError:
             raise SaveError(f"{self.path} is there already by now: the reply is not in it.") from None
         except OSError as error:

@@ -25,8 +25,7 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    from chat_loop.export.exporting import exported  # not before it is asked for
-    from chat_loop.export.sharing import chain_of, form_of, written
+    from chat_loop.export.sharing import beside, chain_of, form_of, written  # not before it is asked for
 
     asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
     target = _unquoted(asked.words)
@@ -37,16 +36,19 @@ async def export(chat: Chat, argument: str) -> None:
     chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
     if broken:
         chat.display.warn(broken)
-    data = await asyncio.to_thread(exported, chain, form, secrets="secrets" in asked.flags)
-    path = written(data, target, form, loaded)
-    chat.display.line(f"Exported {counted(len(chain), 'session')} to {path} ({size_text(len(data))}).")
+    made = await asyncio.to_thread(written, chain, target, form, secrets="secrets" in asked.flags)
+    chat.display.line(
+        f"Exported {counted(len(chain), 'session')} to {made.path} ({size_text(made.size)}){beside(made)}."
+    )
+    for complaint in made.complaints:
+        chat.display.warn(one_line(complaint, 300))
 
 
 @registry.command("import", argument="FILE|FOLDER")
 async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is."""
     from chat_loop.export.gathering import gathered  # not before it is asked for
-    from chat_loop.export.sharing import place_of
+    from chat_loop.export.sharing import images_kept, place_of
     from chat_loop.sessions.files import Files
     from chat_loop.sessions.storing import store
 
@@ -55,10 +57,11 @@ async def import_(chat: Chat, argument: str) -> None:
     path = place_of(_unquoted(argument))
     found = await asyncio.to_thread(gathered, path)
     stored = store(chat.sessions.directory, found.sessions, Files(), now=chat.sessions.now)
-    for complaint in found.complaints[:COMPLAINTS]:
+    complaints = [*found.complaints, *images_kept(chat.sessions.images, found)]
+    for complaint in complaints[:COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
-    if len(found.complaints) > COMPLAINTS:
-        chat.display.line(f"  and {len(found.complaints) - COMPLAINTS} more complaints.", "yellow")
+    if len(complaints) > COMPLAINTS:
+        chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.written]
     there = len(stored) - len(new)
     known = f"; {there} {'was' if there == 1 else 'were'} there already" if there else ""

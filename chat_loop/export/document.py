@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
+from chat_loop.sessions.entries import IMAGE_FOLDER
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.transcript import render
@@ -31,9 +32,9 @@ class Parts:
     promised: int | None = None
 
 
-def joined(sessions: Sequence[Session]) -> bytes:
-    """Return the sessions as one document."""
-    transcripts = [render(session) for session in sessions]
+def joined(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
+    """Return the sessions as one document; its links to images lead into `folder`, a part of a URL."""
+    transcripts = [render(session, folder) for session in sessions]
     if len(sessions) == 1:
         return transcripts[0]
     return _BORDER.join([_contents(sessions).encode(), *transcripts])

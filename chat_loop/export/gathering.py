@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from chat_loop.errors import SessionError
 from chat_loop.export.importing import LARGEST, Imported, imported, united
+from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import read_part
+from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.images import ImageGone, ImageStore
+
+_LINK = re.compile(rb"^!\[\d{1,9}\xc3\x97\d{1,9}\]\(([^()/\\\n]{1,300})/[0-9a-f]{64}\.[a-z]{3,4}\)\r?$", re.MULTILINE)
+"""A link to an image, as a transcript has it: the folder."""
 
 
 def gathered(path: Path) -> Imported:
@@ -22,7 +31,22 @@ def gathered(path: Path) -> Imported:
         data, _, _ = read_part(path.resolve(), LARGEST + 1)
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return imported(data, path.name)
+    return _with_images(imported(data, path.name), data, path.parent)
+
+
+def _with_images(found: Imported, data: bytes, directory: Path) -> Imported:
+    """The sessions of a document with the images that stand in the folders beside it which it links to."""
+    names = {unquote(name.decode("utf-8", "replace")) for name in _LINK.findall(data)}
+    stores = [
+        ImageStore(directory, Files(), name) for name in sorted(names) if name not in (".", "..") and "/" not in name
+    ]
+    images = dict(found.images)
+    for session in found.sessions:
+        for entry in session.entries:
+            for store in stores if isinstance(entry, Attachment) and entry.is_image else ():
+                with contextlib.suppress(ImageGone, ValueError):
+                    images[entry.file] = store.data(entry.file)
+    return replace(found, images=images)
 
 
 def _folder(path: Path) -> Imported:
@@ -43,7 +67,7 @@ def _folder(path: Path) -> Imported:
         except OSError as error:
             parts.append(Imported(complaints=(f"{shown}: It cannot be read: {error.strerror or error}.",)))
             continue
-        parts.append(imported(data, name))
+        parts.append(_with_images(imported(data, name), data, path))
     if not found:
         return Imported(complaints=(f"{encode_line(path.name)[:100]}: No file in the folder ends in .md.",))
     return united(parts)

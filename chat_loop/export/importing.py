@@ -8,8 +8,8 @@ and nothing that a transcript could not hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 
 from chat_loop.export import document, jsonform
@@ -43,6 +43,8 @@ class Imported:
 
     sessions: tuple[Session, ...] = ()
     complaints: tuple[str, ...] = ()
+    images: Mapping[str, bytes] = field(default_factory=dict)
+    """Those that came with it, by `Attachment.file`."""
 
 
 def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
@@ -55,18 +57,20 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
     told = [f"{shown}: {complaint}" for complaint in read.complaints[:_TOLD]]
     if len(read.complaints) > _TOLD:
         told.append(f"{shown}: There are {len(read.complaints) - _TOLD:,} more faults.")
-    return Imported(read.sessions, tuple(told))
+    return Imported(read.sessions, tuple(told), read.images)
 
 
 def united(parts: Iterable[Imported]) -> Imported:
     """Several imports as one: each session once, under an id of its own, and no parents in a circle."""
     complaints: list[str] = []
     sessions: list[Session] = []
+    images: dict[str, bytes] = {}
     for part in parts:
         sessions += part.sessions
         complaints += part.complaints
+        images |= part.images
     kept = _uncircled(_each_once(_storable(sessions, complaints), complaints), complaints)
-    return Imported(tuple(kept), tuple(complaints))
+    return Imported(tuple(kept), tuple(complaints), images)
 
 
 def _read(data: bytes, name: str) -> Imported:
@@ -79,7 +83,8 @@ def _read(data: bytes, name: str) -> Imported:
     if start.startswith((b"{", b"[")):
         read = jsonform.read(data)
         complaints = list(read.complaints)
-        return Imported(tuple(identified(session, complaints) for session in read.sessions), tuple(complaints))
+        sessions = tuple(identified(session, complaints) for session in read.sessions)
+        return Imported(sessions, tuple(complaints), read.images)
     if _HTML.match(start):
         return Imported(complaints=("It is an HTML page, which is for reading; import the JSON or markdown export.",))
     if start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:

@@ -1,6 +1,7 @@
 """A chain as JSON: every field of every record, under the names that `sessions/records.py` has for them.
 
-    {"format": "chat-loop", "version": 1, "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}]}
+    {"format": "chat-loop", "version": 1, "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}],
+     "images": {"attachments/SHA256.png": "base64"}}
 
 An entry's kind is its class's name in lower case; times are ISO 8601. A number that is none (infinite) is null. Half of
 a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and a literal `⟦` before `U+` as `⟦U+27E6⟧`.
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import math
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 from chat_loop.export.texts import with_texts
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.entries import Entry
+from chat_loop.sessions.images import is_image
 from chat_loop.sessions.records import Header, Seal, Session
 
 FORMAT = "chat-loop"
@@ -37,17 +41,22 @@ class Read:
 
     sessions: tuple[Session, ...] = ()
     complaints: tuple[str, ...] = ()
+    images: Mapping[str, bytes] = field(default_factory=dict)
+    """By `Attachment.file`, each what its name says."""
 
 
 class _Wrong(Exception):
     """A value is not what it should be; the message says which and why."""
 
 
-def written(sessions: Sequence[Session]) -> bytes:
-    """Return the sessions as a JSON document."""
+def written(sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """Return the sessions as a JSON document, with their images."""
     import msgspec
 
-    document = {"format": FORMAT, "version": VERSION, "sessions": [_session(session) for session in sessions]}
+    document: dict[str, object] = {"format": FORMAT, "version": VERSION}
+    document["sessions"] = [_session(session) for session in sessions]
+    if images:
+        document["images"] = {name: b64encode(data).decode() for name, data in images.items()}
     text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
     return (_CONTROL.sub(_escaped, text) + "\n").encode()
 
@@ -78,7 +87,22 @@ def read(data: bytes) -> Read:
             sessions.append(_read_session(value, complaints, f"Session {number}"))
         except _Wrong as wrong:
             complaints.append(f"Session {number} is left out: {wrong}.")
-    return Read(tuple(sessions), tuple(complaints))
+    images = _images(document.get("images"), complaints)
+    return Read(tuple(sessions), tuple(complaints), images)
+
+
+def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for name, text in given.items() if isinstance(given, dict) else ():
+        try:
+            data = b64decode(text, validate=True) if isinstance(text, str) else b""
+        except ValueError:
+            data = b""
+        if is_image(name, data):
+            found[name] = data
+        else:
+            complaints.append("An image is not what its name says; it is left out.")
+    return found
 
 
 def _session(session: Session) -> dict[str, object]:
@@ -91,7 +115,7 @@ def _session(session: Session) -> dict[str, object]:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, str):

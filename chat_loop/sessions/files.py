@@ -52,18 +52,29 @@ class Files:
         finally:
             os.close(descriptor)
 
+    def put(self, path: Path, data: bytes) -> None:
+        """Write a new file, and leave none when that fails. Raises FileExistsError when there is one."""
+        descriptor = self.create(path)
+        try:
+            self._fill(descriptor, data)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+    def _fill(self, descriptor: int, data: bytes) -> None:
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self.write(descriptor, bytes(rest[: 1 << 20])) :]
+            self.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
     def replace(self, path: Path, data: bytes) -> None:
         """Put `data` in the place of `path` so that a crash leaves the old or the new file, whole."""
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-        descriptor = self.create(temporary)
+        self.put(temporary, data)
         try:
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[self.write(descriptor, bytes(rest[: 1 << 20])) :]
-                self.sync(descriptor)
-            finally:
-                os.close(descriptor)
             temporary.replace(path)
         except OSError:
             temporary.unlink(missing_ok=True)

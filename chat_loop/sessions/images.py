@@ -6,12 +6,13 @@ may need it as long as it can be resumed.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from chat_loop.sessions.entries import IMAGE_FOLDER
+from chat_loop.sessions.entries import IMAGE_FOLDER, IMAGES
 from chat_loop.sessions.files import Files, read_part
 
 LARGEST_IMAGE = (5 << 20) * 3 // 4
@@ -25,11 +26,24 @@ class ImageGone(Exception):
     """An image cannot be read again; the message says why, as the rest of a sentence."""
 
 
-class ImageStore:
-    """The images of the sessions folder `directory`, with those in memory that were used last."""
+_NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
-    def __init__(self, directory: Path, files: Files) -> None:
+
+def is_image(file: str, data: bytes) -> bool:
+    """Return whether these are the bytes of the image that an `Attachment.file` names."""
+    match = _NAME.fullmatch(file)
+    return match is not None and len(data) <= LARGEST_IMAGE and sha256(data).hexdigest() == match[1]
+
+
+class ImageStore:
+    """The images of the sessions folder `directory`, with those in memory that were used last.
+
+    An export has them in another `folder`.
+    """
+
+    def __init__(self, directory: Path, files: Files, folder: str = IMAGE_FOLDER) -> None:
         self._directory = directory
+        self._folder = folder
         self._files = files
         self._known: OrderedDict[str, str] = OrderedDict()
 
@@ -55,6 +69,10 @@ class ImageStore:
         if (known := self._known.get(file)) is not None:
             self._known.move_to_end(file)
             return known
+        return self._remember(file, b64encode(self.data(file)).decode())
+
+    def data(self, file: str) -> bytes:
+        """The bytes of the image `file`, read from the folder. Raises ImageGone as `base64` does."""
         if not file:
             raise ImageGone("its record is damaged")
         try:
@@ -65,10 +83,10 @@ class ImageStore:
             raise ImageGone(f"its copy cannot be read: {(error.strerror or str(error)).lower()}") from error
         if sha256(data).hexdigest() != PurePosixPath(file).stem:
             raise ImageGone("its copy was changed")
-        return self._remember(file, b64encode(data).decode())
+        return data
 
     def _path(self, file: str) -> Path:
-        return self._directory / IMAGE_FOLDER / PurePosixPath(file).name
+        return self._directory / self._folder / PurePosixPath(file).name
 
     def _remember(self, file: str, data: str) -> str:
         self._known[file] = data

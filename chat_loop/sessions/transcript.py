@@ -16,6 +16,7 @@ from datetime import datetime
 
 from chat_loop.sessions import block, marker
 from chat_loop.sessions.entries import (
+    IMAGE_FOLDER,
     Attachment,
     Call,
     Entry,
@@ -188,10 +189,11 @@ def recall(entry: Recall) -> str:
     return opening + _folded("Found in the archive", entry.text) + _end(n=str(entry.number))
 
 
-def attachment(entry: Attachment) -> str:
+def attachment(entry: Attachment, folder: str = IMAGE_FOLDER) -> str:
     values = {"n": str(entry.number), "type": entry.media, "size": str(entry.size), "sha": entry.sha256}
     values |= {"width": str(entry.width or ""), "height": str(entry.height or "")}
-    shown = f"![{entry.width}×{entry.height}]({entry.file})" if entry.is_image else _folded("Its text", entry.text)
+    link = entry.file.replace(IMAGE_FOLDER, folder, 1)
+    shown = f"![{entry.width}×{entry.height}]({link})" if entry.is_image else _folded("Its text", entry.text)
     opening = _opening("attachment", entry.at, **values)
     return f"{opening}{ATTACHED} {encode_line(entry.name)}\n\n{shown}{_end(n=str(entry.number))}"
 
@@ -221,8 +223,8 @@ def restoration(entry: Restoration, header: Header) -> str:
     return "\n---\n" + _opening("restoration", entry.at, **values) + "\n".join(lines) + _end()
 
 
-def entry_text(entry: Entry, header: Header) -> str:
-    """The text of any entry, as it is appended."""
+def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
+    """The text of any entry, as it is appended; links to images lead into `folder`."""
     match entry:
         case Query():
             return query(entry)
@@ -239,7 +241,7 @@ def entry_text(entry: Entry, header: Header) -> str:
         case Recall():
             return recall(entry)
         case Attachment():
-            return attachment(entry)
+            return attachment(entry, folder)
         case Restoration():
             return restoration(entry, header)
 
@@ -281,10 +283,10 @@ def _audit(compaction: Compaction) -> str:
     return "\n".join(lines)
 
 
-def render(session: Session) -> bytes:
-    """Return the whole transcript."""
+def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
+    """Return the whole transcript. Its links to images lead into `folder`, a part of a URL; they are for the reader."""
     totals = session.totals
     parts = [head(session.header, totals if session.seal else None)]
-    parts += [entry_text(entry, session.header) for entry in session.entries]
+    parts += [entry_text(entry, session.header, folder) for entry in session.entries]
     parts += [tail(session.seal, totals)] if session.seal else []
     return "".join(parts).encode()

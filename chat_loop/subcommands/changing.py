@@ -66,8 +66,8 @@ def reference_of(options: argparse.Namespace) -> str:
 
 def export(shelf: Shelf, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
-    from chat_loop.export.exporting import exported
-    from chat_loop.export.sharing import chain_of, form_of, written
+    from chat_loop.export.exporting import exported, images_of
+    from chat_loop.export.sharing import beside, chain_of, form_of, written
 
     loaded = shelf.load(options.reference)
     to_output = options.file == "-"
@@ -75,26 +75,32 @@ def export(shelf: Shelf, options: argparse.Namespace) -> int:
     chain, broken = chain_of(shelf.sessions, loaded, whole=not options.one)
     if broken:
         err(broken)
-    data = exported(chain, form, secrets=options.secrets)
     if to_output:
-        out_bytes(data)
-        return 0
-    path = written(data, options.file, form, loaded)
-    err(f"Exported {counted(len(chain), 'session')} to {path} ({size_text(len(data))}).")
+        images, complaints = images_of(chain)
+        out_bytes(exported(chain, form, secrets=options.secrets, images=images))
+        if images and form == "markdown":
+            complaints.append(f"{counted(len(images), 'image')} cannot be in it: export to a file, or as json.")
+    else:
+        made = written(chain, options.file, form, secrets=options.secrets)
+        complaints = list(made.complaints)
+        err(f"Exported {counted(len(chain), 'session')} to {made.path} ({size_text(made.size)}){beside(made)}.")
+    for complaint in complaints:
+        err(one_line(complaint, 300))
     return 0
 
 
 def import_(shelf: Shelf, options: argparse.Namespace) -> int:
     """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files belong together."""
     from chat_loop.export.importing import united
+    from chat_loop.export.sharing import images_kept
     from chat_loop.sessions.files import Files
     from chat_loop.sessions.storing import store
 
     parts = [_read(name) for name in options.files]
     found = united(parts)
-    for complaint in found.complaints:
-        err(one_line(complaint, 300))
     stored = store(shelf.sessions.directory, found.sessions, Files(), now=shelf.sessions.now)
+    for complaint in (*found.complaints, *images_kept(shelf.sessions.images, found)):
+        err(one_line(complaint, 300))
     for one in stored:
         what = "imported" if one.written else "there already"
         out(f"{one.was}  {what}{f' as {one.id}' if one.id != one.was else ''}\n")
