@@ -41,11 +41,11 @@ def _with_images(found: Imported, data: bytes, directory: Path) -> Imported:
         ImageStore(directory, Files(), name) for name in sorted(names) if name not in (".", "..") and "/" not in name
     ]
     images = dict(found.images)
-    for session in found.sessions:
-        for entry in session.entries:
-            for store in stores if isinstance(entry, Attachment) and entry.is_image else ():
-                with contextlib.suppress(ImageGone, ValueError):
-                    images[entry.file] = store.data(entry.file)
+    attached = {entry.file for one in found.sessions for entry in one.entries if isinstance(entry, Attachment)}
+    for file in attached - {""}:
+        for store in stores:
+            with contextlib.suppress(ImageGone, ValueError):
+                images[file] = store.data(file)
     return replace(found, images=images)
 
 
