@@ -172,7 +172,8 @@ def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: st
 
         sessions: SessionManager = UnsavedManager(folder, project=composing.directory)
     else:
-        sessions = SessionManager(folder, project=composing.directory)
+        mode = "" if options.question is None else "print"
+        sessions = SessionManager(folder, project=composing.directory, mode=mode)
     if not chat:
         from chat_loop.subcommands import sessions as about_sessions
 

@@ -38,7 +38,6 @@ from chat_loop.loop import ChatLoop
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models
-from chat_loop.sessions.glance import glance
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import ENDING, InstantPrompt, banner, columns
 from chat_loop.templates import Templates
@@ -229,8 +228,9 @@ class Interactive:
     def _tell_last(self) -> None:
         """Offer to go on with the session that was used last, in one line of the terminal."""
         sessions = self._setting.sessions
-        identity = sessions.current() if self._setting.offer and sys.stdout.isatty() else ""
-        last = glance(sessions.directory / f"{identity}.md") if identity else None
+        if not (self._setting.offer and sys.stdout.isatty()):
+            return
+        identity, last = sessions.last_offered()
         if last is not None:
             when = when_text(last.updated, sessions.now())
             self._tell(offer(last.name or identity, when, columns()))

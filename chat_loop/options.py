@@ -124,9 +124,10 @@ def _sessions(actions: Actions) -> None:
 
 
 def _reading(actions: Actions) -> None:
-    listing = _action(actions, "list", "list the conversations, newest first", "list --tag work --since 30d")
+    listing = _action(actions, "list", "list the conversations, last used first", "list --tag work --since 30d")
     listing.add_argument("words", nargs="*", metavar="WORDS", help="in the name, id, agent, tags, project or summary")
-    listing.add_argument("--unfold", action="store_true", help="every session of a chain, not only its newest")
+    listing.add_argument("--unfold", action="store_true", help="every session of a conversation by itself")
+    listing.add_argument("--all", action="store_true", help="runs of -p and conversations without a reply as well")
     listing.add_argument("--limit", type=_count, default=None, metavar="N", help="at most so many")
     _filters(listing)
     add_json(listing)

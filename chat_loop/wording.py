@@ -97,8 +97,10 @@ def dollars_text(cost: float | None, estimated: bool = False) -> str:
     return f"{'~' if estimated else ''}${cost:,.{4 if cost < 0.99995 else 2}f}"
 
 
-def when_text(moment: datetime, now: datetime) -> str:
-    """`today 14:30`, `Nov 21, 14:30`, `2025-11-21`."""
+def when_text(moment: datetime | None, now: datetime) -> str:
+    """Return `today 14:30`, `Nov 21, 14:30`, `2025-11-21`, or `unknown`."""
+    if moment is None:
+        return "unknown"
     if moment.date() == now.date():
         return f"today {moment:%H:%M}"
     return f"{moment:%b %d, %H:%M}" if moment.year == now.year else f"{moment:%Y-%m-%d}"

@@ -63,7 +63,8 @@ def older(head: SessionRow) -> list[SessionRow]:
             id=f"{name}_{depth}",
             path=Path(f"/nowhere/{name}_{depth}.md"),
             state="sealed",
-            updated=head.updated - timedelta(minutes=4 - depth),
+            updated=(head.updated or NOW) - timedelta(minutes=4 - depth),
+            behind=head.id,
             agent=head.agent,
             queries=depth,
             tokens=depth * 100,
@@ -80,19 +81,20 @@ def session(shown: SessionRow) -> Session:
     said = [
         f"Question {number} of {shown.id}: and what about \x1b[2J ties in the second key?" for number in range(1, 12)
     ]
+    used = shown.updated or NOW
     answer = "Sort by the second key first, then by the first: the sort is stable, so ties keep their order. " * 3
     return Session(
-        header=Header(id=shown.id, created=shown.updated, agent=shown.agent, model="test-model", parent=shown.parent),
+        header=Header(id=shown.id, created=used, agent=shown.agent, model="test-model", parent=shown.parent),
         entries=tuple(
             entry
             for number, text in enumerate(said, 1)
             for entry in (
-                Query(number=number, at=shown.updated, text=text),
-                Reply(number=number, at=shown.updated, text=answer),
+                Query(number=number, at=used, text=text),
+                Reply(number=number, at=used, text=answer),
             )
         ),
         seal=Seal(
-            at=shown.updated,
+            at=used,
             reason="exit",
             source="model",
             summary=Summary(

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import re
-from datetime import datetime, timedelta
+import time
 from pathlib import Path
+
+import pytest
 
 from chat_loop.chain.options import Options
 from tests.screens import Screen
-from tests.talking import names
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
 """Every summary is made by code."""
 
-_NOW = re.compile(r"(?:today \d\d:\d\d|[A-Z][a-z]{2} \d\d, \d\d:\d\d|20(?!20)\d\d-\d\d-\d\d)(?= · \d)")
-"""When a file was changed that a test has just written."""
+
+def in_zone(patch: pytest.MonkeyPatch) -> None:
+    """Have the zone in which tests talk be that of the machine, whose dates lists show."""
+    patch.setenv("TZ", "Etc/GMT-1")
+    time.tzset()
 
 
 def run(folder: Path, *lines: str, hours: int, answers: tuple[str, ...] = ()) -> str:
-    """What the user saw, with each file's time set to a noon in June 2020 afterwards."""
+    """Return what the user saw."""
     screen = Screen(folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=answers)
-    for number, name in enumerate(names(folder), 1):
-        noon = (
-            datetime(2020, 5, 31, 12) + timedelta(days=number)
-        ).timestamp()  # of the local clock, as the list shows it
-        os.utime(folder / name, (noon, noon))
     text = "\n".join(line.rstrip() for line in screen.text.split("\n")).replace(str(folder), "/sessions")
-    return _NOW.sub("NOW", text.replace("Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n", ""))
+    return text.replace("Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n", "")
 
 
 def shelf(folder: Path) -> None:

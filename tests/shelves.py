@@ -53,13 +53,24 @@ def session(
 
 
 def write(folder: Path, made: Session | bytes, changed: int, identity: str = "") -> Path:
-    """Write a session, last changed so many seconds after START."""
+    """Write a session that was used so many seconds later than it was made for; its file changed then as well."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{identity or (made.header.id if isinstance(made, Session) else '')}.md"
-    path.write_bytes(render(made) if isinstance(made, Session) else made)
+    path.write_bytes(render(later(made, changed)) if isinstance(made, Session) else made)
     moment = int((START.timestamp() + changed) * 1_000_000_000)
     os.utime(path, ns=(moment, moment))
     return path
+
+
+def later(made: Session, seconds: float) -> Session:
+    """Return a session all of whose records are so many seconds later."""
+    by = timedelta(seconds=seconds)
+    return replace(
+        made,
+        header=replace(made.header, created=made.header.created + by),
+        entries=tuple(replace(entry, at=entry.at + by) for entry in made.entries),
+        seal=None if made.seal is None else replace(made.seal, at=made.seal.at + by),
+    )
 
 
 @dataclass(frozen=True, slots=True)

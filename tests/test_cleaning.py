@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -58,7 +58,12 @@ class Folder:
 
 
 def folder(*rows: SessionRow) -> Folder:
-    return Folder(sorted(rows, key=lambda one: one.updated, reverse=True))
+    return Folder(sorted(rows, key=lambda one: one.updated or NOW, reverse=True))
+
+
+def test_what_nobody_knows_the_date_of_stays() -> None:
+    undated = replace(row("undated", 100), updated=None)
+    assert folder(undated, row("old", 100)).forgotten() == ["old"]
 
 
 def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
@@ -139,7 +144,7 @@ def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
         assert not there.needs(one.id) & set(gone)
     needed = set[str]().union(*(there.needs(one.id) for one in staying))
     for one in staying:  # and nothing stays without a reason
-        assert one.updated >= BEFORE or one.state in KEPT_STATES or one.id in needed
+        assert one.updated is None or one.updated >= BEFORE or one.state in KEPT_STATES or one.id in needed
 
 
 @given(folders())
@@ -157,6 +162,6 @@ def test_originals_are_old_sealed_and_not_needed(there: Folder, needed: set[str]
     children = {parent: one.id for one in there.rows for parent in (one.parent, one.merged) if parent != one.id}
     for identity in there.originals(*needed):
         assert rows[identity].state == "sealed"
-        assert rows[identity].updated < BEFORE
+        assert (rows[identity].updated or NOW) < BEFORE
         assert identity in children
         assert identity not in needed

@@ -212,7 +212,7 @@ def test_for_free_words_nothing_is_offered_but_files_and_options(
 
 
 def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(screen: Screen) -> None:
-    alone = {"--preview", "--force", "--diff", "--unfold", "--one", "--secrets", "--full", "--quick"}
+    alone = {"--preview", "--force", "--diff", "--unfold", "--one", "--secrets", "--full", "--quick", "--all"}
     for command in registry.commands:
         for option in {*options_of(command)} - alone:
             found = offered(screen, f"/{command.name} {option} ")

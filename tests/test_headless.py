@@ -120,9 +120,9 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
     run(tmp_path, *ECHO, "-p", "first question")
     [session] = saved(tmp_path)
     identity, path = session.header.id, tmp_path / "sessions" / f"{session.header.id}.md"
-    [row] = json.loads(run(tmp_path, "sessions", "list", "--json").stdout)
+    [row] = json.loads(run(tmp_path, "sessions", "list", "--all", "--json").stdout)["conversations"]
     assert row == {
-        "number": 1,
+        "number": None,
         "id": identity,
         "name": "first question",
         "tags": [],
@@ -132,26 +132,32 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "updated": row["updated"],
         "queries": 1,
         "tokens": 17,
+        "cost": 0.0,
         "parent": None,
         "merged": None,
         "depth": 1,
         "compacted": False,
+        "mode": "print",
+        "answered": True,
+        "sessions": 1,
         "compactions": 0,
-        "folded": 0,
+        "branch": None,
+        "shared_queries": 0,
         "state": "sealed",
         "path": str(path),
     }
-    listed = run(tmp_path, "sessions", "list").stdout.decode()
-    assert listed.startswith("   1  20")
-    assert [part.strip(" ") for part in listed.split("  ")[3:]] == [
+    assert run(tmp_path, "sessions", "list").stderr == b"There are no sessions yet.\n"
+    listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
+    assert listed.startswith("      20")
+    assert [part.strip(" ") for part in listed.strip(" ").split("  ")[1:]] == [
         identity,
         "sealed",
         "1 query, 17 tokens",
         "first question\n",
     ]
-    for reference in ("1", identity, identity[:12], "current"):
+    for reference in (identity, identity[:12], "current"):
         assert run(tmp_path, "sessions", "show", reference).stdout == path.read_bytes()
-    shown = json.loads(run(tmp_path, "sessions", "show", "1", "--json").stdout)
+    shown = json.loads(run(tmp_path, "sessions", "show", "last", "--json").stdout)
     assert [(entry["kind"], entry["text"]) for entry in shown["entries"]] == [
         ("query", "first question"),
         ("reply", "You said: first question"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -11,11 +10,11 @@ import pytest
 
 from chat_loop.commands.options import Given, given
 from chat_loop.errors import UsageError
-from chat_loop.sessions.entries import Query
+from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Header, Session
 from chat_loop.sessions.transcript import render
-from tests.library_screens import CODE, run, shelf
+from tests.library_screens import CODE, in_zone, run, shelf
 from tests.screens import Screen
 from tests.talking import START, said
 
@@ -25,6 +24,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
+    in_zone(monkeypatch)
 
 
 def test_lists_and_their_filters(tmp_path: Path) -> None:
@@ -41,27 +41,27 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
         "/sessions --since 99999y",
         "/sessions --since 9999-12-31 --unfold",
         "/sessions --since soon",
-        "/sessions --before 2020-06-02 --unfold",
+        "/sessions --before 2026-11-22 --unfold",
         "/sessions more",
     ]
     assert run(tmp_path, *lines, hours=5) == (
         """\
 You: sessions
-1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /sessions --unfold
-1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
-4  2020-06-01  Sally  2 queries, 220 tokens  Kitchen #home
+1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  today 00:30    1 query, 110 tokens    Kitchen
+3  Nov 21, 23:30  2 queries, 220 tokens  Kitchen #home
+4  Nov 21, 22:30  2 queries, 220 tokens  Kitchen #home
 You: /sessions kitchen
-1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /sessions #home
-1  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /sessions ÖL
-1  2020-06-04  Sally  1 query, 110 tokens  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+1  today 01:30  1 query, 110 tokens  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
 You: /sessions --agent bob
 No session fits.
 You: /sessions --tag
@@ -69,7 +69,7 @@ You: /sessions --tag
   /help sessions shows how.
 You: /sessions --nope
 ✗ /sessions has no option --nope.
-  It has --tag, --agent, --project, --since, --before, --unfold. Words that begin so stand after --.
+  It has --tag, --agent, --project, --since, --before, --unfold, --all. Words that begin so stand after --.
 You: /sessions --since 99999y
 ✗ “99999y” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
@@ -78,8 +78,9 @@ No session fits.
 You: /sessions --since soon
 ✗ “soon” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
-You: /sessions --before 2020-06-02 --unfold
-1  2020-06-01  Sally  2 queries, 220 tokens  Kitchen #home
+You: /sessions --before 2026-11-22 --unfold
+1  Nov 21, 23:30  2 queries, 220 tokens  Kitchen #home
+2  Nov 21, 22:30  2 queries, 220 tokens  Kitchen #home
 You: /sessions more
 There are no more.
 Goodbye!
@@ -163,13 +164,13 @@ You: /show 99
 ✗ There is no session 99: the numbers go from 1 to 3.
   sessions shows them.
 You: /show kitchen
-1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show kitchen 2
-1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show 1 77
@@ -222,8 +223,8 @@ def test_a_tree_with_forks(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /tree kitchen
-1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /resume 1
@@ -234,13 +235,13 @@ You: /resume 1
 You: /tree
 4 sessions, 550 tokens:
   1  ● Kitchen #home
-       2020-06-01 · 2 queries, 220 tokens
+       Nov 21, 22:30 · 2 queries, 220 tokens
   2  ├─● “The gateway listens on port 6000 now.”
-     │   2020-06-03 · 1 query, 110 tokens
+     │   today 00:30 · 1 query, 110 tokens
   3  │ ● Kitchen  ← you are here
-     │   NOW · 0 queries, 0 tokens
+     │   today 05:30 · 0 queries, 0 tokens
   4  └─● “The gateway listens on port 5544 now.” #home
-         2020-06-02 · 2 queries, 220 tokens
+         Nov 21, 23:30 · 2 queries, 220 tokens
 You: /fork
 ✗ Nothing was said in this session that could be forked.
   /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
@@ -269,17 +270,17 @@ You: /fork 1.9
 You: /tree
 6 sessions, 660 tokens:
   1  ● Kitchen #home
-       2020-06-01 · 2 queries, 220 tokens
+       Nov 21, 22:30 · 2 queries, 220 tokens
   2  ├─● Kitchen #home  ← you are here
-     │   forked at 1.2 · NOW · 0 queries, 0 tokens
+     │   forked at 1.2 · today 05:30 · 0 queries, 0 tokens
   3  ├─● “The gateway listens on port 6000 now.”
-     │   2020-06-03 · 1 query, 110 tokens
+     │   today 00:30 · 1 query, 110 tokens
   4  │ ● “Ida has 3 cats.”
-     │   NOW · 1 query, 110 tokens
+     │   today 05:30 · 1 query, 110 tokens
   5  │ ● Kitchen
-     │   forked at 3.1 · NOW · 0 queries, 0 tokens
+     │   forked at 3.1 · today 05:30 · 0 queries, 0 tokens
   6  └─● “The gateway listens on port 5544 now.” #home
-         2020-06-02 · 2 queries, 220 tokens
+         Nov 21, 23:30 · 2 queries, 220 tokens
 Goodbye!
 ✓ Conversation saved successfully!
   Session ID: sally_20261122_053017_2
@@ -312,9 +313,9 @@ def test_a_merge(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7, answers=("n", "x", "q", "2")) == (
         """\
 You: sessions
-1  2020-06-04  Sally  1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-3  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /merge
 ✗ Which sessions? merge takes two numbers or ids, or one to merge with this conversation.
   sessions lists them; /tree shows the branches of a conversation.
@@ -349,13 +350,13 @@ Going on with both, 240 tokens. sally_20261122_003015 and sally_20261121_233015 
 You: /tree
 4 sessions, 550 tokens:
   1  ● Kitchen #home
-       2020-06-01 · 2 queries, 220 tokens
+       Nov 21, 22:30 · 2 queries, 220 tokens
   2  ├─● “The gateway listens on port 6000 now.”
-     │   2020-06-03 · 1 query, 110 tokens
+     │   today 00:30 · 1 query, 110 tokens
   3  │ ● Kitchen #home  ← you are here
-     │   merged with number 4 · NOW · 0 queries, 0 tokens
+     │   merged with number 4 · today 05:30 · 0 queries, 0 tokens
   4  └─● “The gateway listens on port 5544 now.” #home
-         2020-06-02 · 2 queries, 220 tokens
+         Nov 21, 23:30 · 2 queries, 220 tokens
   5    ● number 3 above
 You: /show 4
 Session ID:   sally_20261121_233015
@@ -504,11 +505,11 @@ def test_resume_last_and_by_words(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /resume zebra
-✗ There is no session zebra: there are 4, the newest is sally_20261122_013015.
+✗ There is no session zebra: there are 4.
   sessions shows them.
 You: /resume kitchen
-1  2020-06-03  Sally  1 query, 110 tokens    ↳ Kitchen
-2  2020-06-02  Sally  2 queries, 220 tokens  ↳ Kitchen #home
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /resume heiß
@@ -547,12 +548,12 @@ def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
         """\
 You: sessions
-  1  2020-06-04  1 query, 110 tokens
-     Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;…
-  2  2020-06-03  1 query, 110 tokens
-     ↳ Kitchen
-  3  2020-06-02  2 queries, 220 tokens
-     ↳ Kitchen #home
+ 1 today 01:30  1 query, 110 tokens
+   Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+ 2 today 00:30  3 queries, 330 tokens
+   Kitchen ⑂1.2 “The gateway listens on…
+ 3 Nov 21, 23:30  4 queries, 440 tokens
+   Kitchen ⑂1.2 “The gateway list… #home
 You: /search gateway port
   1  Kitchen · query 1 · today 00:30
      You: The gateway listens on port
@@ -565,20 +566,20 @@ You: /search gateway port
      5432.
 show N, resume N and quote N (with /) go on from a hit.
 You: /tree kitchen
-  1  2020-06-03  1 query, 110 tokens
-     ↳ Kitchen
-  2  2020-06-02  2 queries, 220 tokens
-     ↳ Kitchen #home
+ 1 today 00:30  3 queries, 330 tokens
+   Kitchen ⑂1.2 “The gateway listens on…
+ 2 Nov 21, 23:30  4 queries, 440 tokens
+   Kitchen ⑂1.2 “The gateway list… #home
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /tree 1
 3 sessions, 550 tokens:
   1  ● Kitchen #home
-       2020-06-01 · 2 queries, 220 toke…
+       Nov 21, 22:30 · 2 queries, 220 t…
   2  ├─● “The gateway listens on port 6…
-     │   2020-06-03 · 1 query, 110 toke…
+     │   today 00:30 · 1 query, 110 tok…
   3  └─● “The gateway listens on… #home
-         2020-06-02 · 2 queries, 220 to…
+         Nov 21, 23:30 · 2 queries, 220…
 You: /merge 1 2
 ✗ sally_20261122_003015 goes on from sally_20261121_223015: there is nothing to merge.
   /resume sally_20261122_003015 has both.
@@ -592,9 +593,9 @@ def notes(folder: Path, count: int) -> None:
     folder.mkdir(exist_ok=True)
     for number in range(1, count + 1):
         asked = Query(number=1, at=START + timedelta(minutes=number), text=f"Note {number}")
-        session = Session(header=Header(id=f"n{number}", created=START, agent="Sally"), entries=(asked,))
+        noted = Reply(number=1, at=asked.at, text="Noted.")
+        session = Session(header=Header(id=f"n{number}", created=START, agent="Sally"), entries=(asked, noted))
         (folder / f"n{number}.md").write_bytes(render(session))
-        os.utime(folder / f"n{number}.md", (number, number))
 
 
 def numbers(text: str, command: str) -> list[str]:
@@ -642,7 +643,7 @@ def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
     notes(tmp_path, 2)
     lines = ["/quote n1 1", "And\nnow?", "Again."]
     screen = Screen(tmp_path, lines, "So.", "So.", hours=1, options=CODE)
-    quoted = "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n\nAnd\nnow?"
+    quoted = "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n> Sally: Noted.\n\nAnd\nnow?"
     assert screen.talk.sent == [said(quoted), said(quoted, "So.", "Again.")]
     assert name_of(screen.talk.conversation.session) == "And"
 

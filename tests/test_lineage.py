@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.lineage import Folded, Link, Node, ancestors, folded, tree
+from chat_loop.library.lineage import ALL, Chain, Link, Node, Shares, chains, taken, tree
 
 NAMES = "abcdefgh"
 """The newest first."""
@@ -36,40 +36,70 @@ def line(*names: str) -> dict[str, Link]:
 
 
 def test_who_was_forked_from_stays_in_the_list() -> None:
-    links = {"d": Link("d", "b", forked=True), "b": Link("b", "a"), "a": Link("a", "")}
-    assert [(one.id, one.behind) for one in folded(links, links)] == [("d", 2), ("b", 1)]
+    links = {"d": Link("d", "b", until="2.3"), "b": Link("b", "a"), "a": Link("a", "")}
+    assert chains(links) == [Chain("d", {"d": ALL, "b": 3, "a": ALL}), Chain("b", {"b": ALL, "a": ALL})]
+
+
+def test_branches_are_told_from_what_they_leave() -> None:
+    """c and d both go on from b; e leaves b after its second query, f goes straight on with d."""
+    links = {
+        "f": Link("f", "d"),
+        "e": Link("e", "b", until="2.2"),
+        "d": Link("d", "b"),
+        "c": Link("c", "b"),
+        "b": Link("b", "a"),
+        "a": Link("a"),
+    }
+    found = chains(links)
+    shares = Shares(found)
+    forks = [shares.fork(chain, links) for chain in found]
+    assert [(chain.id, fork and (fork.first, fork.parent)) for chain, fork in zip(found, forks, strict=True)] == [
+        ("f", ("d", "b")),
+        ("e", ("e", "b")),
+        ("c", ("c", "b")),
+    ]
+    assert [shares.shared(chain) for chain in found] == [
+        {"b": ALL, "a": ALL},
+        {"b": 2, "a": ALL},
+        {"b": ALL, "a": ALL},
+    ]
+
+
+def test_a_session_that_was_only_given_words_is_no_branch() -> None:
+    """Such as a compaction that was taken back."""
+    links = {
+        "new": Link("new", "a", queries=1),
+        "left": Link("left", "a", queries=0),
+        "a": Link("a", queries=3),
+    }
+    assert [chain.id for chain in chains(links)] == ["new"]
+    assert [chain.id for chain in chains(links, here="left")] == ["new", "left"]
+    del links["new"]
+    assert [chain.id for chain in chains(links)] == ["left"]
+    links = {"later": Link("later", "a", queries=0), **links}
+    assert [chain.id for chain in chains(links)] == ["later"]
+    assert [chain.id for chain in chains(links, here="left")] == ["left"]
+    links["left"] = Link("left", "a", until="1.2", queries=0)
+    assert [chain.id for chain in chains(links)] == ["later", "left"]
+    circle = {"x": Link("x", "y", queries=0), "y": Link("y", "x", queries=0)}
+    assert [chain.id for chain in chains(circle)] == ["x"]
 
 
 @given(graphs())
-def test_ancestors_are_each_there_once(links: dict[str, Link]) -> None:
+def test_a_chain_holds_what_it_comes_from_once(links: dict[str, Link]) -> None:
     for identity in links:
-        found = ancestors(identity, links)
-        assert len(set(found)) == len(found)
-        assert set(found) == above(identity, links)
+        found = taken(identity, links)
+        assert next(iter(found)) == identity
+        assert found.keys() == above(identity, links) | {identity}
 
 
-@given(graphs(), st.sets(st.sampled_from(NAMES)), st.data())
-def test_a_folded_list_shows_every_chain_once(links: dict[str, Link], some: set[str], data: st.DataObject) -> None:
-    wanted = [name for name in links if name in some] if data.draw(st.booleans()) else list(links)
-    shown = list(folded(wanted, links))
-    ids = [one.id for one in shown]
-    assert ids == [name for name in wanted if name in ids]
+@given(graphs())
+def test_every_session_is_in_a_conversation_and_no_conversation_in_another(links: dict[str, Link]) -> None:
+    ids = [chain.id for chain in chains(links)]
+    assert ids == [name for name in links if name in ids]
     for number, one in enumerate(ids):
         assert not any(one in above(other, links) for other in ids[:number] + ids[number + 1 :])
-    behind = set().union(*(above(one, links) for one in ids))
-    assert set(wanted) <= set(ids) | behind
-    for entry in shown:
-        older = above(entry.id, links)
-        assert (entry.behind, entry.compactions) == (len(older), sum(links[one].compacted for one in older))
-
-
-@given(graphs(), st.sets(st.sampled_from(NAMES)))
-def test_an_unfolded_chain_stands_together_and_nothing_stands_twice(links: dict[str, Link], open_: set[str]) -> None:
-    tips = [one.id for one in folded(links, links)]
-    ids = [one.id for one in folded(links, links, open_)]
-    assert len(set(ids)) == len(ids)
-    assert [one for one in ids if one in tips] == tips
-    assert set(ids) == set(tips).union(*(above(one, links) for one in tips if one in open_))
+    assert set(links) == set(ids).union(*(above(one, links) for one in ids))
 
 
 @given(graphs(), st.sampled_from(NAMES))
@@ -94,16 +124,11 @@ def test_a_tree_holds_all_that_is_related_once(links: dict[str, Link], identity:
         assert set(node.stem) <= set("├└│─ ")
 
 
-def test_the_newest_stands_for_its_chain_even_where_an_older_one_was_touched_later() -> None:
-    links = line("old", "middle", "new")
-    assert list(folded(["old", "new", "middle"], links)) == [Folded("new", 2, 0)]
-    assert list(folded(["middle", "old"], links)) == [Folded("middle", 1, 0)]
-
-
 def test_what_a_long_chain_takes() -> None:
     names = [f"s{number}" for number in range(5_000)]
     links = line(*names)
-    assert list(folded(links, links)) == [Folded("s4999", 4_999, 0)]
+    [chain] = chains(links)
+    assert (chain.id, len(chain.behind)) == ("s4999", 4_999)
     assert [node.stem for node in tree("s7", links)] == [""] * 5_000
 
 

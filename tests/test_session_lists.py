@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.chain.options import Options
+from tests.library_screens import in_zone
 from tests.screens import Screen
 from tests.talking import SUMMARY, names
 
@@ -18,15 +19,17 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
+    in_zone(monkeypatch)
 
 
 def shelf(folder: Path) -> None:
-    """Four sessions, last used at noon on the first days of June 2020; the newest is the first that was begun."""
-    lines = ["How do I sort?", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "漢字", "word " * 60]
+    """Four sessions, an hour apart; their files changed in the other order, as in a backup that was restored."""
+    lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
     for number, line in enumerate(lines):
-        Screen(folder, [line], "So.", hours=number, options=Options(summary_on_exit=False, attach_from_archive=False))
+        options = Options(summary_on_exit=False, attach_from_archive=False)
+        Screen(folder, [line], "So.", hours=number - 8, options=options)
         path = folder / names(folder)[-1]
-        noon = datetime(2020, 6, 9 - number, 12).timestamp()  # of the local clock, as the list shows it
+        noon = datetime(2020, 6, 9 - number, 12).timestamp()
         os.utime(path, (noon, noon))
 
 
@@ -36,16 +39,16 @@ def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
-1  2020-06-09  Sally  1 query, 110 tokens  How do I sort?
-2  2020-06-08  Sally  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
-3  2020-06-07  Sally  1 query, 110 tokens  漢字
-4  2020-06-06  Sally  1 query, 110 tokens  word word word word word word word w…
+1  Nov 21, 17:30  1 query, 110 tokens  How do I sort?
+2  Nov 21, 16:30  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
+3  Nov 21, 15:30  1 query, 110 tokens  漢字
+4  Nov 21, 14:30  1 query, 110 tokens  word word word word word word word word…
 You: resume 2
 📋 Loading session...
-✓ Found: Sally - Nov 21, 23:30 (1 query, 110 tokens)
+✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens)
 """
     )
-    assert "(Session ID: sally_20261121_233015, " in screen.talk.sent[1][0].text
+    assert "(Session ID: sally_20261121_163015, " in screen.talk.sent[1][0].text
 
 
 def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,14 +58,14 @@ def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.Monke
     assert screen.text == (
         """\
 You: sessions
-  1  2020-06-09  1 …
-     How do I sort?
-  2  2020-06-08  1 …
-     [red]Wie sorti…
-  3  2020-06-07  1 …
-     漢字
-  4  2020-06-06  1 …
-     word word word…
+ 1 Nov 21, 17:30  1…
+   How do I sort?
+ 2 Nov 21, 16:30  1…
+   [red]Wie sortier…
+ 3 Nov 21, 15:30  1…
+   漢字
+ 4 Nov 21, 14:30  1…
+   word word word w…
 Goodbye!
 """
     )
@@ -97,7 +100,7 @@ You: resume 99
 ✗ There is no session 99: the numbers go from 1 to 4.
   sessions shows them.
 You: resume nope
-✗ There is no session nope: there are 4, the newest is sally_20261121_223015.
+✗ There is no session nope: there are 4.
   sessions shows them.
 You: resume ../../etc/passwd
 ✗ That is not a session id: ids are letters, digits, _ and -.

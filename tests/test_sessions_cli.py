@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -50,6 +49,14 @@ def failure(home: Path, *arguments: str, code: int = 1) -> str:
     return result.stderr.decode()
 
 
+def listed(home: Path, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
+    """What `sessions list` has as JSON: its conversations, or its sessions."""
+    found = values(home, "list", *arguments, code=code)
+    assert found["schema"] == 2
+    rows: list[dict[str, Any]] = found["sessions" if "--unfold" in arguments else "conversations"]
+    return rows
+
+
 def ids(rows: list[dict[str, Any]]) -> list[tuple[int | None, str]]:
     return [(row["number"], row["id"]) for row in rows]
 
@@ -61,17 +68,22 @@ ROW = {
     "tags": ["work", "urgent"],
     "agent": "Sally",
     "project": "/home/kim/shop",
-    "created": "2026-11-02T10:00:00+00:00",
+    "created": "2026-11-01T10:00:00+00:00",
     "updated": "2026-11-02T10:00:11+00:00",
-    "queries": 1,
-    "tokens": 110,
+    "queries": 3,
+    "tokens": 330,
+    "cost": 0.0,
     "parent": FIRST.header.id,
     "merged": None,
     "depth": 2,
     "compacted": False,
-    "compactions": 1,
-    "folded": 1,
+    "mode": None,
+    "answered": True,
     "state": "sealed",
+    "sessions": 2,
+    "compactions": 1,
+    "branch": None,
+    "shared_queries": 0,
 }
 
 
@@ -79,14 +91,14 @@ def test_the_list_as_text(home: Path) -> None:
     assert printed(home, "list") == (
         """\
    1  2026-11-10 10:00  bob_20261110_100000  unsealed  1 query, 110 tokens  Which port does the database listen on?
-   2  2026-11-02 10:00  sally_20261102_100000  sealed  1 query, 110 tokens  depth 2  Rate limiter #work #urgent
+   2  2026-11-02 10:00  sally_20261102_100000  sealed  3 queries, 330 tokens  compacted  Rate limiter #work #urgent
    3  2020-03-01 10:00  sally_20200301_100000  sealed  1 query, 110 tokens  What is a monad?
 """
     )
 
 
 def test_the_list_as_json(home: Path) -> None:
-    rows = values(home, "list")
+    rows = listed(home)
     assert rows[1] == ROW | {"path": str(home / "sessions" / f"{SECOND.header.id}.md")}
     assert ids(rows) == list(enumerate(LISTED, 1))
     assert values(home, "list") == json.loads(run(home, "--json", "sessions", "list").stdout)
@@ -98,14 +110,15 @@ def test_the_list_as_json(home: Path) -> None:
         (("--unfold",), [(1, OPEN), (2, SECOND), (None, FIRST), (3, OLD)]),
         (("--limit", "2"), [(1, OPEN), (2, SECOND)]),
         (("rate", "LIMITER"), [(2, SECOND)]),
-        (("token", "bucket"), [(None, FIRST)]),  # in its summary; the conversation goes on behind number 2
+        (("token", "bucket"), [(2, SECOND)]),  # in the summary of its first session
         (("monad",), [(3, OLD)]),
         (("--tag", "urgent"), [(2, SECOND)]),
         (("--tag", "#Work"), [(2, SECOND)]),
         (("--agent", "bob"), [(1, OPEN)]),
         (("--project", "shop"), [(2, SECOND)]),
         (("--since", "2026-11-05"), [(1, OPEN)]),
-        (("--before", "2026-11-02T10:00:11+00:00"), [(None, FIRST), (3, OLD)]),
+        (("--before", "2026-11-02T10:00:11+00:00"), [(3, OLD)]),
+        (("--before", "2026-11-02T10:00:11+00:00", "--unfold"), [(None, FIRST), (3, OLD)]),
         (("--before", "2021-01-01"), [(3, OLD)]),
         (("--since", "99y", "--limit", "1"), [(1, OPEN)]),
         (("--agent", "Sally", "--tag", "work", "--since", "2026-11-02", "--unfold"), [(2, SECOND)]),
@@ -115,7 +128,7 @@ def test_the_list_as_json(home: Path) -> None:
 def test_filters_keep_the_numbers_of_the_list(
     home: Path, arguments: tuple[str, ...], expected: list[tuple[int | None, Any]]
 ) -> None:
-    assert ids(values(home, "list", *arguments)) == [(number, session.header.id) for number, session in expected]
+    assert ids(listed(home, *arguments)) == [(number, session.header.id) for number, session in expected]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +165,7 @@ def test_what_cannot_be_done_or_found(home: Path, arguments: tuple[str, ...], co
 
 
 def test_nothing_found_is_an_empty_list_of_json(home: Path) -> None:
-    assert values(home, "list", "nowhere", code=1) == []
+    assert listed(home, "nowhere", code=1) == []
     result = run(home, "sessions", "search", "nowhere", "--json")
     assert (result.returncode, result.stdout) == (1, b"[]\n")
 
@@ -216,6 +229,7 @@ def test_show_as_json(home: Path) -> None:
         "title": "",
         "tags": [],
         "project": "",
+        "mode": "",
         "path": str(home / "sessions" / f"{OLD.header.id}.md"),
         "damage": [],
         "totals": {"queries": 1, "session": usage, "restoration": nothing},
@@ -372,7 +386,8 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
         options = ("--sessions-dir", str(tmp_path / folder), "sessions")
         listed = run(tmp_path, *options, "list")
         assert (listed.returncode, listed.stdout, listed.stderr) == (0, b"", b"There are no sessions yet.\n")
-        assert run(tmp_path, *options, "list", "--json").stdout == b"[]\n"
+        found = json.loads(run(tmp_path, *options, "list", "--json").stdout)
+        assert found == {"schema": 2, "conversations": [], "older": 0}
         shown = run(tmp_path, *options, "show", "last")
         assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (1, "There are no sessions yet.")
         assert run(tmp_path, *options, "search", "x").returncode == 1
@@ -401,7 +416,7 @@ def test_a_file_of_another_kind_does_not_hide_the_others(home: Path) -> None:
     (folder / "folder.md").mkdir()
     damaged = (folder / f"{OLD.header.id}.md").read_bytes()
     (folder / "torn.md").write_bytes(damaged[: len(damaged) // 2])
-    rows = {row["id"]: row["state"] for row in values(home, "list")}
+    rows = {row["id"]: row["state"] for row in listed(home, "--all")}
     assert [rows[name] for name in ("notes", "empty", "link", "folder", "torn")] == [
         "foreign",
         "empty",
@@ -435,22 +450,16 @@ def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None
 
 def test_two_thousand_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    template = simple("x", at(11, 1))
-    data = put(folder, template)[0].read_bytes()
-    (folder / "x.md").unlink()
-    for number in range(2_000):
-        path = folder / f"s{number:04}.md"
-        path.write_bytes(data.replace(b"About x", b"Topic %d" % number))
-        os.utime(path, (number, number))
+    put(folder, *(simple(f"s{number:04}", at(11, 1, number)) for number in range(2_000)))
     first = run(tmp_path, "sessions", "list")
     assert first.returncode == 0
-    assert first.stderr.decode() == "2,000 sessions are not in the index yet.\n"
+    assert first.stderr == b"", "they are in the index now"
     assert first.stdout.count(b"\n") == 2_000
-    assert first.stdout.split(b"\n")[41].split()[:4] == [b"42", b"1970-01-01", b"00:32", b"s1958"]
+    assert first.stdout.split(b"\n")[41].split()[:4] == [b"42", b"2026-11-01", b"10:32", b"s1958"]
     assert values(tmp_path, "show", "1999")["id"] == "s0001"
     assert run(tmp_path, "sessions", "reindex").stdout == b"2,000 sessions read into the index.\n"
     assert run(tmp_path, "sessions", "list").stdout == first.stdout
-    assert ids(values(tmp_path, "list", "s077", "--limit", "2")) == [(1221, "s0779"), (1222, "s0778")]
+    assert ids(listed(tmp_path, "s077", "--limit", "2")) == [(1221, "s0779"), (1222, "s0778")]
     process = subprocess.Popen(
         [sys.executable, "-m", "chat_loop", "sessions", "list", "--json"],
         env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
@@ -460,7 +469,7 @@ def test_two_thousand_sessions_and_a_reader_that_leaves(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    assert process.stdout.read(4) == b'[{"n'
+    assert process.stdout.read(4) == b'{"sc'
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
@@ -480,7 +489,7 @@ def test_hostile_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
             shown = terminal.raw.decode()
             assert "owned" in shown
             assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", shown), action
-    name = json.loads(run(tmp_path, "sessions", "list", "--json").stdout)[0]["name"]
+    name = listed(tmp_path)[0]["name"]
     assert name == "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"  # JSON escapes it
     piped = printed(tmp_path, "list")
     assert piped.count("\n") == 1
@@ -505,8 +514,8 @@ def test_a_session_that_changed_by_hand_is_listed_as_it_is_now(home: Path) -> No
     path.write_bytes(path.read_bytes().replace(b"monad?", b"functor?"))
     used(path, OLD.entries[-1].at)
     path.rename(path.with_name("renamed.md"))
-    assert values(home, "list")[2]["name"] == "What is a functor?"
-    assert values(home, "list")[2]["id"] == "renamed"
+    assert listed(home)[2]["name"] == "What is a functor?"
+    assert listed(home)[2]["id"] == "renamed"
     assert SessionManager(home / "sessions").load(path.with_name("renamed.md")).session.header.id == "renamed"
 
 

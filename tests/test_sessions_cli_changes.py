@@ -21,7 +21,8 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
-from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple, used
+from tests.shelves import later
+from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple
 from tests.test_headless import ECHO, run
 
 SUMMARY = """\
@@ -69,7 +70,7 @@ def load(home: Path, identity: str) -> Session:
 
 
 def listed(home: Path) -> list[str]:
-    return [row["id"] for row in json.loads(run(home, "sessions", "list", "--unfold", "--json").stdout)]
+    return [row["id"] for row in json.loads(run(home, "sessions", "list", "--unfold", "--json").stdout)["sessions"]]
 
 
 def compatible(server: Loopback, model: str = "m") -> tuple[str, ...]:
@@ -472,7 +473,7 @@ def test_clean_moves_whole_conversations_that_nobody_used(tmp_path: Path) -> Non
     wet = run(tmp_path, *clean, "--yes")
     assert (wet.returncode, wet.stdout) == (0, dry.stdout)
     assert wet.stderr == b"2 sessions moved to the trash; chat-loop sessions restore ID brings one back.\n"
-    assert listed(tmp_path) == ["future", "goes_on", "archive"]
+    assert listed(tmp_path) == ["goes_on", "archive", "future"]
     assert run(tmp_path, *clean, "--yes").stderr == b"There is nothing to clean.\n"
     assert done(tmp_path, "restore", "dead_1", "dead_2") == "dead_1 is back.\ndead_2 is back.\n"
 
@@ -523,7 +524,7 @@ def test_clean_originals_leaves_the_words_that_a_live_session_carries(home: Path
     """A compaction carries its newest words by reference: they are read from the parent's file."""
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
     folder = home / "sessions"
-    used(folder / f"{FIRST.header.id}.md", long_ago)
+    put(folder, later(FIRST, (long_ago - FIRST.header.created).total_seconds()))
     restoration = SECOND.entries[0]
     assert isinstance(restoration, Restoration)
     carrying = replace(
@@ -609,7 +610,7 @@ def test_what_cannot_be_read(home: Path) -> None:
     if bound(home, "--version").returncode:
         pytest.skip("these rights cannot be given away here")
     (folder / f"{OLD.header.id}.md").chmod(0)
-    found = json.loads(bound(home, "sessions", "list", "--json").stdout)
+    found = json.loads(bound(home, "sessions", "list", "--json").stdout)["conversations"]
     assert [(row["id"], row["state"]) for row in found] == [
         (OPEN.header.id, "unsealed"),
         (SECOND.header.id, "sealed"),

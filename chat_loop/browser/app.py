@@ -56,6 +56,8 @@ async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow 
     if not (sys.stdin.isatty() and os.isatty(1)) or os.environ.get("TERM") == "dumb":
         raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
     state = Browsing(words=words).stocked(shelf.rows(frozenset()))
+    if state.row is not None and state.row.current:  # nobody goes on with what is open
+        state = state.moved(1)
     with _ended_by_signals():
         return await _Browser(shelf, state, now).run()
 

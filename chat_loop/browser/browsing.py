@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 from typing import Literal
 
+from chat_loop.display.rows import ODD, numbered
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow, State
+from chat_loop.sessions.row import SessionRow
 
 Mode = Literal["list", "filter", "ask", "keys"]
 """Choosing; typing words to filter by; asked whether the session may go to the trash; reading what the keys do."""
-
-ODD: Mapping[State, str] = {
-    "plain": "other format",
-    "damaged": "damaged",
-    "empty": "empty file",
-    "foreign": "not a session",
-}
-"""States that a row says; the others are usual."""
 
 LONGEST_FILTER = 200
 _NAME = 2_000
@@ -38,7 +31,7 @@ class Stock:
         """What a filter looks through, in small letters, a text for each row."""
         days: dict[date, str] = {}  # formatting a day takes longer than all the rest, and days repeat
         return tuple(
-            f"{row.name[:_NAME]}\n{row.id}\n{row.agent}\n{_day(row.updated.date(), days)}\n"
+            f"{row.name[:_NAME]}\n{row.id}\n{row.agent}\n{_day(row.updated, days)}\n{_words(row)}\n"
             f"{ODD.get(row.state, '')}\n{' '.join(f'#{tag}' for tag in row.tags) if row.tags else ''}".casefold()
             for row in self.rows
         )
@@ -48,18 +41,15 @@ class Stock:
         """Where each id stands in `rows`."""
         return {row.id: position for position, row in enumerate(self.rows)}
 
-    def heads(self, unfolded: Collection[str]) -> dict[str, str]:
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The number of each row as commands take it."""
+        return tuple(number for number, _ in numbered(self.rows))
+
+    @cached_property
+    def heads(self) -> Mapping[str, str]:
         """The older sessions of the unfolded chains: id -> id of the chain's newest session."""
-        found: dict[str, str] = {}
-        for head in unfolded:
-            identity = head
-            while (position := self.positions.get(identity)) is not None:
-                identity = self.rows[position].parent
-                if identity == head or identity in found or identity in unfolded:
-                    break
-                if identity in self.positions:
-                    found[identity] = head
-        return found
+        return {row.id: row.behind for row in self.rows if row.behind}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +71,6 @@ class Browsing:
     pane: bool | None = None
     previewed: bool = False
     unfolded: frozenset[str] = frozenset()
-    heads: Mapping[str, str] = field(default_factory=dict)
     scrolled: int = 0
     """The first visible line of what the keys do."""
 
@@ -99,9 +88,7 @@ class Browsing:
         """With other rows; the same session stays selected where it is still there."""
         stock = Stock(tuple(rows))
         old = self.row
-        heads = stock.heads(self.unfolded)
-        shown = _matching(stock, self.words, heads)
-        new = replace(self, stock=stock, heads=heads, shown=shown)._selecting(self.selected)
+        new = replace(self, stock=stock, shown=_matching(stock, self.words))._selecting(self.selected)
         return new._following(old)
 
     def selecting(self, place: int) -> Browsing:
@@ -115,7 +102,7 @@ class Browsing:
     def filtered(self, words: str) -> Browsing:
         """With the rows that hold all `words`, the first selected; without words all, the same session selected."""
         words = words[:LONGEST_FILTER]
-        new = replace(self, words=words, shown=_matching(self.stock, words, self.heads), top=0)
+        new = replace(self, words=words, shown=_matching(self.stock, words), top=0)
         return new._selecting(0) if words.strip() else new._selecting(0)._following(self.row)
 
     def unfolding(self) -> Browsing:
@@ -130,7 +117,7 @@ class Browsing:
         row = self.row
         if row is None:
             return self
-        head = row.id if row.id in self.unfolded else self.heads.get(row.id)
+        head = row.id if row.id in self.unfolded else self.stock.heads.get(row.id)
         if head is None:
             return self
         place = self.stock.positions.get(head)
@@ -157,19 +144,27 @@ class Browsing:
         return self._selecting(self.shown.index(position)) if position in self.shown else self
 
 
-def _day(day: date, known: dict[date, str]) -> str:
+def _words(row: SessionRow) -> str:
+    return row.branch.words[:_NAME] if row.branch is not None else ""
+
+
+def _day(moment: datetime | None, known: dict[date, str]) -> str:
+    if moment is None:
+        return ""
+    day = moment.date()
     text = known.get(day)
     if text is None:
         text = known[day] = f"{day:%Y-%m-%d %b %d}"
     return text
 
 
-def _matching(stock: Stock, words: str, heads: Mapping[str, str]) -> Sequence[int]:
+def _matching(stock: Stock, words: str) -> Sequence[int]:
     """Where all `words` are; an unfolded chain's older sessions are shown with its newest."""
     wanted = words.casefold().split()
     if not wanted:
         return range(len(stock.rows))
     found = [position for position, text in enumerate(stock.texts) if all(word in text for word in wanted)]
+    heads = stock.heads
     if not heads:
         return found
     matching = {stock.rows[position].id for position in found}

@@ -143,7 +143,7 @@ def hints(state: Browsing) -> list[tuple[str, str]]:
         return [("Esc", "clear"), ("q", "leave"), ("/", "filter")] if state.words else [("q", "leave")]
     found = [("Enter", "resume"), ("?", "keys"), ("q", "leave"), ("/", "filter")]
     found += [("Esc", "clear")] if state.words else []
-    if row.id in state.unfolded or row.id in state.heads:
+    if row.id in state.unfolded or row.id in state.stock.heads:
         found.append(("u", "fold"))
     elif row.folded:
         found.append(("u", "unfold"))

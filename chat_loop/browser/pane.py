@@ -9,6 +9,7 @@ from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import Line, padded, plain, width_of, wrapped
 from chat_loop.browser.preview import Preview, Section
 from chat_loop.browser.table import name_text, tags_text, when_text
+from chat_loop.display.rows import compactions_text
 from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import counted, counts_text
 
@@ -41,8 +42,11 @@ def _head(row: SessionRow, preview: Preview | None, width: int, height: int, now
     facts = [plain(row.id, 100), when_text(row.updated, now), plain(row.agent, 40), numbers]
     if tags := tags_text(row):
         facts.append(tags)
+    facts.append(compactions_text(row))
     if row.folded:
         facts.append(f"{counted(row.folded, 'older session')} folded")
+    if row.shared:
+        facts.append(f"{counted(row.shared, 'query')} shared with other branches")
     lines += _told(" · ".join(filter(None, facts)), width, 4 if tall else 2, "dim")
     if preview is not None:
         for text in preview.title if tall else preview.title[:1]:

@@ -43,14 +43,15 @@ class Preview:
     earlier: int = 0
 
 
-def preview_of(session: Session, damage: Sequence[str] = ()) -> Preview:
-    """The preview of a session that could be read; `damage` is what could not be read of it."""
+def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") -> Preview:
+    """Return the preview of a session that could be read; `damage` is what could not be read of it, `price` what its
+    conversation cost."""
     header, seal, exchanges = session.header, session.seal, session.exchanges
     title = []
     if header.parent:
         title.append(f"Session {max(2, session.depth)} of its chain, after {header.parent}")
-    if header.model:
-        title.append(plain(header.model, 100))
+    if header.model or price:
+        title.append(" · ".join(filter(None, (plain(header.model, 100), price))))
     began = f"{header.created:%Y-%m-%d %H:%M}"
     ended = f"{seal.at:%Y-%m-%d %H:%M}" if seal is not None else ""
     how = _ENDS[seal.reason] if seal is not None else "no summary yet"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from chat_loop.browser.browsing import ODD, Browsing
+from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import Line, cut, filled, padded, plain, width_of
+from chat_loop.display import rows
+from chat_loop.display.rows import ODD
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import compact_number
@@ -29,25 +31,30 @@ class Column:
     right: bool = False
 
 
-def when_text(moment: datetime, now: datetime) -> str:
-    """`today 14:02`, `Nov 21 14:02`, or the date alone when it was another year."""
+def when_text(moment: datetime | None, now: datetime) -> str:
+    """Return `today 14:02`, `Nov 21 14:02`, the date alone when it was another year, or `unknown`."""
+    if moment is None:
+        return "unknown"
     if moment.date() == now.date():
         return f"today {moment:%H:%M}"
     return f"{moment:%b %d %H:%M}" if moment.year == now.year else moment.date().isoformat()
 
 
-def short_when(moment: datetime, now: datetime) -> str:
-    """`14:02`, `Nov 21`, or the month when it was another year: `2020-06`."""
+def short_when(moment: datetime | None, now: datetime) -> str:
+    """Return `14:02`, `Nov 21`, the month when it was another year: `2020-06`, or `unknown`."""
+    if moment is None:
+        return "unknown"
     if moment.date() == now.date():
         return f"{moment:%H:%M}"
     return f"{moment:%b %d}" if moment.year == now.year else moment.date().isoformat()[:7]
 
 
-def name_text(row: SessionRow, length: int = 500) -> str:
-    """What a session is called: its name, else its id; in brackets before it what is odd about its file."""
+def name_text(row: SessionRow, columns: int = 500) -> str:
+    """Return what a session is called; in brackets before it what is odd about its file."""
     state = ODD.get(row.state, "")
-    name = plain(row.name, length) or plain(row.id, length)
-    return f"({state}) {name}" if state else name
+    before = f"({state}) " if state else ""
+    called = rows.name_text(row, max(1, columns - len(before))) if row.branch is not None else row.name or row.id
+    return f"{before}{plain(called, 500) or plain(row.id, 500)}"
 
 
 def tags_text(row: SessionRow) -> str:
@@ -99,7 +106,6 @@ def drawn(state: Browsing, place: int, beside: tuple[Column, ...], width: int, n
     row = state.stock.rows[position]
     selected = place == state.selected
     number = _number_width(state)
-    older = row.id in state.heads
     texts = {
         "When": (short_when if width < SHORT_DATES else when_text)(row.updated, now),
         "Chain": chain_text(row, state),
@@ -111,10 +117,11 @@ def drawn(state: Browsing, place: int, beside: tuple[Column, ...], width: int, n
     tags = cut(tags_text(row), name_width // 3) if name_width >= SHORT_NAME + 4 else ""
     if tags:
         name_width -= width_of(tags) + 2
-    name = filled(f"{'└ ' if older else ''}{name_text(row)}", name_width)
+    mark = "└ " if row.behind else ""
+    name = filled(f"{mark}{name_text(row, max(1, name_width - len(mark)))}", name_width)
     line: Line = [
         ("", "> " if selected else "  "),
-        ("" if selected else "dim", f"{filled(str(position + 1), number - 3, right=True)} "),
+        ("" if selected else "dim", f"{filled(state.stock.numbers[position], number - 3, right=True)} "),
         ("bold" if selected else "", name),
         ("" if selected else "dim", f"  {tags}" if tags else ""),
     ]

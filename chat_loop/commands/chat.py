@@ -44,6 +44,8 @@ class Listing:
     wanted: Wanted = dataclasses.field(default_factory=Wanted)
     page: int | None = PAGE
     fold: bool = True
+    hidden: bool = False
+    """Runs of `-p` and conversations without a reply are listed as well."""
     shown: int = 0
 
 

@@ -14,6 +14,7 @@ from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import branches
 from chat_loop.config import Config
 from chat_loop.display.markdown.sample import ABOUT
+from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.choice import Choice
@@ -178,7 +179,7 @@ class Offering:
                 yield row.id, self._said(row)
 
     def _said(self, row: SessionRow) -> str:
-        return f"{one_line(row.name, 50)} ({when_text(row.updated, self._chat.sessions.now())})"
+        return f"{name_text(row, 50)} ({when_text(row.updated, self._chat.sessions.now())})"
 
     def _references(self, typed: str) -> Found:
         """Models that could answer: of what is known, as another look may take seconds."""

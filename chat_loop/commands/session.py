@@ -10,7 +10,7 @@ from shlex import quote
 from chat_loop.commands.chat import PAGE, Chat, Listing
 from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
-from chat_loop.commands.references import own_id, path_of
+from chat_loop.commands.references import here_id, numbered_ids, path_of
 from chat_loop.commands.registry import Quit, registry
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
@@ -33,15 +33,16 @@ async def leave(chat: Chat, argument: str) -> None:
 
 @registry.command("sessions", argument="[WORDS]", bare="sessions")
 async def sessions(chat: Chat, argument: str) -> None:
-    """List the saved sessions, newest first; the numbers are those that resume takes.
+    """List the conversations, last used first; the numbers are those that resume takes, * is the one that is open.
 
     /sessions WORDS         those with these words in the name, id, agent, tags, project or summary
     /sessions all           all of them; /sessions more: the next ones
     /sessions browse        in a full-screen browser, with previews
-    --unfold                every session of a chain, not only its newest
+    --unfold                every session of a conversation by itself
+    --all                   runs of -p and conversations without a reply as well
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    asked = given("sessions", argument, valued=("tag", "agent", "project", "since", "before"), flags=("unfold",))
+    asked = given("sessions", argument, valued=("tag", "agent", "project", "since", "before"), flags=("unfold", "all"))
     if asked.words.partition(" ")[0] == "browse":
         await _browse(chat, asked.words.partition(" ")[2])
         return
@@ -50,7 +51,9 @@ async def sessions(chat: Chat, argument: str) -> None:
         return
     everything = asked.words == "all"
     wanted = wanted_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
-    chat.listing = Listing(wanted, None if everything else PAGE, fold="unfold" not in asked.flags)
+    chat.listing = Listing(
+        wanted, None if everything else PAGE, fold="unfold" not in asked.flags, hidden="all" in asked.flags
+    )
     await _list(chat, chat.listing)
 
 
@@ -59,7 +62,8 @@ async def _browse(chat: Chat, words: str) -> None:
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    rows, _ = await looked(chat, lambda library, _: library.rows(without=own_id(chat))[0])
+    (rows, _), _ = await looked(chat, lambda library, _: library.rows(here=here_id(chat)))
+    chat.listed, chat.hits = numbered_ids(rows), []
     row = await browse(ChatShelf(chat, rows), now=chat.sessions.now(), words=words)
     chat.attended()
     if row is not None:
@@ -71,19 +75,27 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
     (rows, more), trouble = await looked(
-        chat, lambda library, _: library.rows(limit, wanted=listing.wanted, fold=listing.fold, without=own_id(chat))
+        chat,
+        lambda library, _: library.rows(
+            limit, wanted=listing.wanted, fold=listing.fold, here=here_id(chat), everything=listing.hidden
+        ),
     )
     if trouble:
         chat.display.line(trouble, "dim")
     if first and len(rows) <= first:
         chat.display.line("There are no more.", "dim")
         return
-    chat.listed, chat.hits = [row.id for row in rows], []
+    chat.listed, chat.hits = numbered_ids(rows), []
     chat.listing = replace(listing, shown=len(rows))
-    if not rows and not listing.wanted and own_id(chat):
-        chat.display.line("There are no other conversations yet; /tree shows the sessions of this one.")
-        return
-    show_sessions(chat.display, rows, more, chat.sessions.now(), first=first, filtered=bool(listing.wanted))
+    show_sessions(
+        chat.display,
+        rows,
+        more,
+        chat.sessions.now(),
+        first=first,
+        filtered=bool(listing.wanted),
+        cost=chat.conversation.options.cost,
+    )
 
 
 @registry.command("resume", argument="N|ID|WORDS", bare=r"resume[ \t]+(\S+)")

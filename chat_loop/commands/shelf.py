@@ -6,28 +6,30 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.references import own_id
+from chat_loop.commands.references import here_id
+from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError
 from chat_loop.sessions.row import SessionRow
+from chat_loop.wording import dollars_text
 
 if TYPE_CHECKING:
     from chat_loop.browser.preview import Preview
 
 
 class ChatShelf:
-    """What can be chosen from in a running chat: everything but the session that is open. `first` is what is there at
-    the beginning, when that was looked for already."""
+    """The conversations of a running chat, the one that is open among them. `first` is what is there at the beginning,
+    when that was looked for already."""
 
     def __init__(self, chat: Chat, first: Sequence[SessionRow] | None = None) -> None:
         self._chat = chat
         self._first = first
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Newest first, chains folded but for those of `unfolded`."""
+        """Return the conversations, last used first, after those of `unfolded` their older sessions."""
         first, self._first = self._first, None
         if first is not None and not unfolded:
             return first
-        return self._chat.library.rows(unfolded=unfolded, without=own_id(self._chat))[0]
+        return self._chat.library.rows(unfolded=unfolded, here=here_id(self._chat))[0]
 
     def preview(self, row: SessionRow) -> Preview:
         """What is known of a session."""
@@ -37,7 +39,8 @@ class ChatShelf:
             loaded = self._chat.sessions.load(row.path)
         except SessionError as error:
             return Preview(notes=(error.message,))
-        return preview_of(loaded.session, loaded.damage)
+        price = cost_of(row, self._chat.conversation.options.cost)
+        return preview_of(loaded.session, loaded.damage, "" if not price else dollars_text(price))
 
     def trash(self, row: SessionRow) -> str:
         """Move it to the trash."""

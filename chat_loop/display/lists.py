@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import one_line
+from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, numbered
+from chat_loop.display.text import cells, one_line
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow
-from chat_loop.wording import counted, counts_text, when_text
+from chat_loop.sessions.row import SessionRow, State
+from chat_loop.values import Usage
+from chat_loop.wording import counted, counts_text, dollars_text, when_text
 
-_STATES = {
-    "sealed": "",
-    "unsealed": "no summary yet",
-    "plain": "other format",
-    "damaged": "damaged",
-    "empty": "empty file",
-    "foreign": "not a session",
-}
+Cost = Callable[[str, Usage], float | None]
+
+
+def unknown(model: str, usage: Usage) -> None:
+    """Nobody knows what it cost."""
+
+
+_NOTES: Mapping[State, str] = {**ODD, "unsealed": "no summary yet"}
 NARROW = 70
+ROOMY = 100
+"""From this many columns on a row says what its conversation cost."""
 SHOWN_NAME = 50
 """Characters of a session's name where it stands in a sentence."""
 
@@ -32,56 +36,58 @@ def show_sessions(
     *,
     first: int = 0,
     filtered: bool = False,
+    cost: Cost = unknown,
 ) -> None:
-    """The numbered list, newest first, from the one after the `first`. `more`: how many older ones are not shown."""
+    """Show the numbered list from the row after the `first`. `more`: how many older ones are not shown."""
     if not rows:
         display.line("No session fits." if filtered else "There are no sessions yet.")
         return
-    numbered = list(enumerate(rows, 1))[first:]
+    shown = numbered(rows)[first:]
     if display.console.width < NARROW:
-        _narrow(display, numbered, now)
+        _narrow(display, shown, now)
     else:
-        _wide(display, numbered, now)
+        _wide(display, shown, now, cost)
     if more:
         display.line(f"… and {more:,} older; /sessions more goes on, WORDS after it filter.", "dim")
 
 
-def _narrow(display: DisplayManager, numbered: Sequence[tuple[int, SessionRow]], now: datetime) -> None:
+def _narrow(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime) -> None:
     from rich.text import Text
 
-    for number, row in numbered:
-        first = f"{number:>3}  {when_text(row.updated, now)}  {numbers(row)}"
-        second = f"     {chained(row)}{one_line(row.name, 500) or row.id}{tagged(row)}"
+    for number, row in shown:
+        first = f"{number:>2} {when_text(row.updated, now)}  {numbers(row)}"
+        tail = f"{_compacted(row)}{tagged(row)}"
+        second = f"   {name_text(row, max(10, display.console.width - 3 - cells(tail)))}{tail}"
         for text in (first, second):
             display.console.print(Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
 
 
-def _wide(display: DisplayManager, numbered: Sequence[tuple[int, SessionRow]], now: datetime) -> None:
-    from rich.table import Table
+def _wide(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime, cost: Cost) -> None:
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column("number", no_wrap=True, justify="right")
-    for name in ("when", "agent", "numbers"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("name", overflow="ellipsis")  # the only one that gives way when the rows are too wide
-    for number, row in numbered:
-        note = _STATES[row.state] if row.queries is not None else ""
-        note = note or ("compacted" if row.compacted and not row.folded else "")
-        what = Text(one_line(row.name, 500) or row.id)
-        if note:
-            what = Text(f"({note}) ", style="dim") + what
-        what = Text(chained(row), no_wrap=True) + what + Text(tagged(row), style="cyan")
-        cells = (str(number), when_text(row.updated, now), one_line(row.agent, 20), numbers(row))
-        table.add_row(*(Text(cell) for cell in cells), what)
-    display.console.print(table, soft_wrap=False)
+    roomy = display.console.width >= ROOMY
+    columns = [[number, when_text(row.updated, now)] for number, row in shown]
+    if len({row.agent for _, row in shown}) > 1:  # one agent says nothing of its sessions, and takes room from names
+        for column, (_, row) in zip(columns, shown, strict=True):
+            column.append(one_line(row.agent, 20))
+    for column, (_, row) in zip(columns, shown, strict=True):
+        price = cost_of(row, cost) if roomy else None
+        column.append(f"{numbers(row)}, {dollars_text(price)}" if price else numbers(row))
+    widths = [max(map(cells, texts)) for texts in zip(*columns, strict=True)]
+    for (number, *others), (_, row) in zip(columns, shown, strict=True):
+        fixed = "  ".join(text + " " * (width - cells(text)) for text, width in zip(others, widths[1:], strict=True))
+        line = Text(f"{number:>{widths[0]}}  {fixed}  ")
+        note = _NOTES.get(row.state, "") if row.queries is not None and not row.current else ""
+        line += Text(f"({note}) " if note else "", style="dim")
+        compacted, tags = _compacted(row), tagged(row)
+        name = name_text(row, max(12, display.console.width - line.cell_len - cells(compacted) - cells(tags)))
+        line += Text(name) + Text(compacted, style="dim") + Text(tags, style="cyan")
+        display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
 
 
-def chained(row: SessionRow) -> str:
-    """`↳3 ` before the third session of a chain; `⑂` is for a second parent."""
-    if row.merged:
-        return f"⑂{row.depth} "
-    return "" if not row.parent else "↳ " if row.depth == 2 else f"↳{row.depth} "
+def _compacted(row: SessionRow) -> str:
+    text = compactions_text(row)
+    return f" · {text}" if text else ""
 
 
 def tagged(row: SessionRow) -> str:
@@ -92,7 +98,7 @@ def tagged(row: SessionRow) -> str:
 def numbers(row: SessionRow) -> str:
     """Queries and tokens, or why they are not known."""
     if row.queries is None:
-        return _STATES[row.state] if row.state not in ("sealed", "unsealed") else ""
+        return ODD.get(row.state, "")
     return counts_text(row.queries, row.tokens or 0)
 
 

@@ -19,8 +19,13 @@ def forgotten(rows: Sequence[SessionRow], links: Mapping[str, Link], before: dat
     An old session of which one goes on that stays is its archive, and stays. No session comes after one that it goes
     on from.
     """
-    staying = lineage((row.id for row in rows if row.updated >= before or row.state in KEPT_STATES), links)
+    staying = lineage((row.id for row in rows if _stays(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
+
+
+def _stays(row: SessionRow, before: datetime) -> bool:
+    """Return True for what was used later, for what nobody knows the date of, and for what is no session of ours."""
+    return row.updated is None or row.updated >= before or row.state in KEPT_STATES
 
 
 def originals(
@@ -31,7 +36,7 @@ def originals(
     `needed` are the ids of those whose own words somebody still goes on from.
     """
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
-    chosen = [row for row in rows if row.id in parents and row.updated < before and row.state == "sealed"]
+    chosen = [row for row in rows if row.id in parents and not _stays(row, before) and row.state == "sealed"]
     return _children_first([row for row in chosen if row.id not in needed], links)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from chat_loop.frozen import dataclass
 from chat_loop.library.stored import LARGEST, kept, number, shown
@@ -75,7 +76,7 @@ class Digest:
 
 def digest(row: SessionRow, session: Session | None, size: int, changed: int) -> Digest:
     """What is kept of a session; only its row when nothing in its file can be read."""
-    kept_row = shown(row)
+    kept_row = shown(row if session is None else replace(row, spent=(*session.usage_of_models.items(),)))
     if session is None:
         return Digest(row=kept_row, size=size, changed=changed, header_id=row.id)
     exchanges = session.exchanges

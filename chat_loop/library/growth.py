@@ -8,9 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from chat_loop.sessions import listing
-from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Tag, Undo, Untag
-from chat_loop.sessions.records import Exchange, Header, Session
+from chat_loop.sessions.dates import used_at
+from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Switch, Tag, Undo, Untag
+from chat_loop.sessions.records import Exchange, Header, Session, answers
 from chat_loop.sessions.row import SessionRow
+from chat_loop.values import Usage
 
 
 class Growth:
@@ -24,6 +26,11 @@ class Growth:
         self._asked: list[Query] = []
         self._undone: set[int] = set()
         self._name = header.name
+        self._used: datetime | None = None
+        self._answered = False
+        self._model = header.model
+        self.spent: dict[str, Usage] = {}
+        """The tokens of each model so far."""
         self._tags = dict.fromkeys(header.tags)
         self._queries = self._tokens = 0
 
@@ -48,14 +55,17 @@ class Growth:
     def count(self, entries: Iterable[Entry]) -> None:
         """Take what the row tells from further entries."""
         for entry in entries:
+            self._used = used_at(entry) or self._used
             match entry:
                 case Query():
                     self._queries += 1
                     self._asked.append(entry)
                 case Undo():
                     self._undone.add(entry.number)
-                case Reply() if entry.usage is not None:
-                    self._tokens += entry.usage.total
+                case Reply():
+                    self._count_reply(entry)
+                case Switch():
+                    self._model = entry.text
                 case Restoration():
                     self._restoration = self._restoration or entry
                 case Name():
@@ -65,13 +75,25 @@ class Growth:
                 case Untag():
                     self._tags.pop(entry.text, None)
 
-    def row(self, header: Header, path: Path, updated: datetime) -> SessionRow:
+    def _count_reply(self, reply: Reply) -> None:
+        self._answered = self._answered or answers(reply)
+        if reply.usage is not None:
+            self._tokens += reply.usage.total
+            self.spent[self._model] = self.spent.get(self._model, Usage()) + reply.usage
+
+    def row(self, header: Header, path: Path) -> SessionRow:
         """The row of a session that is not sealed."""
         header = replace(header, name=self._name, tags=tuple(self._tags))
         first = (one for one in self._asked if one.number not in self._undone and one.text.strip())
         entries: tuple[Entry | None, ...] = (self._restoration, next(first, None))
         few = Session(header=header, entries=tuple(entry for entry in entries if entry is not None))
-        return replace(listing.row_of(few, path, updated), queries=self._queries, tokens=self._tokens)
+        return replace(
+            listing.row_of(few, path, used=self._used),
+            queries=self._queries,
+            tokens=self._tokens,
+            answered=self._answered,
+            spent=(*self.spent.items(),),
+        )
 
 
 def _beginning(entries: tuple[Entry, ...], seen: int) -> int:

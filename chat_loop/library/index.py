@@ -1,14 +1,16 @@
 """The index: what is known of all sessions of a folder, in one SQLite file beside them.
 
 SQLite notices when its own structure is damaged, not when a text or a number is another one. So what a listing is made
-of has checksums, and the order of a listing never comes from here but from the files.
+of has checksums.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,15 +19,17 @@ from zlib import crc32
 from chat_loop.library.file import BUSY_SECONDS, FILE, IndexTrouble, clear, connect, transaction, translated
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import number
-from chat_loop.sessions.listing import moment
+from chat_loop.sessions.dates import instant, moment
 from chat_loop.sessions.row import SessionRow
+from chat_loop.values import Usage
 
 if TYPE_CHECKING:
     from chat_loop.library.digest import Digest, Said, Sealed
 
-_LINK = "id, parent, merged, compacted, forked"
+_LINK = "id, parent, merged, compacted, until, used, queries, mode, answered"
 _SHOWN = (
-    "id, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, forked, tags"
+    "id, used, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, until, words, "
+    "mode, answered, spent, tags"
 )
 _LONGEST_WORD = 200
 _CHUNK = 500
@@ -59,8 +63,8 @@ class Index:
         """Every session, by id."""
         with translated(self.path):
             found = self._all(f"SELECT {_LINK}, link, changed, size FROM sessions")
-            known = {row[0]: Known(row[6], row[7], Link._make(row[:5])) for row in found}
-            right = all(crc32(f"{row[0]} {row[1]} {row[2]} {row[3]} {row[4]}".encode()) == row[5] for row in found)
+            known = {row[0]: Known(row[10], row[11], Link._make(row[:9])) for row in found}
+            right = all(crc32(repr(row[:9]).encode()) == row[9] for row in found)
             if not right or len(known) < len(found):
                 raise self.damage()
             return known
@@ -161,12 +165,13 @@ class Index:
         return self._database.execute(statement, values).fetchall()
 
     def _row(self, row: tuple[Any, ...]) -> SessionRow:
-        identity, changed, state, created, agent, project, parent, merged, depth, queries, tokens, name, *rest = row
+        identity, used, state, created, agent, project, parent, merged, depth, queries, tokens, name, *rest = row
+        compacted, until, words, mode, answered, spent, tags, _ = rest
         return SessionRow(
             id=identity,
             path=self.directory / f"{identity}.md",
             state=state,
-            updated=moment(changed),
+            updated=moment(used),
             created=datetime.fromisoformat(created) if created else None,
             agent=agent,
             project=project,
@@ -175,11 +180,14 @@ class Index:
             queries=queries,
             tokens=tokens,
             name=name,
-            tags=tuple(rest[2].split()),
+            tags=tuple(tags.split()),
             depth=depth,
-            compacted=bool(rest[0]),
-            forked=bool(rest[1]),
-            compactions=0,
+            compacted=bool(compacted),
+            until=until,
+            words=words,
+            mode=mode,
+            answered=bool(answered),
+            spent=_usages(spent),
         )
 
     def _insert_row(self, digest: Digest) -> int:
@@ -280,6 +288,7 @@ def _values(digest: Digest) -> dict[str, object]:
         "header_id": digest.header_id,
         "size": digest.size,
         "changed": digest.changed,
+        "used": instant(row.updated),
         "state": row.state,
         "created": row.created.isoformat() if row.created else "",
         "agent": row.agent,
@@ -291,12 +300,19 @@ def _values(digest: Digest) -> dict[str, object]:
         "tokens": row.tokens,
         "name": row.name,
         "compacted": int(row.compacted),
-        "forked": int(row.forked),
+        "until": row.until,
+        "words": row.words,
+        "mode": row.mode,
+        "answered": int(row.answered),
+        "spent": None if row.spent is None else json.dumps([(model, asdict(usage)) for model, usage in row.spent]),
         "tags": " ".join(row.tags),
     }
-    link = " ".join(str(values[column]) for column in _LINK.split(", "))
-    shown = tuple(values[column] for column in _SHOWN.split(", "))
-    return values | {"link": crc32(link.encode()), "whole": crc32(repr(shown).encode())}
+    link, shown = (tuple(values[column] for column in columns.split(", ")) for columns in (_LINK, _SHOWN))
+    return values | {"link": crc32(repr(link).encode()), "whole": crc32(repr(shown).encode())}
+
+
+def _usages(text: str | None) -> tuple[tuple[str, Usage], ...] | None:
+    return None if text is None else tuple((model, Usage(**numbers)) for model, numbers in json.loads(text))
 
 
 def _audit(sealed: Sealed) -> tuple[object, ...]:

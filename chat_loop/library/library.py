@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,21 +13,27 @@ from chat_loop.errors import SessionError
 from chat_loop.frozen import dataclass
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
+from chat_loop.sessions.dates import instant
+from chat_loop.sessions.files import read_part
 from chat_loop.sessions.listing import Stamp
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.parse import parse
+from chat_loop.sessions.row import Branch, SessionRow
+from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
 
 if TYPE_CHECKING:
     from chat_loop.library.file import IndexTrouble
     from chat_loop.library.index import Index, Known
-    from chat_loop.library.lineage import Link
+    from chat_loop.library.lineage import Chain, Fork, Link, Shares
     from chat_loop.library.shelf import Shelf
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
 """So much that changed is read into the index at once, while the user waits; more is read from the files as it is."""
-ENOUGH_FILES = 300
-"""So many files are read for a page when the index does not know them; they are the newest."""
+AHEAD = timedelta(days=1)
+"""A record that is dated further ahead was written by a clock that was wrong."""
+LONG = 4 << 20
+"""A part of a longer session is not counted."""
 
 PATIENCE_SECONDS = 5.0
 """How long is waited for another process that writes, by somebody who asked for the index to be brought up to date."""
@@ -44,20 +51,28 @@ class _View:
     wanted: Wanted
     fold: bool
     unfolded: Collection[str]
-    without: str
+    here: str
+    everything: bool
 
 
 class Library:
     """One folder's sessions. `now()` is the time. Not for several threads at once.
 
-    `progress(done, of)` is told while files are read for a listing, and that all are.
+    `progress(done, of)` is told while files are read for a listing, and that all are. A `thorough` one reads everything
+    that changed into the index at once, however much that is: nobody else does.
     `trouble` is why the index was not used for everything the last time, as a sentence; empty: it was.
     """
 
     def __init__(
-        self, directory: Path, now: Callable[[], datetime], progress: Callable[[int, int], None] | None = None
+        self,
+        directory: Path,
+        now: Callable[[], datetime],
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        thorough: bool = False,
     ) -> None:
         self._progress = progress
+        self._thorough = thorough
         self._read: dict[Stamp, SessionRow] = {}
         """What was read from files to know how sessions are tied, for the listing that follows."""
         self.directory = directory
@@ -80,31 +95,39 @@ class Library:
         wanted: Wanted | None = None,
         fold: bool = True,
         unfolded: Collection[str] = (),
-        without: str = "",
+        here: str = "",
+        everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
-        """The newest `limit` sessions that are wanted, and how many more there are.
+        """Return the `limit` conversations that were used last of those that are wanted, and how many more there are.
 
-        With `fold` a chain is its newest session, but for the chains of `unfolded`. The session with the id `without`
-        is left out; its chain is not. What the index does not know is read from the files: for a page only the newest
-        of them, and each of the others counts as one more. Raises SessionError when the folder cannot be read.
+        The row of a conversation is that of its newest session, with the numbers of its chain; after one that is in
+        `unfolded` the rows of its older sessions follow. Without `fold` each session has a row of its own. Runs of `-p`
+        and conversations without a reply are there only with `everything`, but for the one that is open `here`.
+        Raises SessionError when the folder cannot be read.
         """
         there = self._stamps()
-        view = _View(limit, wanted or Wanted(), fold, unfolded, without)
+        view = _View(limit, wanted or Wanted(), fold, unfolded, here, everything)
         known = self._caught_up(there)
         answer = self._using(there, lambda index: self._listed(there, known(index), index, view))
         return answer if answer is not None else self._listed(there, {}, None, view)
 
     def links(self) -> dict[str, Link]:
-        """How all sessions are tied to each other, newest first. Raises SessionError."""
+        """Return how all sessions are tied to each other, last used first. Raises SessionError."""
         there = self._stamps()
-        shelf = self._shelf(there, self._using(there, self._caught_up(there)) or {})
-        shelf.read(len(there))
-        return shelf.links
+        return self._shelf(there, self._using(there, self._caught_up(there)) or {}).links
+
+    def listed(self) -> list[str]:
+        """Return the ids of the conversations in the order in which lists number them. Raises SessionError."""
+        from chat_loop.library.lineage import chains
+
+        links = self.links()
+        return [chain.id for chain in chains(links) if links[chain.id].is_listed]
 
     def _shelf(self, there: Sequence[Stamp], known: Mapping[str, Known]) -> Shelf:
         from chat_loop.library.shelf import Shelf, no_progress
 
-        return Shelf(self.directory, there, known, self._read, self._progress or no_progress)
+        latest = instant(self.now() + AHEAD) or 0
+        return Shelf(self.directory, there, known, latest, self._read, self._progress or no_progress)
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
@@ -124,13 +147,9 @@ class Library:
         }
 
     def row(self, identity: str) -> SessionRow:
-        """One session's row, from its file."""
-        path = self.directory / f"{identity}.md"
-        try:
-            changed = path.lstat().st_mtime_ns
-        except OSError:
-            changed = 0
-        return listing.row(path, listing.moment(changed))
+        """Return one session's row, from its file."""
+        row = listing.row(self.directory / f"{identity}.md")
+        return row if row.updated is None or row.updated <= self.now() + AHEAD else replace(row, updated=None)
 
     def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False) -> int:
         """Read every changed file into the index (`anew`: every file); return how many. Raises SessionError."""
@@ -184,12 +203,14 @@ class Library:
         """What the index answers; None when it cannot. A damaged one is set aside, and a new one asked."""
         if not there:
             return None
-        from chat_loop.library.file import IndexTrouble
+        from chat_loop.library.file import BUSY_SECONDS, IndexTrouble
         from chat_loop.library.index import Index
 
         for _ in range(2):
             try:
-                self._index = self._index or Index(self.directory)
+                self._index = self._index or Index(
+                    self.directory, busy=PATIENCE_SECONDS if self._thorough else BUSY_SECONDS
+                )
                 return question(self._index)
             except IndexTrouble as error:
                 if not self._gave_up(error):
@@ -206,7 +227,8 @@ class Library:
 
             known, self._behind = index.known(), False
             behind = stale(known, there)
-            if len(behind.files) > SOON_FILES or sum(stamp.size for stamp in behind.files) > SOON_BYTES:
+            much = len(behind.files) > SOON_FILES or sum(stamp.size for stamp in behind.files) > SOON_BYTES
+            if much and not self._thorough:
                 self._behind = True
                 count = len(behind.files)
                 are = "is" if count == 1 else "are"
@@ -215,7 +237,7 @@ class Library:
                 from chat_loop.library.refresh import refresh  # reads files, which most listings need not
 
                 try:
-                    refresh(index, self.directory, behind)
+                    refresh(index, self.directory, behind, progress=self._progress if much else None)
                 except IndexTrouble as error:
                     if error.damaged or error.moved:
                         raise
@@ -239,28 +261,113 @@ class Library:
     def _listed(
         self, there: Sequence[Stamp], known: Mapping[str, Known], index: Index | None, view: _View
     ) -> tuple[list[SessionRow], int]:
-        """The listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
-        from chat_loop.library.lineage import Folded, folded
+        """Return the listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
+        from chat_loop.library.lineage import Shares, chains
 
-        limit, wanted = view.limit, view.wanted
         shelf = self._shelf(there, known)
         self._read = {}
-        matching = index.matching(*wanted.sql()) if wanted and index is not None else set()
-        enough = len(there) if limit is None or wanted else max(ENOUGH_FILES, limit)
-        while True:
-            shelf.read(enough, view.without)
-            ids = (one for one in shelf.links if shelf.holds(one, wanted, matching)) if wanted else iter(shelf.links)
-            found = folded(ids, shelf.links, view.unfolded) if view.fold else (Folded(one, 0, 0) for one in ids)
-            chosen = [one for one in found if one.id != view.without]
-            if limit is None or len(chosen) >= limit or not shelf.unread:
-                break
-            enough *= 2
-        shown = chosen[:limit]
-        indexed = index.rows([one.id for one in shown if one.id not in shelf.rows]) if index is not None else {}
+        links, wanted = shelf.links, view.wanted
+        found = chains(links, view.here) if view.fold else []
+        every: dict[str, Chain | None] = {chain.id: chain for chain in found} if view.fold else dict.fromkeys(links)
+        chosen = {
+            one: chain for one, chain in every.items() if view.everything or links[one].is_listed or one == view.here
+        }
+        if wanted:
+            any_one, newest = wanted.of_any, wanted.of_newest
+            of_any = index.matching(*any_one.sql()) if index is not None else set()
+            of_newest = index.matching(*newest.sql()) if index is not None else set()
+            chosen = {
+                one: chain
+                for one, chain in chosen.items()
+                if wanted.dated(links[one].used)
+                and shelf.holds(one, newest, of_newest)
+                and any(shelf.holds(session, any_one, of_any) for session in (chain.taken if chain else (one,)))
+            }
+        shown = dict(islice(chosen.items(), view.limit))
+        ids = dict.fromkeys(one for identity, chain in shown.items() for one in (chain.taken if chain else (identity,)))
+        indexed = index.rows([one for one in ids if one not in shelf.rows]) if index is not None else {}
+        by_id = {one: row for one in ids if (row := shelf.rows.get(one) or indexed.get(one)) is not None}
+        by_id = {one: row if links[one].used is not None else replace(row, updated=None) for one, row in by_id.items()}
         rows = []
-        for one in shown:
-            row = indexed.get(one.id) or shelf.rows.get(one.id)
-            if row is not None and (one.behind or one.compactions or row.compactions is None):
-                row = replace(row, folded=one.behind, compactions=one.compactions)
-            rows += [row] if row is not None else []
-        return rows, len(chosen) - len(shown) + shelf.unread
+        shares, unfolded = Shares(found), set(shown)
+        for one, chain in shown.items():
+            if one not in by_id:
+                continue
+            rows.append(self._conversation(chain, by_id, shares, links) if chain is not None else by_id[one])
+            if chain is not None and one in view.unfolded:
+                older = [session for session in chain.behind if session in by_id and session not in unfolded]
+                unfolded.update(older)
+                rows += [replace(by_id[identity], behind=one) for identity in older]
+        here = view.here
+        rows = [replace(row, current=True) if here and row.id == here else row for row in rows]
+        return rows, len(chosen) - len(shown)
+
+    def _conversation(
+        self, chain: Chain, by_id: Mapping[str, SessionRow], shares: Shares, links: Mapping[str, Link]
+    ) -> SessionRow:
+        """Return the row of a conversation: that of its newest session, with what the whole chain comes to."""
+        row = by_id[chain.id]
+        there = {one: number for one, number in chain.taken.items() if one in by_id}
+        parts = {one: self._part(by_id[one], number) for one, number in there.items()}
+        shared = {one: number for one, number in shares.shared(chain).items() if one in parts}
+        fork = shares.fork(chain, links)
+        return replace(
+            row,
+            name=next((name for one in parts if (name := by_id[one].name)), ""),
+            created=next((date for one in reversed(parts) if (date := by_id[one].created)), None),
+            queries=_sum(part.queries for part in parts.values()),
+            tokens=_sum(part.tokens for part in parts.values()),
+            spent=_spent(part.spent for part in parts.values()),
+            folded=len(parts) - 1,
+            compactions=sum(part.compacted for part in parts.values()),
+            shared=sum(min(parts[one].queries or 0, number) for one, number in shared.items()),
+            branch=None if fork is None else self._branch(fork, chain, by_id, links),
+        )
+
+    def _part(self, row: SessionRow, number: int) -> SessionRow:
+        """Return the row of a session up to a query, as the sessions that fork there go on from it."""
+        from chat_loop.library.lineage import ALL
+        from chat_loop.library.stored import shown
+
+        if row.queries is None or number >= row.queries:
+            return row if number == ALL else replace(row, compacted=False)
+        part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
+        try:
+            data, _, status = read_part(row.path, LONG)
+        except OSError:
+            return part
+        session = parse(data).session
+        if session is None or status.st_size > len(data):
+            return part
+        found = shown(listing.row_of(session.until(number), row.path))
+        return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
+
+    def _branch(
+        self, fork: Fork, chain: Chain, by_id: Mapping[str, SessionRow], links: Mapping[str, Link]
+    ) -> Branch | None:
+        first, parent = by_id.get(fork.first), by_id.get(fork.parent)
+        if first is None or parent is None:
+            return None
+        at = first.until or ("" if parent.queries is None else f"{parent.depth}.{parent.queries}")
+        line = [chain.id]
+        while line[-1] != fork.first:
+            line.append(links[line[-1]].parent)
+        words = (row.words for one in reversed(line) if (row := by_id.get(one)) is not None)
+        return Branch(at, next(filter(None, words), ""))
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum; None when one of them is unknown."""
+    found = list(numbers)
+    return None if None in found else sum(filter(None, found))
+
+
+def _spent(parts: Iterable[tuple[tuple[str, Usage], ...] | None]) -> tuple[tuple[str, Usage], ...] | None:
+    """Return the tokens of each model in all parts; None when those of one part are unknown."""
+    found: dict[str, Usage] = {}
+    for part in parts:
+        if part is None:
+            return None
+        for model, usage in part:
+            found[model] = found.get(model, Usage()) + usage
+    return (*found.items(),)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from chat_loop.frozen import dataclass
@@ -13,11 +14,21 @@ class Link(NamedTuple):
     """What ties a session to others. `merged` is its second parent; either may be empty, or of no session there is."""
 
     id: str
-    parent: str
+    parent: str = ""
     merged: str = ""
     compacted: bool = False
-    forked: bool = False
-    """It leaves out what its parent said in the end: that is another way to go on."""
+    until: str = ""
+    """The last query of its parent that it goes on from: what the parent said after it is another way to go on."""
+    used: int | None = None
+    """When it was used, in microseconds; None: nobody knows."""
+    queries: int | None = None
+    mode: str = ""
+    answered: bool = True
+
+    @property
+    def is_listed(self) -> bool:
+        """False for a run of `-p`, and for a conversation without a reply: those are listed only on demand."""
+        return not self.mode and (self.answered or bool(self.parent or self.merged) or not self.queries)
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -26,14 +37,22 @@ class Link(NamedTuple):
         return (self.parent, self.merged) if self.parent else (self.merged,)
 
 
+ALL = sys.maxsize
+"""The number of the last query of a session that is taken whole."""
+
+
 @dataclass(frozen=True)
-class Folded:
-    """A session that stands for its chain in a listing, with how many older ones stand behind it, and how many of them
-    were compacted."""
+class Chain:
+    """A conversation: its newest session `id`, and each of its sessions, nearest first, with the number of its last
+    query that belongs to the conversation."""
 
     id: str
-    behind: int
-    compactions: int
+    taken: Mapping[str, int]
+
+    @property
+    def behind(self) -> list[str]:
+        """The ids of the older sessions, nearest first."""
+        return [one for one in self.taken if one != self.id]
 
 
 @dataclass(frozen=True)
@@ -46,25 +65,87 @@ class Node:
     """It stands in the tree already, under its other parent."""
 
 
-def folded(wanted: Iterable[str], links: Mapping[str, Link], unfolded: Collection[str] = ()) -> Iterator[Folded]:
-    """The newest of each chain among the sessions `wanted`: those that no other one of them comes from, in their order.
+def chains(links: Mapping[str, Link], here: str = "") -> list[Chain]:
+    """Return the conversations, in the order of `links`: one for each session that no other one goes on with.
 
-    A session that was forked from has words that no other one goes on with: it stays. Behind one that is in `unfolded`
-    its ancestors follow, nearest first. None stands there twice.
+    A session that was forked from has words that no other one goes on with: it stays. One in which nothing was asked is
+    left out where its parent's words are part of another conversation, unless it is `here`.
     """
-    chosen = list(dict.fromkeys(wanted))
-    tips = _tips(chosen, links)
-    there = set(chosen) if unfolded else set()
-    shown = set(tips)
-    for identity in chosen:
-        if identity not in tips:
-            continue
-        behind = ancestors(identity, links)
-        yield Folded(identity, len(behind), sum(links[one].compacted for one in behind))
-        for older in behind if identity in unfolded else ():
-            if older in there and older not in shown:
-                shown.add(older)
-                yield Folded(older, 0, 0)
+    order = list(links)
+    tips = _tips(order, links)
+    reached: set[str] = set()
+    unused = [one for one in order if one in tips and _is_unused(links[one], links)]
+    for tip in tips.difference(unused):
+        _reach(tip, links, reached)
+    for tip in sorted(unused, key=lambda one: one != here):
+        words, seen = tip, set[str]()
+        while words not in reached and words not in seen and _is_unused(links[words], links):
+            seen.add(words)
+            words = links[words].parent
+        if words in reached and tip != here:
+            tips.discard(tip)
+        _reach(tip, links, reached)
+    return [Chain(one, taken(one, links)) for one in order if one in tips]
+
+
+def _is_unused(link: Link, links: Mapping[str, Link]) -> bool:
+    """Return True for a session without a query that was only given its parent's words."""
+    return link.queries == 0 and not (link.until or link.merged) and link.parent in links and link.parent != link.id
+
+
+def taken(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
+    """Return a session and all that it comes from, nearest first, with the number of the last query that counts."""
+    found = {identity: ALL}
+    queue = deque(found)
+    while queue:
+        one = queue.popleft()
+        link = links.get(one)
+        for parent in _parents(one, links):
+            number = link.until.partition(".")[2] if link is not None and parent == link.parent else ""
+            if parent not in found:
+                queue.append(parent)
+            found[parent] = max(found.get(parent, 0), int(number) if number else ALL)
+    return found
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Where a conversation leaves others: its first session that they do not have, and the one before it."""
+
+    first: str
+    parent: str
+
+
+class Shares:
+    """What conversations have in common."""
+
+    def __init__(self, found: Iterable[Chain]) -> None:
+        self._count: dict[str, int] = {}
+        self._most: dict[str, tuple[int, int]] = {}
+        """The two largest numbers of last queries that conversations have of a session."""
+        for chain in found:
+            for identity, number in chain.taken.items():
+                self._count[identity] = self._count.get(identity, 0) + 1
+                most, second = self._most.get(identity, (-1, -1))
+                self._most[identity] = (max(most, number), max(second, min(most, number)))
+
+    def shared(self, chain: Chain) -> dict[str, int]:
+        """Return the sessions of a conversation that others have as well, up to which query."""
+        found = {}
+        for identity, number in chain.taken.items():
+            if self._count[identity] > 1:
+                found[identity] = min(number, self._most[identity][number == self._most[identity][0]])
+        return found
+
+    def fork(self, chain: Chain, links: Mapping[str, Link]) -> Fork | None:
+        """Return where a conversation leaves others; None for one that goes straight on."""
+        one, seen = chain.id, {chain.id}
+        while (parent := links[one].parent) in self._count and parent not in seen:
+            if self._count[parent] > self._count[one]:
+                return Fork(one, parent)
+            seen.add(parent)
+            one = parent
+        return None
 
 
 def _tips(chosen: Sequence[str], links: Mapping[str, Link]) -> set[str]:
@@ -75,13 +156,18 @@ def _tips(chosen: Sequence[str], links: Mapping[str, Link]) -> set[str]:
     for identity in reversed(_parents_first(chosen, links)):
         if identity in wanted and identity not in reached:
             tips.add(identity)
-            queue = [identity]
-            while queue:
-                one = queue.pop()
-                if one not in reached:
-                    reached.add(one)
-                    queue += _passed_on(one, links)
+            _reach(identity, links, reached)
     return tips
+
+
+def _reach(identity: str, links: Mapping[str, Link], reached: set[str]) -> None:
+    """Add a session and all those whose words it goes on with."""
+    queue = [identity]
+    while queue:
+        one = queue.pop()
+        if one not in reached:
+            reached.add(one)
+            queue += _passed_on(one, links)
 
 
 def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str]:
@@ -104,7 +190,7 @@ def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str
 def _passed_on(identity: str, links: Mapping[str, Link]) -> Sequence[str]:
     """The parents all of whose words a session goes on with."""
     link = links.get(identity)
-    if link is None or not link.forked:
+    if link is None or not link.until:
         return _parents(identity, links)
     return [one for one in _parents(identity, links) if one != link.parent]
 
@@ -115,18 +201,6 @@ def _parents(identity: str, links: Mapping[str, Link]) -> Sequence[str]:
     if link is None or not (link.parent or link.merged):
         return ()
     return [one for one in link.parents if one in links and one != identity]
-
-
-def ancestors(identity: str, links: Mapping[str, Link]) -> list[str]:
-    """The sessions that are there and that a session comes from, each once, nearest first."""
-    found = dict.fromkeys(_parents(identity, links))
-    queue = deque(found)
-    while queue:
-        for parent in _parents(queue.popleft(), links):
-            if parent != identity and parent not in found:
-                found[parent] = None
-                queue.append(parent)
-    return list(found)
 
 
 def tree(identity: str, links: Mapping[str, Link]) -> tuple[Node, ...]:

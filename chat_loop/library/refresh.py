@@ -70,10 +70,9 @@ def read(directory: Path, stamp: Stamp) -> Digest:
     try:
         data, _, status = read_part(path)
     except OSError:
-        row = listing.unreadable(path, listing.moment(stamp.changed))
-        return digest(row, None, stamp.size, stamp.changed)
+        return digest(listing.unreadable(path), None, stamp.size, stamp.changed)
     now = Stamp(listing.storable(status.st_mtime_ns), stamp.id, status.st_size)
-    row = listing.row_in(data, path, listing.moment(now.changed))
+    row = listing.row_in(data, path)
     session = parse(data).session
     if session is None and row.state == "plain":
         session = foreign.read(data, path)[0]
@@ -86,7 +85,7 @@ def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[],
     Until the last of them the index knows that it does not know it whole. Raises IndexTrouble.
     """
     path = directory / f"{stamp.id}.md"
-    row = shown(listing.row(path, listing.moment(stamp.changed)))
+    row = shown(listing.row(path))
     if row.state == "plain":
         index.put([read(directory, stamp)])
         return
@@ -109,8 +108,9 @@ def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[],
     if pieces.header is None:
         index.put([digest(row, None, pieces.size, pieces.changed)])
         return
-    if growth is not None and row.state == "unsealed":
-        row = shown(growth.row(pieces.header, path, row.updated))
+    if growth is not None:
+        row = replace(row, spent=(*growth.spent.items(),))
+        row = shown(growth.row(pieces.header, path) if row.state == "unsealed" else row)
     feed.flush()
     sealed = end_of(pieces.seal, *index.span(row.id))
     last = Digest(
@@ -128,9 +128,9 @@ def grown(
     the rest is read from the file. Raises IndexTrouble, OSError.
     """
     keep, exchanges = growth.take(session)
-    row, rest = growth.row(session.header, path, listing.moment(changed)), Sealed()
+    row, rest = growth.row(session.header, path), Sealed()
     if sealed:
-        row, seal = listing.row(path, row.updated), _seal_of(path)
+        row, seal = replace(listing.row(path), spent=row.spent), _seal_of(path)
         numbers = [exchange.query.number for exchange in exchanges]
         first, last = index.span(row.id) if keep else (min(numbers, default=0), 0)
         rest = end_of(seal, first, max(numbers, default=last))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 APPLICATION = 0x43484C50
 """`application_id` of our files: "CHLP"."""
 
@@ -13,6 +13,7 @@ CREATE TABLE sessions (
     header_id TEXT NOT NULL,          -- the id inside; another one in a file that was renamed or copied
     size INTEGER NOT NULL,            -- bytes, and with `changed` what tells whether the file is another one now
     changed INTEGER NOT NULL,         -- the file's modification time, nanoseconds
+    used INTEGER,                     -- when its last record was written, microseconds; NULL: no record has a date
     state TEXT NOT NULL,
     created TEXT NOT NULL,
     agent TEXT NOT NULL,
@@ -24,7 +25,11 @@ CREATE TABLE sessions (
     tokens INTEGER,
     name TEXT NOT NULL,
     compacted INTEGER NOT NULL,
-    forked INTEGER NOT NULL,          -- 1: it leaves out what its parent said in the end
+    until TEXT NOT NULL,              -- the reference of its parent's last query that it goes on from; '': of all
+    words TEXT NOT NULL,              -- the first line of its own first query
+    mode TEXT NOT NULL,               -- 'print': only held with -p
+    answered INTEGER NOT NULL,        -- 0: no reply ever came
+    spent TEXT,                       -- tokens of each model, as JSON
     tags TEXT NOT NULL,               -- in their order, between blanks
     link INTEGER NOT NULL,            -- checksum of what is read of every session
     whole INTEGER NOT NULL            -- checksum of what is shown of one

@@ -10,6 +10,7 @@ from chat_loop.library.lineage import Link
 from chat_loop.library.stored import shown
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
+from chat_loop.sessions.dates import instant
 from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.row import SessionRow
 
@@ -22,7 +23,8 @@ def no_progress(done: int, of: int) -> None:
 
 
 class Shelf:
-    """`there` are the folder's files, newest first, `known` is what the index knows of them.
+    """`there` are the folder's files, `known` is what the index knows of them. What is dated after `latest`
+    (microseconds) is from a clock that was wrong.
 
     `read` are rows that were read from files as they are; those that are read here are added.
     """
@@ -32,59 +34,53 @@ class Shelf:
         directory: Path,
         there: Sequence[Stamp],
         known: Mapping[str, Known],
-        read: dict[Stamp, SessionRow] | None = None,
+        latest: int,
+        read: dict[Stamp, SessionRow],
         progress: Progress = no_progress,
     ) -> None:
-        self.links: dict[str, Link] = {}
-        """How the sessions are tied, newest first; those are missing that were not read."""
         self.rows: dict[str, SessionRow] = {}
         """Those that were read from their files."""
-        self.unread = 0
-        self._directory = directory
-        self._there = there
-        self._known = known
-        self._read = {} if read is None else read
-        self._progress = progress
+        self.links = self._links(directory, there, known, latest, read, progress)
+        """How the sessions are tied, last used first, then those of which nobody knows when."""
 
-    def read(self, enough: int, without: str = "") -> None:
-        """Read the files that the index does not know, the newest `enough` of them; `without` is not counted as unread.
-
-        A file that goes away or becomes unreadable has a row too.
-        """
-        links: dict[str, Link] = {}
-        count = self.unread = 0
-        rows, known, found = self.rows, self._known.get, self._read
-        of = min(enough, self._unknown) if self._progress is not no_progress else 0
-        for stamp in self._there:
+    def _links(
+        self,
+        directory: Path,
+        there: Sequence[Stamp],
+        known: Mapping[str, Known],
+        latest: int,
+        read: dict[Stamp, SessionRow],
+        progress: Progress,
+    ) -> dict[str, Link]:
+        """Read the files that the index does not know. One that goes away or becomes unreadable has a row too."""
+        found: list[Link] = []
+        unknown: list[Stamp] = []
+        for stamp in there:
             changed, identity, size = stamp
-            one = known(identity)
+            one = known.get(identity)
             if one is not None and one[0] == changed and one[1] == size:
-                links[identity] = one[2]
-                continue
-            count += 1
-            if count > enough:
-                self.unread += identity != without
-                continue
-            row = rows.get(identity) or found.get(stamp)
+                found.append(one[2])
+            else:
+                unknown.append(stamp)
+        for count, stamp in enumerate(unknown, 1):
+            row = read.get(stamp)
             if row is None:
-                path = self._directory / f"{identity}.md"
-                row = found[stamp] = shown(listing.row(path, listing.moment(changed)))
-                self._progress(count, of)
-            rows[identity] = row
-            links[identity] = Link(identity, row.parent, row.merged, row.compacted, row.forked)
-        self.links = links
-        self._progress(of, of)
-
-    @property
-    def _unknown(self) -> int:
-        """How many files the index does not know as they are."""
-        found = (self._known.get(identity) for _, identity, _ in self._there)
-        return sum(
-            one is None or one[0] != changed or one[1] != size
-            for one, (changed, _, size) in zip(found, self._there, strict=True)
-        )
+                row = read[stamp] = shown(listing.row(directory / f"{stamp.id}.md"))
+                progress(count, len(unknown))
+            self.rows[stamp.id] = row
+            found.append(link_of(row))
+        progress(len(unknown), len(unknown))
+        found = [one if one.used is None or one.used <= latest else one._replace(used=None) for one in found]
+        found.sort(key=lambda one: (one.used is not None, one.used or 0, one.id), reverse=True)
+        return {one.id: one for one in found}
 
     def holds(self, identity: str, wanted: Wanted, matching: Collection[str]) -> bool:
-        """Whether a session is wanted; `matching` are those that the index finds."""
+        """Return True for a session that is wanted; `matching` are those that the index finds."""
         row = self.rows.get(identity)
         return identity in matching if row is None else wanted.holds(row)
+
+
+def link_of(row: SessionRow) -> Link:
+    """Return how a session is tied to others."""
+    used = instant(row.updated)
+    return Link(row.id, row.parent, row.merged, row.compacted, row.until, used, row.queries, row.mode, row.answered)

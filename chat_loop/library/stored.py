@@ -30,6 +30,8 @@ def shown(row: SessionRow) -> SessionRow:
         agent=kept(row.agent),
         project=kept(row.project),
         name=kept(row.name),
+        words=kept(row.words),
+        spent=None if row.spent is None else tuple((kept(model), usage) for model, usage in row.spent),
         queries=number(row.queries),
         tokens=number(row.tokens),
         depth=min(row.depth, LARGEST),

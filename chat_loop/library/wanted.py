@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chat_loop.frozen import dataclass
+from chat_loop.sessions.dates import instant
 from chat_loop.sessions.row import SessionRow
 
 MOST_WORDS = 16
-_FAR = (1 << 63) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of a session.
 
-    A word `#work` is a tag. `since` and `before` are about when a session last changed, `project` is part of the path.
+    A word `#work` is a tag. `since` and `before` are about when a session was used last, `project` is part of the path.
     """
 
     words: str = ""
@@ -57,8 +57,8 @@ class Wanted:
             values.append(tag)
         for sign, time in ((">=", self.since), ("<", self.before)):
             if time is not None:
-                parts.append(f"changed {sign} ?")
-                values.append(_nanoseconds(time))
+                parts.append(f"used {sign} ?")
+                values.append(instant(time) or 0)
         return " AND ".join(parts) or "1", values
 
     @property
@@ -73,9 +73,26 @@ class Wanted:
             and self.agent.lower() in row.agent.lower()
             and self.project.lower() in row.project.lower()
             and all(tag in row.tags for tag in self._tags)
-            and (self.since is None or row.updated >= self.since)
-            and (self.before is None or row.updated < self.before)
+            and self.dated(instant(row.updated))
         )
+
+    def dated(self, used: int | None) -> bool:
+        """Return True when a session that was used then (microseconds; None: nobody knows) is within the dates."""
+        if self.since is None and self.before is None:
+            return True
+        since, before = instant(self.since), instant(self.before)
+        return used is not None and (since is None or used >= since) and (before is None or used < before)
+
+    @property
+    def of_any(self) -> Wanted:
+        """The part that one session of a conversation must meet, whichever it is."""
+        words = " ".join(word for word in self.each if not _is_tag(word))
+        return Wanted(words=words, agent=self.agent, project=self.project)
+
+    @property
+    def of_newest(self) -> Wanted:
+        """The part that the newest session of a conversation must meet, its dates apart: its tags."""
+        return Wanted(words=" ".join(filter(_is_tag, self.each)), tag=self.tag)
 
 
 def _is_tag(word: str) -> bool:
@@ -97,8 +114,3 @@ def _likes(text: str) -> list[object]:
 
 def _alike(field: str, likes: Sequence[object]) -> str:
     return " OR ".join([f"{field} LIKE ? ESCAPE '\\'"] * len(likes))
-
-
-def _nanoseconds(time: datetime) -> int:
-    """A time as files have it, within what SQLite can hold."""
-    return max(-_FAR, min(_FAR, int(time.timestamp()) * 10**9 + time.microsecond * 1000))

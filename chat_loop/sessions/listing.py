@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from chat_loop.sessions import marker
+from chat_loop.sessions.bodies import EPOCH
+from chat_loop.sessions.dates import instant, local, used_in, used_of
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parse import BOM, parse
 from chat_loop.sessions.records import ID_PATTERN, Session
 from chat_loop.sessions.row import SessionRow, State
 
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
-_TAIL = 2048
+_TAIL = 1 << 16
 _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
 _LARGEST = (1 << 63) - 1
-_FIRST, _LAST = -62_000_000_000, 253_000_000_000
-"""Seconds from 1970 to the years 5 and 9987."""
 
 
 class Stamp(NamedTuple):
@@ -34,7 +35,10 @@ class Stamp(NamedTuple):
 
 
 def newest_first(directory: Path) -> list[Stamp]:
-    """Every file that could be a session, newest first; ties by id."""
+    """Every file that could be a session, that which changed last first; ties by id.
+
+    This is the order in which files are read. A listing is in the order of the dates in them.
+    """
     found = []
     is_id = ID_PATTERN.fullmatch
     try:
@@ -60,69 +64,68 @@ def storable(nanoseconds: int) -> int:
     return min(max(nanoseconds, -_LARGEST), _LARGEST)
 
 
-def rows(directory: Path, limit: int | None = None, without: str = "") -> Iterator[SessionRow]:
-    """The newest sessions, the one with the id `without` left out."""
-    shown = 0
-    for stamp in newest_first(directory):
-        if shown == limit:
-            return
-        if stamp.id != without:
-            shown += 1
-            yield row(directory / f"{stamp.id}.md", moment(stamp.changed))
+def rows(directory: Path) -> list[SessionRow]:
+    """Return the sessions of a folder, last used first, then those of which nobody knows when. Raises OSError."""
+    found = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
+    return sorted(found, key=lambda row: (instant(row.updated) or -_LARGEST, row.id), reverse=True)
 
 
-def moment(nanoseconds: int) -> datetime:
-    """A file's time in the local zone. One that no calendar has, which files can have, is its first or last day."""
-    seconds = min(max(nanoseconds / 1e9, _FIRST), _LAST)
-    return datetime.fromtimestamp(seconds, UTC).astimezone()
-
-
-def row(path: Path, updated: datetime) -> SessionRow:
+def row(path: Path) -> SessionRow:
     """Read one file's row. An unreadable file has a row too."""
     try:
         head, tail, status = read_part(path, _HEAD, _TAIL)
     except OSError:
-        return unreadable(path, updated)
+        return unreadable(path)
     try:
-        return _row(path, updated, head, tail, status.st_size, lambda most: read_part(path, most)[0])
+        return _row(path, head, tail, status.st_size, lambda most: read_part(path, most)[0])
     except OSError:  # it went away meanwhile
-        return unreadable(path, updated)
+        return unreadable(path)
 
 
-def row_in(data: bytes, path: Path, updated: datetime) -> SessionRow:
-    """The same row from the bytes of the whole file."""
-    return _row(path, updated, data[:_HEAD], data[-_TAIL:], len(data), lambda most: data[:most])
+def row_in(data: bytes, path: Path) -> SessionRow:
+    """Return the same row from the bytes of the whole file."""
+    return _row(path, data[:_HEAD], data[-_TAIL:], len(data), lambda most: data[:most])
 
 
-def unreadable(path: Path, updated: datetime) -> SessionRow:
-    """The row of what is no file that can be read."""
-    return SessionRow(id=path.stem, path=path, state="foreign", updated=updated)
+def unreadable(path: Path) -> SessionRow:
+    """Return the row of a file that cannot be read."""
+    return SessionRow(id=path.stem, path=path, state="foreign")
 
 
-def _row(
-    path: Path, updated: datetime, head: bytes, tail: bytes, size: int, more: Callable[[int | None], bytes]
-) -> SessionRow:
-    """The row that a beginning and an end tell. `more(most)` gives more of the beginning, None: all."""
+def _row(path: Path, head: bytes, tail: bytes, size: int, more: Callable[[int | None], bytes]) -> SessionRow:
+    """Return the row that a beginning and an end tell. `more(most)` gives more of the beginning, None: all."""
     if not head.strip(b"\x00"):
-        return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged", updated=updated)
+        return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged")
     if not head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
-        return _other(path, head, updated, more)
+        return _other(path, head, more)
     seal = seal_in(tail)
     if seal is None and size <= _WHOLE:
         head = more(None)
     parsed = parse(head)
-    if (parsed.session is None or not name_of(parsed.session)) and len(head) < min(size, _LONG_HEAD):
-        head = more(_LONG_HEAD)  # a long header or restoration stands before the first query
+    if not _is_told(parsed.session) and len(head) < min(size, _LONG_HEAD):
+        head = more(_LONG_HEAD)  # a long header, restoration or query stands before what tells it
         parsed = parse(head)
     if parsed.session is None:
-        return SessionRow(id=path.stem, path=path, state="damaged", updated=updated)
-    return row_of(parsed.session, path, updated, seal=seal, whole=size <= len(head))
+        return SessionRow(id=path.stem, path=path, state="damaged")
+    return row_of(parsed.session, path, seal=seal, whole=size <= len(head), used=used_in(tail))
+
+
+def _is_told(session: Session | None) -> bool:
+    return session is not None and session.answered and first_words(session) != ""
 
 
 def row_of(
-    session: Session, path: Path, updated: datetime, *, seal: marker.Marker | None = None, whole: bool = True
+    session: Session,
+    path: Path,
+    *,
+    seal: marker.Marker | None = None,
+    whole: bool = True,
+    used: datetime | None = None,
 ) -> SessionRow:
-    """The row of a session that was read: `whole`, or its beginning and its seal's marker."""
+    """Return the row of a session that was read: `whole`, or its beginning and its seal's marker.
+
+    `used` is the date of its last record where that is not in what was read.
+    """
     totals, restoration = session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.values.get("reason") if seal else session.seal.reason if session.seal else ""
@@ -130,8 +133,8 @@ def row_of(
         id=path.stem,
         path=path,
         state="sealed" if sealed else "unsealed",
-        updated=updated,
-        created=session.header.created,
+        updated=local(used or used_of(session)),
+        created=session.header.created if session.header.created != EPOCH else None,
         agent=session.header.agent,
         project=session.header.project,
         parent=session.header.parent,
@@ -142,7 +145,11 @@ def row_of(
         tags=session.header.tags if sealed else session.tags,
         depth=session.depth if restoration else 2 if session.header.parent else 1,
         compacted=reason == "compact",
-        forked=restoration is not None and bool(restoration.until),
+        until=restoration.until if restoration is not None else "",
+        words=first_words(session),
+        mode=session.header.mode,
+        answered=session.answered or not whole,
+        spent=tuple(session.usage_of_models.items()) if whole else None,
     )
 
 
@@ -153,22 +160,14 @@ def seal_in(tail: bytes) -> marker.Marker | None:
     return found if found and found.kind == "sealed" else None
 
 
-def _other(path: Path, head: bytes, updated: datetime, more: Callable[[int | None], bytes]) -> SessionRow:
-    from chat_loop.sessions.plain import is_plain, read_plain  # only folders that hold such files pay for it
+def _other(path: Path, head: bytes, more: Callable[[int | None], bytes]) -> SessionRow:
+    from chat_loop.sessions.plain import is_plain  # only folders that hold such files pay for it
 
     if is_plain(head):
-        session = read_plain(more(None))
-        return SessionRow(
-            id=path.stem,
-            path=path,
-            state="plain",
-            updated=updated,
-            agent=session.agent,
-            parent=session.resumed_from if ID_PATTERN.fullmatch(session.resumed_from) else "",
-            depth=2 if session.resumed_from else 1,
-            queries=len(session.exchanges),
-            tokens=sum((exchange.input or 0) + (exchange.output or 0) for exchange in session.exchanges),
-            name=session.exchanges[0].query.strip().partition("\n")[0] if session.exchanges else "",
-        )
+        from chat_loop.sessions import foreign
+
+        session, _ = foreign.read(more(None), path)
+        if session is not None:
+            return replace(row_of(session, path), state="plain")
     state: State = "damaged" if b"\n<!-- chat:" in head else "foreign"
-    return SessionRow(id=path.stem, path=path, state=state, updated=updated)
+    return SessionRow(id=path.stem, path=path, state=state)

@@ -22,6 +22,7 @@ from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotF
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing
 from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.glance import Glance, glance
 from chat_loop.sessions.live import LiveSession, Lock, release, save_error
 from chat_loop.sessions.naming import first_words, named, tag
 from chat_loop.sessions.parse import Parsed, parse
@@ -77,7 +78,7 @@ def slug(name: str) -> str:
 class SessionManager:
     """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their own.
 
-    `project` is the working directory that new sessions name.
+    `project` is the working directory that new sessions name. `mode` is `print` for the sessions of `-p`.
     """
 
     def __init__(
@@ -88,9 +89,11 @@ class SessionManager:
         monotonic: Callable[[], float] = time.monotonic,
         files: Files | None = None,
         project: str = "",
+        mode: str = "",
     ) -> None:
         self.directory = directory
         self.project = project
+        self.mode = mode
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
@@ -129,10 +132,13 @@ class SessionManager:
             parent=parent,
             parent_path=parent_path,
             project=self.project,
+            mode=self.mode if after is None else "",
         )
         if after is not None:
             title = after.header.title or first_words(after)
-            header = replace(header, name=after.name, title=title, tags=after.tags)
+            # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
+            mode = self.mode if after.header.mode else ""
+            header = replace(header, name=after.name, title=title, tags=after.tags, mode=mode)
         return self._live(
             header,
             self.directory,
@@ -146,10 +152,10 @@ class SessionManager:
     def _lock(self, identity: str) -> Lock:
         return _take_lock(self.directory, identity)
 
-    def rows(self, limit: int | None = None, without: str = "") -> list[SessionRow]:
-        """The newest sessions first; the one with the id `without` is left out. Raises SessionError."""
+    def rows(self, limit: int | None = None) -> list[SessionRow]:
+        """Return the sessions, last used first. Raises SessionError."""
         try:
-            return list(listing.rows(self.directory, limit, without))
+            return listing.rows(self.directory)[:limit]
         except OSError as error:
             raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
 
@@ -178,7 +184,7 @@ class SessionManager:
             error = SessionNotFound(f"{len(matching)} sessions begin with {reference}.", "Type more of the id.")
             error.several = True
             raise error
-        there = f"there are {len(ids)}, the newest is {ids[0]}" if ids else "there are no sessions yet"
+        there = f"there are {len(ids):,}" if ids else "there are no sessions yet"
         raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
 
     def load(self, path: Path) -> Loaded:
@@ -233,7 +239,7 @@ class SessionManager:
                 raise SaveError(f"{path} changed and has no header any more.")
             changed = change(data, parsed)
             self._files.replace(path, changed)
-            # Its place in the listing is when it was used; a file of the same size must look changed all the same.
+            # When it was used stands in it, and its file tells the same; one of the same size must look changed.
             moved = _TICK if len(changed) == len(data) and changed != data else 0
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + moved))
         except OSError as error:
@@ -267,9 +273,14 @@ class SessionManager:
         return parse(data).session
 
     def point_to(self, identity: str) -> None:
-        """Note the current session. The note is a convenience: a disk that refuses it is not worth a word."""
+        """Note the current session, and after it the last one that can be offered: this one may come to nothing.
+
+        The note is a convenience: a disk that refuses it is not worth a word.
+        """
+        before, _ = self.last_offered()
+        ids = (identity, before) if before and before != identity else (identity,)
         try:
-            self._files.replace(self.directory / _CURRENT, f"{identity}\n".encode())
+            self._files.replace(self.directory / _CURRENT, "".join(f"{one}\n" for one in ids).encode())
         except OSError:
             return
 
@@ -288,9 +299,19 @@ class SessionManager:
 
     def current(self) -> str:
         """The id of the session that was used last, or an empty string."""
+        return next(iter(self._pointed()), "")
+
+    def last_offered(self) -> tuple[str, Glance | None]:
+        """Return the last session that the start of a chat may offer: no run of `-p`, and none without a reply."""
+        for identity in self._pointed():
+            found = glance(self.directory / f"{identity}.md")
+            if found is not None:
+                return identity, found
+        return "", None
+
+    def _pointed(self) -> list[str]:
         try:
-            data, _, _ = read_part(self.directory / _CURRENT, 100)
+            data, _, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
-            return ""
-        identity = data.decode("ascii", "replace").strip()
-        return identity if ID_PATTERN.fullmatch(identity) else ""
+            return []
+        return [one for one in data.decode("ascii", "replace").split() if ID_PATTERN.fullmatch(one)]

@@ -242,6 +242,7 @@ class _Reader:
             created=opened.marker.time("created") or EPOCH,
             parent=parent if ID_PATTERN.fullmatch(parent) else "",
             tags=tags,
+            mode="print" if values.get("mode") == "print" else "",
             **fields,
         )
 

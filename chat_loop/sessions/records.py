@@ -73,6 +73,8 @@ class Header:
     tags: tuple[str, ...] = ()
     project: str = ""
     """The working directory in which the session began."""
+    mode: str = ""
+    """`print`: the conversation was only held with `-p` so far; empty: in a chat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,6 +263,11 @@ class Session:
         return pinned_after((), self.entries)
 
     @property
+    def answered(self) -> bool:
+        """True when the model has answered at least one query."""
+        return any(isinstance(entry, Reply) and answers(entry) for entry in self.entries)
+
+    @property
     def totals(self) -> Totals:
         session = restoration = Usage()
         queries = 0
@@ -273,6 +280,11 @@ class Session:
                 else:
                     restoration += entry.usage
         return Totals(queries=queries, session=session, restoration=restoration)
+
+
+def answers(reply: Reply) -> bool:
+    """Return True for the reply to a query of which something came."""
+    return reply.number > 0 and (bool(reply.text.strip()) or reply.stop not in ("error", "interrupted"))
 
 
 def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:

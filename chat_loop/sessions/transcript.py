@@ -96,6 +96,7 @@ def _labelled(label_text: str, encoded: str) -> str:
 def head(header: Header, totals: Totals | None = None) -> str:
     """The header record; `totals` once the session is sealed."""
     values = {"v": "1", "id": header.id, "created": header.created.isoformat(), "parent": header.parent}
+    values["mode"] = header.mode
     lines = [marker.write("session", values), f"# {encode_line(header.agent)} Conversation", ""]
     texts = (
         *(header.id, header.created.isoformat(), header.agent, header.agent_path, header.model, header.project),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
 from chat_loop import options as command_line
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError, SessionError
 from chat_loop.frozen import dataclass
+from chat_loop.library.library import Library
 
 MOST = 50
-"""Sessions that are offered: the newest."""
+"""Sessions that are offered: those that were used last."""
 KINDS = {
     "FILE": "files",
     "FILE|FOLDER": "files",
@@ -111,12 +113,13 @@ def values(kind: str, config: Config, paths: Paths, folder: str) -> int:
 def _values(kind: str, config: Config, paths: Paths, folder: str) -> list[str]:
     match kind:
         case "sessions":
-            from chat_loop.sessions.listing import newest_first
-
+            library = Library(paths.sessions(config, folder), lambda: datetime.now().astimezone(), thorough=True)
             try:
-                return ["last", *(stamp.id for stamp in newest_first(paths.sessions(config, folder))[:MOST])]
+                return ["last", *library.listed()[:MOST]]
             except SessionError:
                 return []
+            finally:
+                library.close()
         case "agents":
             from chat_loop.agent.named_agents import Places
 

@@ -100,7 +100,9 @@ def _tell(rows: Sequence[SessionRow], *, as_json: bool) -> None:
     if as_json:
         out_json([row_values(None, row) for row in rows])
         return
-    out("".join(f"{row.updated:%Y-%m-%d %H:%M}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n" for row in rows))
+    dates = ("unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}" for row in rows)
+    lines = (f"{date:<16}  {row.id}  {one_line(row.name, 60)}" for date, row in zip(dates, rows, strict=True))
+    out("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def _each(things: Sequence[T], act: Callable[[T], None]) -> list[T]:

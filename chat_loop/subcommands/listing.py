@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from chat_loop.chain.options import costs
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.plain import err, out, out_bytes, out_json
+from chat_loop.display.rows import compactions_text, cost_of, name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError
 from chat_loop.library.figures import NAMES, figures
@@ -18,35 +20,44 @@ from chat_loop.sessions.row import SessionRow
 from chat_loop.subcommands.shelf import Progress, Shelf
 from chat_loop.wording import compaction_text, counts_text, dollars_text
 
+SCHEMA = 2
+"""Of what `sessions list --json` prints; docs/using.md describes it."""
+NAME = 60
+"""Columns of a name."""
 EXCERPT = 60
 """Tokens of a text that are shown of a hit."""
 
 
 def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Print the sessions, newest first, one a line; the numbers are those that the other commands take."""
-    numbers = shelf.numbers()
+    """Print the conversations, last used first, one a line; the numbers are those that the other commands take."""
     wanted = wanted_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
-    rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=not options.unfold)
+    fold = not options.unfold
+    rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=fold, everything=options.all)
+    whole = fold and not wanted and not options.all
+    numbers = {row.id: number for number, row in enumerate(rows, 1)} if whole else shelf.numbers()
     shelf.tell_trouble()
     code = 1 if wanted and not rows else 0
+    cost = costs(shelf.config)
     if options.as_json:
-        out_json([row_values(numbers.get(row.id), row) for row in rows])
+        values = conversation_values if fold else row_values
+        found = [values(numbers.get(row.id), row) | {"cost": cost_of(row, cost)} for row in rows]
+        out_json({"schema": SCHEMA, "conversations" if fold else "sessions": found, "older": more})
         return code
     if not rows:
         err("No session fits." if wanted else "There are no sessions yet.")
     lines = []
     for row in rows:
+        price = cost_of(row, cost)
         counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
         tags = " ".join(f"#{tag}" for tag in row.tags)
-        name = " ".join(filter(None, (one_line(row.name, 60), tags)))
         parts = (
             f"{numbers.get(row.id, ''):>4}",
-            f"{row.updated:%Y-%m-%d %H:%M}",
+            _date(row),
             row.id,
             row.state,
-            counts,
-            _chain(row),
-            name,
+            f"{counts}, {dollars_text(price)}" if price else counts,
+            compactions_text(row),
+            " ".join(filter(None, (name_text(row, NAME), tags))),
         )
         lines.append("  ".join(part for part in parts if part) + "\n")
     out("".join(lines))
@@ -55,12 +66,12 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
     return code
 
 
-def _chain(row: SessionRow) -> str:
-    return "" if row.depth == 1 and not row.parent else f"depth {row.depth}"
+def _date(row: SessionRow) -> str:
+    return "unknown         " if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
 
 
 def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
-    """A row as JSON has it."""
+    """Return a session as JSON has it."""
     return {
         "number": number,
         "id": row.id,
@@ -76,11 +87,23 @@ def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
         "merged": row.merged or None,
         "depth": row.depth,
         "compacted": row.compacted,
-        "compactions": row.compactions,
-        "folded": row.folded,
+        "mode": row.mode or None,
+        "answered": row.answered,
         "state": row.state,
         "path": str(row.path),
     }
+
+
+def conversation_values(number: int | None, row: SessionRow) -> dict[str, object]:
+    """Return a conversation as JSON has it: its newest session, and what the whole chain comes to."""
+    branch = None if row.branch is None else {"at": row.branch.at or None, "words": row.branch.words}
+    whole: dict[str, object] = {
+        "sessions": 1 + row.folded,
+        "compactions": row.compactions,
+        "branch": branch,
+        "shared_queries": row.shared,
+    }
+    return row_values(number, row) | whole
 
 
 def _filters(options: argparse.Namespace) -> dict[str, str]:
@@ -145,10 +168,12 @@ def _summary_values(session: Session) -> dict[str, object]:
     seal = session.seal
     numbers = [exchange.query.number for exchange in session.exchanges]
     has = seal is not None and seal.summary is not None
+    last = seal.covers if seal and seal.covers is not None else max(numbers, default=None)
+    covers = last is not None and any(number <= last for number in numbers)
     return {
         "session": session.header.id,
-        "first": min(numbers, default=None),
-        "last": (seal.covers if seal and seal.covers is not None else max(numbers, default=None)) if has else None,
+        "first": min(numbers) if covers else None,
+        "last": last if has and covers else None,
         "at": seal.at if has and seal else None,
         "source": seal.source if seal else "none",
         "usage": dataclasses.asdict(seal.usage) if seal and seal.usage else None,
@@ -232,7 +257,7 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
     for node in nodes:
         row = rows[node.id]
         counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-        parts = [f"{row.updated:%Y-%m-%d %H:%M}", counts, compactions.get(row.id, ""), one_line(row.name, 60)]
+        parts = [_date(row).strip(), counts, compactions.get(row.id, ""), one_line(row.name, 60)]
         shown = "as above" if node.again else " · ".join(filter(None, parts))
         out(f"{node.stem}● {row.id}  {shown}\n")
     return 0
@@ -240,7 +265,7 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def stats(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print what the sessions of the folder come to."""
-    found: dict[str, int | float] = dict.fromkeys(NAMES, 0)
+    found: dict[str, int | float | None] = dict.fromkeys(NAMES, 0)
     if shelf.listed():
         progress = Progress()
         try:
@@ -257,5 +282,5 @@ def stats(shelf: Shelf, options: argparse.Namespace) -> int:
     width = max(map(len, found), default=0) + 1
     for name, value in found.items():
         label = f"{name.replace('_', ' ').capitalize()}:"
-        out(f"{label:<{width}} {dollars_text(value) if isinstance(value, float) else f'{value:,}'}\n")
+        out(f"{label:<{width}} {f'{value:,}' if isinstance(value, int) else dollars_text(value)}\n")
     return 0

@@ -18,7 +18,7 @@ Action = Callable[[Shelf, argparse.Namespace], int]
 def run(options: argparse.Namespace, sessions: SessionManager, config: Config, models: Callable[[], Models]) -> int:
     """Do what the command line asks for; return the exit code."""
     progress = Progress()
-    library = Library(sessions.directory, sessions.now, progress)
+    library = Library(sessions.directory, sessions.now, progress, thorough=True)
     shelf = Shelf(sessions=sessions, library=library, config=config, models=models)
     try:
         return _actions(options.action)[options.action](shelf, options)

@@ -12,7 +12,6 @@ from chat_loop.config import Config
 from chat_loop.display.plain import Meter, err
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.library import Library
-from chat_loop.library.lineage import folded
 from chat_loop.library.wanted import Wanted
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
@@ -32,10 +31,10 @@ class Shelf:
     _trouble: str = ""
 
     def listed(self) -> list[str]:
-        """The ids of the conversations as `sessions list` numbers them: newest first, chains folded."""
-        links = self.library.links()
+        """Return the ids of the conversations as `sessions list` numbers them."""
+        found = self.library.listed()
         self._trouble = self.library.trouble
-        return [one.id for one in folded(links, links)]
+        return found
 
     def numbers(self) -> dict[str, int]:
         """The number of every session that has one, by its id."""

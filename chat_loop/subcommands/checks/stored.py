@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from chat_loop.errors import SessionError, SessionLocked
+from chat_loop.library.library import AHEAD
 from chat_loop.library.looking import condition
 from chat_loop.sessions import listing, lock
 from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.row import SessionRow
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
 from chat_loop.wording import counted, file_size_text
 
@@ -29,14 +31,15 @@ def stored(here: Here) -> Iterator[Finding]:
     except OSError as error:
         yield bad("Sessions", f"{here.sessions} cannot be read: {reason(error)}.")
         return
-    yield from _sessions(here.sessions, there)
+    rows = listing.rows(here.sessions)
+    yield from _sessions(here.sessions, there, rows)
     yield from _locks(here.sessions, there)
     yield from _index(here.sessions, there)
-    yield from _clock(there)
+    yield from _clock(rows)
 
 
-def _sessions(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
-    states = Counter(row.state for row in listing.rows(folder))
+def _sessions(folder: Path, there: list[Stamp], rows: list[SessionRow]) -> Iterator[Finding]:
+    states = Counter(row.state for row in rows)
     damaged, whole = [], 0
     left = READ_WHOLE
     sessions = SessionManager(folder)
@@ -110,14 +113,13 @@ def _index(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
         yield doubtful("Index", text, "They may be deleted.")
 
 
-def _clock(there: list[Stamp]) -> Iterator[Finding]:
+def _clock(rows: list[SessionRow]) -> Iterator[Finding]:
     now = datetime.now().astimezone()
     zone = now.tzname() or f"{now:%z}"
     if now.year < 2025:
         yield bad("Clock", f"It is {now:%Y-%m-%d %H:%M}, by this machine's clock.", "Set it: sessions are named by it.")
-    elif there and listing.moment(there[0].changed) > now + timedelta(days=1):
-        newest = listing.moment(there[0].changed)
-        text = f"{now:%Y-%m-%d %H:%M} {zone}, but {there[0].id} was changed {newest:%Y-%m-%d %H:%M}."
-        yield doubtful("Clock", text, "Set the clock, or touch the file: listings are in this order.")
+    elif rows and rows[0].updated is not None and rows[0].updated > now + AHEAD:
+        text = f"{now:%Y-%m-%d %H:%M} {zone}, but {rows[0].id} was used {rows[0].updated:%Y-%m-%d %H:%M}."
+        yield doubtful("Clock", text, "Set the clock. Lists show such sessions at the end, without a date.")
     else:
         yield good("Clock", f"{now:%Y-%m-%d %H:%M} {zone}")

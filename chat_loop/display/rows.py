@@ -1,0 +1,59 @@
+"""How a list names a conversation, the same in the chat, in the browser and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.sessions.row import SessionRow, State
+from chat_loop.values import Usage
+
+ODD: Mapping[State, str] = {
+    "plain": "other format",
+    "damaged": "damaged",
+    "empty": "empty file",
+    "foreign": "not a session",
+}
+"""States that a row names; the others are usual."""
+LONGEST = 500
+
+
+def name_text(row: SessionRow, columns: int = LONGEST) -> str:
+    """Return what a row is called in at most `columns` columns.
+
+    A branch is told from the others by where it begins and its first words, so its name gives way to them.
+    """
+    name = one_line(row.name, LONGEST) or row.id
+    if row.branch is None:
+        return cut_to(name, columns)
+    mark = f" ⑂{row.branch.at}"
+    words = f" “{one_line(row.branch.words, LONGEST)}”" if row.branch.words else ""
+    room = columns - cells(mark)
+    name = cut_to(name, max(room - cells(words), room // 3, 1))
+    return cut_to(f"{name}{mark}{cut_to(words, max(0, room - cells(name)), '…”')}", columns)
+
+
+def compactions_text(row: SessionRow) -> str:
+    """Return `compacted` or `compacted 3×`; an empty text where the chain was never compacted."""
+    return "" if not row.compactions else "compacted" if row.compactions == 1 else f"compacted {row.compactions}×"
+
+
+def numbered(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
+    """Return each row with the number that commands take; the conversation that is open has `*`."""
+    found, number = [], 0
+    for row in rows:
+        number += has_number(row)
+        found.append((str(number) if has_number(row) else "*" if row.current else "", row))
+    return found
+
+
+def has_number(row: SessionRow) -> bool:
+    """Return False for the conversation that is open, and for the older sessions of one that is unfolded."""
+    return not (row.current or row.behind)
+
+
+def cost_of(row: SessionRow, cost: Callable[[str, Usage], float | None]) -> float | None:
+    """Return what a row's replies cost in US dollars; None when a price, or what was used, is unknown."""
+    costs = [cost(model, usage) for model, usage in row.spent or ()]
+    known = [one for one in costs if one is not None]
+    return sum(known) if row.spent is not None and len(known) == len(costs) else None
