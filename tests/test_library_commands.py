@@ -230,31 +230,44 @@ You: /tree kitchen
 You: /resume 1
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 00:30 (1 query, 110 tokens)
-  217 tokens: the summary
+  224 tokens: the summary
 🔄 Restoring context...
+**Background Context:** Before: The budget of the kitchen is 8,400 euros. [1.1]; The gateway listens on port 5432. [1.2]
+
+**Current Session Summary:**
+**Topics Discussed:**
+- The gateway listens on port 6000 now. [2.1]
+
+**Decisions Made:**
+*none*
+
+**Pending:**
+*none*
+
+**Key Facts:**
+- The budget of the kitchen is 8,400 euros.
++ The gateway listens on port 5432. [1 user]
+- The gateway listens on port 6000 now. [2 user]
 You: /tree
-4 sessions, 550 tokens:
+3 sessions, 550 tokens:
   1  ● Kitchen #home
        Nov 21, 22:30 · 2 queries, 220 tokens
   2  ├─● “The gateway listens on port 6000 now.”
      │   today 00:30 · 1 query, 110 tokens
-  3  │ ● Kitchen  ← you are here
-     │   today 05:30 · 0 queries, 0 tokens
-  4  └─● “The gateway listens on port 5544 now.” #home
+  3  └─● “The gateway listens on port 5544 now.” #home
          Nov 21, 23:30 · 2 queries, 220 tokens
 You: /fork
-✗ Nothing was said in this session that could be forked.
-  /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
+🔄 Restoring context...
+Forked after query 1: 1 exchange in the context. The other way is kept: /resume sally_20261122_003015
 You: Ida has 3 cats.
 Sally: Noted.
 You: /fork 1
 💾 Saved session: sally_20261122_053015 (1 query, 110 tokens)
 🔄 Restoring context...
-Forked after query 1: 1 exchange in the context. The other way is kept: /resume sally_20261122_053015
+Forked after query 1: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053015
 You: /fork 1.2
-💾 Saved session: sally_20261122_053017 (0 queries, 0 tokens)
 🔄 Restoring context...
-Forked after query 2: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053017
+Forked after query 2: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053015
 You: /undo
 ✗ Nothing was said in this session that could be undone.
   /fork 1.1 goes on without the last one before it.
@@ -268,25 +281,18 @@ You: /fork 1.9
 ✗ There is no query 9 in this session: it has 1 to 2.
   /history shows what was said, /tree the sessions before it.
 You: /tree
-6 sessions, 660 tokens:
+4 sessions, 660 tokens:
   1  ● Kitchen #home
        Nov 21, 22:30 · 2 queries, 220 tokens
-  2  ├─● Kitchen #home  ← you are here
-     │   forked at 1.2 · today 05:30 · 0 queries, 0 tokens
-  3  ├─● “The gateway listens on port 6000 now.”
+  2  ├─● “The gateway listens on port 6000 now.”
      │   today 00:30 · 1 query, 110 tokens
-  4  │ ● “Ida has 3 cats.”
-     │   today 05:30 · 1 query, 110 tokens
-  5  │ ● Kitchen
-     │   forked at 3.1 · today 05:30 · 0 queries, 0 tokens
-  6  └─● “The gateway listens on port 5544 now.” #home
+  3  │ ● “Ida has 3 cats.”
+     │   forked at 2.1 · today 05:30 · 1 query, 110 tokens
+  4  └─● “The gateway listens on port 5544 now.” #home
          Nov 21, 23:30 · 2 queries, 220 tokens
 Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261122_053017_2
-  Queries: 0
-  Tokens: 0
-  Resume with: chat-loop --resume sally_20261122_053017_2
+  Nothing was added since: no session was saved.
+  Resume with: chat-loop --resume sally_20261121_223015
 """
     )
 
@@ -345,7 +351,7 @@ Contradiction 1 of 1:
   2  in “The gateway listens on port 5544 now.”:
      The gateway listens on port 5544 now. [3 user]
 Which one holds? (1, 2, b for both, q to stop) 2
-Going on with both, 240 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
+Going on with both, 247 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
 🔄 Restoring context...
 You: /tree
 4 sessions, 550 tokens:
@@ -517,8 +523,33 @@ You: /resume heiß
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
   176 tokens: the summary
 🔄 Restoring context...
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Wie heiß wird [b]Öl[/b]? [1.1]
+
+**Decisions Made:**
+*none*
+
+**Pending:**
+*none*
 You: /resume .
-✗ That is the session you are in.
+📋 Loading session...
+✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
+  176 tokens: the summary
+🔄 Restoring context...
+**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+- Wie heiß wird [b]Öl[/b]? [1.1]
+
+**Decisions Made:**
+*none*
+
+**Pending:**
+*none*
 You: /resume 1 2 3
 ✗ Which session? resume takes one number or id.
   sessions lists them.
@@ -526,11 +557,8 @@ You: /resume
 ✗ Which session? resume takes a number, an id, or words of its name.
   sessions lists them.
 Goodbye!
-✓ Conversation saved successfully!
-  Session ID: sally_20261122_053015
-  Queries: 0
-  Tokens: 0
-  Resume with: chat-loop --resume sally_20261122_053015
+  Nothing was added since: no session was saved.
+  Resume with: chat-loop --resume sally_20261122_013015
 """
     )
 

@@ -68,13 +68,13 @@ async def fork(chat: Chat, argument: str) -> None:
     /fork 1.2               after query 2 of the chain's first session
     """
     conversation = chat.conversation
-    left, live = conversation.live, load(chat, ".")
+    left, live = path_of(chat, ".").stem, load(chat, ".")
     loaded, number = _query(chat, live, argument)
     offer = await conversation.resuming().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
     words = f"{counted(len(offer.beginning.carried), 'exchange')} in the context"
     words += f", {counted(offer.left_out, 'exchange')} summarised" if offer.left_out else ""
-    chat.display.prose(f"Forked after query {number}: {words}. The other way is kept: /resume {left.header.id}", "dim")
+    chat.display.prose(f"Forked after query {number}: {words}. The other way is kept: /resume {left}", "dim")
 
 
 def _query(chat: Chat, live: Loaded, argument: str) -> tuple[Loaded, int]:
