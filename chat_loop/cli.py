@@ -7,6 +7,7 @@ The top of this file imports only what the instant prompt needs; everything else
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from chat_loop.config import Config, Paths
     from chat_loop.sessions.manager import SessionManager
 
+REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
+"""What a standard output that takes nothing says: a full disk, a limit, a closed descriptor."""
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 SIGNALLED = 128
 """From here on an exit code says which signal ended the program."""
@@ -40,19 +43,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if instant is not None:
             _leave_in_order()
-        return _run(arguments, instant)
+        code = _run(arguments, instant)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
-        return OK  # nobody reads any more
+        code = OK  # nobody reads any more
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else FAILED
     finally:
         if instant is not None:
             instant.terminal.restore()
-        for name in ("stdout", "stderr"):
-            try:
+    return code if _flushed() else FAILED
+
+
+def _flushed() -> bool:
+    """Write out what was printed; return False, and say why, when standard output does not take it."""
+    taken = True
+    for name in ("stdout", "stderr"):
+        try:
+            if getattr(sys, name) is not None:
                 getattr(sys, name).flush()
-            except OSError:
-                setattr(sys, name, None)  # the pipe or the terminal is gone: the interpreter must not fail on it again
+        except OSError as error:
+            setattr(sys, name, None)  # the interpreter must not fail on it again
+            if name == "stdout" and not isinstance(error, BrokenPipeError):
+                _say(error)
+                taken = False
+    return taken
+
+
+def _say(error: OSError) -> None:
+    from chat_loop.display.plain import err
+    from chat_loop.errors import OutputError
+
+    err(OutputError(error).message)
 
 
 def _leave_in_order() -> None:
@@ -68,29 +91,38 @@ def _leave_in_order() -> None:
 
 
 def _open_closed() -> None:
-    """Have the null device for each standard stream that was closed by who started the program.
+    """Have the null device for each standard stream that was closed by whoever started the program.
 
-    In this order each gets its own descriptor: none is left to be that of a session's file.
+    In this order each gets its own descriptor: none is left to be that of a session's file. Standard output still
+    takes nothing, so that whoever writes to it hears that it is closed.
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the program ends
+            stream = open(os.open(os.devnull, flags), mode, encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
+            setattr(sys, name, stream)
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, UsageError
+    from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, OutputError, UsageError
     from chat_loop.options import parser
 
     options = parser(arguments).parse_args(arguments)
     try:
         return _dispatch(options, instant)
-    except ChatLoopError as error:
-        if instant is not None:
-            instant.erase()
-        from chat_loop.display.plain import err
+    except ChatLoopError as failure:
+        error = failure
+    except OSError as failure:
+        if failure.filename is not None or failure.errno not in REFUSED:
+            raise
+        error = OutputError(failure)
+    if isinstance(error, OutputError):
+        sys.stdout = None  # type: ignore[assignment] # what it did not take is not tried again
+    elif instant is not None:
+        instant.erase()
+    from chat_loop.display.plain import err
 
-        err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-        return MISUSED if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError) else FAILED
+    err(f"{error.message}\n{error.hint}" if error.hint else error.message)
+    return MISUSED if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError) else FAILED
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:

@@ -8,6 +8,7 @@ ChatLoopError               message, hint
 │   ├── SessionLocked       open in another process
 │   └── SaveError           the disk refused: full, read-only, no permission
 ├── ContextFull             a request that the model's window cannot take; it was not sent
+├── OutputError             standard output takes nothing: a full disk, closed
 ├── AgentError              an agent's file: not there, malformed, not approved, broken
 ├── ModelError              an embedded model that cannot be installed or loaded
 └── ProviderError           a model call: retryable, retry_after
@@ -63,6 +64,13 @@ class SessionLocked(SessionError):
 
 class SaveError(SessionError):
     """The transcript could not be written."""
+
+
+class OutputError(ChatLoopError):
+    """Standard output cannot be written."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"Standard output cannot be written: {(error.strerror or str(error)).lower()}.")
 
 
 class AgentError(ChatLoopError):

@@ -21,7 +21,7 @@ from chat_loop.config import Config, expanded
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, SaveError, UsageError
+from chat_loop.errors import ChatLoopError, OutputError, SaveError, UsageError
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
@@ -194,9 +194,18 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
         if servers is not None:
             await servers.close()
         await agent.provider.close()
+    return _code(asked, output), True
+
+
+def _code(asked: Asked, output: _Watched) -> int:
+    """Return the exit code of a reply that came to its end. Raises OutputError when it could not be written."""
+    if output.refused is not None:
+        if asked.saves and output.saved:
+            output.refused.hint = "The reply is saved: chat-loop sessions show last."
+        raise output.refused
     if not (output.saved or output.gone or not asked.saves):
-        return 1, True
-    return (INCOMPLETE if output.stop in CUT or output.tools_stopped else 0), True
+        return 1
+    return INCOMPLETE if output.stop in CUT or output.tools_stopped else 0
 
 
 async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
@@ -254,6 +263,7 @@ class _Watched:
         self._reply = reply
         self.left: Callable[[], object] = bool
         self.gone = False
+        self.refused: OutputError | None = None
         self.stop = ""
         """Why the last reply ended."""
         self.tools_stopped = False
@@ -281,13 +291,15 @@ class _Watched:
         self._write(self._output.end)
 
     def _write(self, write: Callable[[], None]) -> None:
-        if self.gone:
+        if self.gone or self.refused is not None:
             return
         try:
             write()
         except BrokenPipeError:
             self.gone = True
             self.left()
+        except OutputError as error:
+            self.refused = error  # the reply is still read and saved
 
 
 class _Output(Protocol):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, OutputError
 from chat_loop.events import Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
 from chat_loop.wording import size_text
 
@@ -22,9 +23,21 @@ DRAWN_SECONDS = 0.1
 
 
 def out(text: str) -> None:
-    """Write to standard output: as it is into a pipe, made printable on a terminal."""
-    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
-    sys.stdout.flush()
+    """Write to standard output: as it is into a pipe, made printable on a terminal. Raises OutputError."""
+    with _refusable():
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _refusable() -> Iterator[None]:
+    """Raise OutputError where standard output takes nothing; a reader that has left stays a BrokenPipeError."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error) from error
 
 
 def terminal_columns() -> int:
@@ -45,14 +58,16 @@ def out_bytes(data: bytes) -> None:
     if sys.stdout.isatty():
         out(data.decode("utf-8", "replace"))
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _refusable():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def err(text: str) -> None:
-    """Write a line to standard error, made printable."""
-    sys.stderr.write(f"{printable(text)}\n")
+    """Write a line to standard error, made printable. Where that takes nothing there is nobody left to tell."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{printable(text)}\n")
 
 
 def out_json(value: object) -> None:
