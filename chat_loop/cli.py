@@ -106,9 +106,8 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, OutputError, UsageError
     from chat_loop.options import parser
 
-    options = parser(arguments).parse_args(arguments)
     try:
-        return _dispatch(options, instant)
+        return _dispatch(parser(arguments).parse_args(arguments), instant)
     except ChatLoopError as failure:
         error = failure
     except OSError as failure:
@@ -116,7 +115,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
             raise
         error = OutputError(failure)
     if isinstance(error, OutputError):
-        sys.stdout = None  # type: ignore[assignment] # what it did not take is not tried again
+        sys.stdout = None  # what it did not take is not tried again
     elif instant is not None:
         instant.erase()
     from chat_loop.display.plain import err

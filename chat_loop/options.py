@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from chat_loop import __version__
+from chat_loop.errors import UsageError
 from chat_loop.options_commands import add_commands, add_json
 
 if TYPE_CHECKING:
@@ -39,9 +40,39 @@ of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
 SESSION = "a number of the list, an id, words of its name, or last"
 
 
+class _Parser(argparse.ArgumentParser):
+    """A command line that raises UsageError instead of leaving: who drew the prompt takes it back first."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        if "invalid choice" in message and (unknown := self._unknown()):
+            message = f"unknown option {unknown}{self._meant(unknown)}"
+        raise UsageError(f"{self.format_usage()}{self.prog}: error: {message}")
+
+    def _unknown(self) -> str:
+        """Return the first option that is none here; argparse would take its value for a command."""
+        words = (word.partition("=")[0] for word in self._words if word.startswith("-"))
+        return next((word for word in words if not self._get_option_tuples(word) and word not in self._known), "")
+
+    @property
+    def _known(self) -> Collection[str]:
+        return self._option_string_actions.keys()
+
+    def _meant(self, unknown: str) -> str:
+        from difflib import get_close_matches  # nobody waits for it but who mistyped
+
+        near = get_close_matches(unknown, self._known, 1) or [
+            name for name in self._known if name[1:].startswith(unknown)
+        ]
+        return f"; did you mean {near[0]}?" if near else ""
+
+
 def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
     """The command line; its part about sessions only where `arguments` ask for it: a chat does not wait for that."""
-    made = argparse.ArgumentParser(
+    made: argparse.ArgumentParser = _Parser(
         prog="chat-loop",
         description=DESCRIPTION,
         epilog=EPILOG,
