@@ -217,16 +217,19 @@ class Conversation:
     async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
 
-        Returns False, with everything as it was, when no summary could be made, or it would not make the context
-        smaller and `may` says no. Raises UsageError when there is nothing to compact. When cancelled before the session
-        is sealed, nothing has changed.
+        Without the model when its summary fails, which is told. Returns False, with everything as it was, when the disk
+        refuses, or it would not make the context smaller and `may` says no. Raises UsageError when there is nothing to
+        compact. When cancelled before the session is sealed, nothing has changed.
         """
         draft = await self.draft(focus, may)
         return draft is not None and await self.take(draft)
 
-    async def draft(self, focus: str = "", may: May | None = None) -> Draft | None:
-        """Return what `compact` would do, with nothing done yet; None in the cases in which it returns False."""
-        return await self._compacting.draft(focus, may)
+    async def draft(self, focus: str = "", may: May | None = None, done: str = "compacted") -> Draft | None:
+        """Return what `compact` would do, with nothing done yet; None when `may` says no.
+
+        `done` is what is said to have been done without the model when its summary fails.
+        """
+        return await self._compacting.draft(focus, may, done)
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return a draft with the block as the user left it."""
@@ -236,7 +239,7 @@ class Conversation:
         """Carry out a draft of this session. False, with everything as it was, when the disk refuses."""
         if not self._compacting.take(draft):
             return False
-        if acknowledge:
+        if acknowledge and draft.answered:
             await self._asking.acknowledge()
         return True
 

@@ -22,6 +22,10 @@ class ThinkingDelta:
     text: str
 
 
+FIRST_RETRY = 2
+"""The attempt after the first error."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Retrying:
     """The request failed before any content and is about to be sent again."""
@@ -108,9 +112,10 @@ class Restoring:
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryStarted:
-    """A summary is being made, in so many calls."""
+    """A summary is being made, in so many calls. When `optional`, Ctrl-C does without it."""
 
     parts: int
+    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from chat_loop.context.compactor import summarise, together
 from chat_loop.context.outcome import Outcome, Wanted
 from chat_loop.context.summary import FIRST
 from chat_loop.context.thread import Thread
-from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded
+from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import block
 from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
@@ -56,7 +56,8 @@ class Made:
         self.model = Model(*steps, window=Window(window))
         self.first = first
         self.events: list[Event] = []
-        patience = Patience(attempts=1, clock=self.model.clock.monotonic)
+        clock = self.model.clock
+        patience = Patience(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
         self.wanted = replace(wanted or Wanted(), limit=timeout, patience=patience)
         self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
 
@@ -205,7 +206,9 @@ INVENTED = """**Topics Discussed:**
 )
 def test_two_failures_give_no_narrative(steps: tuple[Step, ...], problem: str, cost: Usage | None) -> None:
     made = Made(talk(("Hi", "Hello.")), *steps)
-    assert made.outcome == Outcome(narrative=None, usage=cost, seconds=2.0 * len(steps), problem=problem)
+    paused = 1.0 if steps[0] is DOWN else 0.0
+    seconds, answered = 2.0 * len(steps) + paused, not isinstance(steps[-1], ProviderError)
+    assert made.outcome == Outcome(narrative=None, usage=cost, seconds=seconds, problem=problem, answered=answered)
     assert made.model.steps == []
 
 
@@ -216,12 +219,27 @@ def test_a_part_that_fails_fails_the_whole() -> None:
     assert made.outcome.usage == Usage(input=300, output=30)
 
 
-def test_a_call_that_takes_too_long_is_closed_and_tried_once_more() -> None:
+def test_a_call_that_takes_too_long_is_closed_and_asked_of_another_only() -> None:
     silence = Says(("**Back",), then="silence")
-    made = Made(talk(("Hi", "Hello.")), silence, silence, timeout=0.01)
-    assert made.outcome.problem == "it took more than 0 seconds."
-    assert made.model.cancelled == 2
-    assert Made(talk(("Hi", "Hello.")), silence, SUMMARY, timeout=0.01).outcome.narrative is not None
+    made = Made(talk(("Hi", "Hello.")), silence, timeout=0.01)
+    assert made.outcome.problem == "It took more than 0 seconds."
+    assert made.outcome.partial is None
+    assert made.model.cancelled == 1
+    other = Made(talk(("Hi", "Hello.")), SUMMARY, timeout=0.01, first=Model(silence))
+    assert other.narrative.topics == ("Greetings [1]",)
+
+
+def test_what_came_of_a_call_that_takes_too_long_is_there() -> None:
+    begun = Says((SUMMARY.partition("**Pending")[0] + "**Pending:**\n- Half of a li",), then="silence")
+    made = Made(talk(("Hi", "Hello.")), begun, timeout=0.2)
+    assert made.outcome.narrative is None
+    assert made.outcome.partial == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
+
+
+def test_the_parts_before_one_that_fails_are_there() -> None:
+    span = talk(*(("why " * 300, "because " * 300) for _ in range(3)))
+    made = Made(span, SUMMARY, "No.", "No.", window=2_048)
+    assert made.outcome.partial == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
 
 
 def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:

@@ -342,7 +342,7 @@ def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> No
         TextDelta("Bob."),
         Finished(stop="end", usage=CALL),
         ReplyEnded(number=1, stop="end", usage=CALL, seconds=2.0),
-        SummaryStarted(parts=1),
+        SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=len(SECOND_SUMMARY)),
         SummaryEnded(source="model", usage=CALL, seconds=2.0),
         SessionSealed(

@@ -175,22 +175,26 @@ def test_a_summary_that_fails_at_exit_is_said_and_made_at_the_resume(
 
 
 @pytest.mark.parametrize(("steps", "problem"), [case[1:] for case in failed_summaries()])
-def test_a_summary_that_fails_at_compact_changes_nothing(tmp_path: Path, steps: tuple[Step, ...], problem: str) -> None:
-    talk = Talk(tmp_path, "Hello.", *steps, "Yes.")
+def test_a_summary_that_fails_at_compact_is_made_without_the_model(
+    tmp_path: Path, steps: tuple[Step, ...], problem: str
+) -> None:
+    options = Options(acknowledge=False, attach_from_archive=False)
+    talk = Talk(tmp_path, "My boat is 9.4 m long.", *steps, "Yes.", "Yes.", options=options)
 
     async def run() -> None:
         await talk.conversation.ask("Hi")
-        before = talk.text
-        assert not await talk.conversation.compact()
-        assert talk.text == before
+        assert await talk.conversation.compact()
         await talk.conversation.ask("Still there?")
+        await talk.conversation.accept(await talk.conversation.offer_undone(), acknowledge=False)
+        await talk.conversation.ask("And now?")
 
     asyncio.run(run())
     (ended,) = (event for event in talk.events if isinstance(event, SummaryEnded))
-    unchanged = "Not compacted: the conversation goes on with all its words."
-    assert (ended.source, ended.problem) == ("none", f"Summary failed: {problem} {unchanged}")
-    assert names(tmp_path) == [f"{ID}.md"]
-    assert talk.sent[-1] == said("Hi", "Hello.", "Still there?")
+    told = f"Summary failed ({problem.rstrip('.')}); compacted without the model."
+    assert (ended.source, ended.problem) == ("extracted", told)
+    assert "9.4 m" in talk.sent[-2][0].text
+    assert talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
+    assert talk.sent[-1] == said("Hi", "My boat is 9.4 m long.", "Still there?", "Yes.", "And now?")
 
 
 def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
@@ -203,7 +207,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert talk.events[:-1] == [
-        SummaryStarted(parts=1),
+        SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=3),
         Retrying(reason="The summary has not the headings that were asked for.", seconds=0, attempt=2, attempts=2),
         SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
@@ -213,7 +217,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
 
 def test_a_summary_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     silence = Says(("**Back",), then="silence")
-    talk = Talk(tmp_path, "Hello.", silence, silence, options=Options(wanted=Wanted(limit=0.01)))
+    talk = Talk(tmp_path, "Hello.", silence, options=Options(wanted=Wanted(limit=0.01)))
 
     async def run() -> None:
         await talk.conversation.ask("Hi")
@@ -221,8 +225,8 @@ def test_a_summary_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
     asyncio.run(run())
     (ended,) = (event for event in talk.events if isinstance(event, SummaryEnded))
-    assert ended.problem == f"Summary failed: it took more than 0 seconds. {LATER}"
-    assert talk.model.cancelled == 2
+    assert ended.problem == f"Summary failed: It took more than 0 seconds. {LATER}"
+    assert talk.model.cancelled == 1
     assert names(tmp_path) == [f"{ID}.md"]
 
 
@@ -236,7 +240,7 @@ def test_ctrl_c_during_the_summary_at_exit_skips_it(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert talk.events == [
-        SummaryStarted(parts=1),
+        SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=6),
         SummaryEnded(source="none", problem=f"Summary skipped. {LATER}"),
         SessionSealed(

@@ -125,7 +125,9 @@ def test_hostile_text_is_shown_and_never_obeyed(event: Event, out: type[io.Strin
     for sequence in own if out is Terminal else ():
         rest = rest.replace(sequence, "")
     assert obeyed(rest) == set()
-    if isinstance(event, ThinkingDelta) and out is io.StringIO:
+    if isinstance(event, Retrying) and out is Terminal:
+        pass  # it is drawn only while it lasts
+    elif isinstance(event, ThinkingDelta) and out is io.StringIO:
         assert "[red]x[/]" not in rest
     else:
         assert "[red]x[/]<U+202E>:smile:␛[2J␍␡␀" in rest
@@ -200,7 +202,7 @@ def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: boo
         ),
         (
             [SummaryStarted(parts=1), SummaryEnded(source="extracted", problem="It is down.")],
-            "📝 Generating session summary...\n⚠️  Summary failed: It is down.\n",
+            "📝 Generating session summary...\n⚠️  It is down.\n",
         ),
         (
             [SessionFound(id="a", agent="Sally", created=START, queries=5, tokens=2345)],
@@ -278,7 +280,8 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
         SummaryProgress(part=1, parts=1, characters=9),
         SummaryEnded(source="model"),
     ]
-    assert shown(events, Terminal()) == "📝 Generating session summary...\r\x1b[K📝 Generating session summary... ✓\n"
+    begun = "📝 Generating session summary... · Ctrl-C stops it"
+    assert shown(events, Terminal()) == f"{begun}\r\x1b[K📝 Generating session summary... ✓\n"
 
 
 @given(st.text(), st.integers(-3, 60))

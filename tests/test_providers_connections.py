@@ -75,7 +75,7 @@ def test_nobody_listens(provider_at: MakeProvider) -> None:
 
     assert type(error) is ConnectionFailed
     assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
-    assert error.retryable
+    assert not error.retryable  # on this machine nobody will be there in a few seconds either
 
 
 def test_a_key_that_no_header_can_carry_is_not_shown(server: Loopback, provider_at: MakeProvider) -> None:

@@ -151,9 +151,9 @@ def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
         body = {"error": body}
     error = SERVICE.refused(400, body)
     assert (type(error), error.message) == (RequestRejected, "api.test rejected the request (400).")
-    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith("(400): no")
+    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith("(400): no.")
 
 
 def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
     error = SERVICE.refused(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
-    assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no"
+    assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no."

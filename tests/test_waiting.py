@@ -137,6 +137,7 @@ def test_in_a_terminal_without_symbols_it_is_plain(tmp_path: Path) -> None:
         server.enqueue(Reply(chunks=("Hi.",), stall_after=0))
         terminal.mark()
         terminal.line("go")
+        server.stalled()
         terminal.wait_for(re.compile(r"^Assistant \.\.\. [1-9] s$", re.MULTILINE))
         server.release()
         terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), output=True)

@@ -7,6 +7,7 @@ after the first content a silent retry would show the user two beginnings.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -31,6 +32,8 @@ class Patience:
     """A server that asks for a longer pause than this is not waited for."""
     budget: float = 120.0
     """No new attempt begins later than this after the first."""
+    first: float = math.inf
+    """The longest wait for the first event, where the provider's own is longer."""
     idle: float = 90.0
     """The longest silence between two events once the first has come."""
     tool: float = 60.0
@@ -47,12 +50,13 @@ async def ask(provider: Provider, request: Request, patience: Patience | None = 
     """
     patience = patience or Patience()
     started = patience.clock()
+    first = min(provider.first_event_seconds, patience.first)
     attempt = 1
     while True:
         content = False
         try:
             events = cast(AsyncGenerator[Event], provider.stream(request))
-            async with aclosing(_timed(events, provider.first_event_seconds, patience.idle)) as timed:
+            async with aclosing(_timed(events, first, patience.idle)) as timed:
                 async for event in timed:
                     content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)
                     yield event

@@ -28,7 +28,9 @@ from chat_loop.sessions.records import Exchange, Seal, Summary
 
 TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
-"""What an embedded model is given at least."""
+"""What an embedded model, or a server on this machine, is given at least."""
+BACKGROUND_SECONDS = 60.0
+"""Within which a provider that failed must begin to answer, while nobody waits."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next one is considered."""
@@ -135,12 +137,11 @@ class Compacting:
             work = self._summarise(span, thread.inherited, "", quiet=True)
             self._background.start(span, work, used)
 
-    async def draft(self, focus: str, may: May | None = None) -> Draft | None:
+    async def draft(self, focus: str, may: May | None = None, done: str = "compacted") -> Draft | None:
         """Return what a compaction asked for would be. Raises UsageError for nothing to compact.
 
-        None when no summary could be made, which is told: for an agent of another library, which may not know how, it
-        is then made without. None also when it would not make the context smaller and `may` says no; it is asked before
-        a model is, by what code alone would make.
+        It is made without the model when its summary fails, which is told; `done` says what is then. None when it would
+        not make the context smaller and `may` says no; that is asked before a model is, by what code alone would make.
         """
         head = self._head
         thread = head.thread
@@ -161,23 +162,32 @@ class Compacting:
         if larger and may is not None and not await may(used, draft.compaction.after):
             return None
         if self._options.use_ai_summary:
-            otherwise = "" if head.agent.own_tools else NOT_COMPACTED
-            outcome, covered = await self.narrate(thread, spanned(thread, found), focus, otherwise=otherwise)
-            told = outcome if outcome.narrative is not None else None
-            if told is None and otherwise:
-                return None
-            draft = self._drafted(thread, found, told, covered, used, acknowledged=confirmed)
+            span = spanned(thread, found)
+            outcome, covered = await self.narrate(thread, span, focus, extracted=f"{done} without the model")
+            if outcome.narrative is None:  # what had come of it stands beside what can be extracted of everything
+                outcome = replace(outcome, narrative=outcome.partial)
+            confirmed = confirmed and outcome.answered
+            draft = self._drafted(thread, found, outcome, covered, used, acknowledged=confirmed)
+            draft = replace(draft, answered=outcome.answered)
             grown = draft.compaction.after >= used and not larger
             if grown and may is not None and not await may(used, draft.compaction.after):
                 return None
         return draft
 
     async def narrate(
-        self, thread: Thread, span: Sequence[Exchange], focus: str = "", *, otherwise: str = ""
+        self,
+        thread: Thread,
+        span: Sequence[Exchange],
+        focus: str = "",
+        *,
+        otherwise: str = "",
+        extracted: str = "made without the model",
+        optional: bool = False,
     ) -> tuple[Outcome, tuple[Exchange, ...]]:
         """Have the model tell `span`, while the user waits; return what it told and of which exchanges.
 
-        What is ready from the background is used. `otherwise` says what happens when it fails.
+        What is ready from the background is used. `otherwise` says what happens when it fails and nothing is made
+        instead, `extracted` what is made instead. `optional`: see `Wanted`.
         """
         prepared = None if focus else self._background.ready(span)
         await self._background.cancel()
@@ -186,15 +196,19 @@ class Compacting:
         if prepared is not None and not rest:
             outcome = prepared.outcome
         else:
-            outcome = await self._summarise(rest, thread.inherited, focus)
+            outcome = await self._summarise(rest, thread.inherited, focus, optional=optional)
             if prepared is not None:
                 from chat_loop.context.compactor import together  # loaded by then
 
                 outcome = together(prepared.outcome, outcome)
         source = "none" if outcome.narrative is None and otherwise else "model" if outcome.narrative else "extracted"
         problem = outcome.problem
-        if problem and otherwise:
-            problem = f"Summary failed: {problem} {otherwise}"
+        if problem:
+            problem = (
+                f"Summary failed: {problem} {otherwise}"
+                if otherwise
+                else f"Summary failed ({problem.rstrip('.')}); {extracted}."
+            )
         if outcome.narrative is not None:
             self._background.failures, self._told_broken = 0, False
         self._head.show(SummaryEnded(source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem))
@@ -340,13 +354,21 @@ class Compacting:
         return replace(thread, edited=found)
 
     async def _summarise(
-        self, span: Sequence[Exchange], parent: Summary | None, focus: str, *, quiet: bool = False
+        self,
+        span: Sequence[Exchange],
+        parent: Summary | None,
+        focus: str,
+        *,
+        quiet: bool = False,
+        optional: bool = False,
     ) -> Outcome:
         from chat_loop.context.compactor import summarise  # not before something is summarised
 
         head = self._head
-        wanted = replace(self._options.wanted, patience=head.agent.patience)
-        if any(provider.name == "local" for provider in self.routes):
+        wanted = replace(self._options.wanted, patience=head.agent.patience, optional=optional)
+        if quiet:
+            wanted = replace(wanted, after_error=BACKGROUND_SECONDS)
+        if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in self.routes):
             wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
         return await summarise(
             self.routes,

@@ -51,7 +51,7 @@ class Ending:
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if self._options.summary_on_exit and answered and self._options.use_ai_summary:
             try:
-                outcome, _ = await self._compacting.narrate(thread, thread.fresh, otherwise=MAKE_LATER)
+                outcome, _ = await self._compacting.narrate(thread, thread.fresh, otherwise=MAKE_LATER, optional=True)
             except asyncio.CancelledError:
                 uncancel()
                 self._head.show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))

@@ -29,6 +29,9 @@ from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 from chat_loop.turn import answer
 from chat_loop.values import Message, ToolSpec, Usage
 
+LONGEST_PAUSE = 5.0
+"""Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
+
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool
     from chat_loop.context.archive import Archive
@@ -285,7 +288,14 @@ class Head:
             self.show(Warned(message, hint))
 
     async def answer(self, number: int, messages: Sequence[Message], max_tokens: int | None = None) -> Reply:
-        """Stream one reply into the file. Raises ProviderError and CancelledError after saving it."""
+        """Stream one reply into the file. Raises ProviderError and CancelledError after saving it.
+
+        The acknowledgment (0) is tried again once, and not after a long pause: the conversation goes on without it.
+        """
+        agent = self.agent
+        if not number:
+            patience = replace(agent.patience, attempts=min(2, agent.patience.attempts), longest_asked=LONGEST_PAUSE)
+            agent = replace(agent, patience=patience)
         expected = self.budget.used
 
         def estimate(text: str) -> Usage:
@@ -303,7 +313,7 @@ class Head:
         at = self.sessions.now()
         try:
             reply = await answer(
-                self.agent,
+                agent,
                 self.live,
                 tuple(messages),
                 number=number,

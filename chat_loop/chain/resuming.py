@@ -259,12 +259,12 @@ class Resuming:
         outcome = None
         if self._options.use_ai_summary:
             try:
-                outcome, _ = await self._compacting.narrate(thread, thread.fresh)
+                outcome, _ = await self._compacting.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
                 uncancel()
                 self._head.show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 return self._compacting.summary_of_all(thread, None), None
-            self._answered = outcome.narrative is not None
+            self._answered = outcome.answered
         made = self._compacting.summary_of_all(thread, outcome)
         if loaded.sealable:
             usage = outcome.usage if outcome else None

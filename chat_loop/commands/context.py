@@ -59,7 +59,7 @@ def _asking(chat: Chat) -> May:
 async def _preview(chat: Chat, focus: str) -> None:
     from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
 
-    draft = await chat.conversation.draft(focus)
+    draft = await chat.conversation.draft(focus, done="made")
     if draft is None:
         return
     show_draft(chat.display, draft.compaction, draft.plan.keep, block.render(draft.summary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import cast
 
@@ -13,7 +13,7 @@ from chat_loop.context import summary, verify
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
 from chat_loop.context.outcome import Outcome, Wanted
-from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError
+from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
@@ -48,18 +48,26 @@ async def summarise(
     """Have a model write the narrative of `exchanges`; `parent` is the block that stands before them.
 
     Each part of a long span is one call; one that fails is asked once more, of the next of `routes` when there is one.
+    What takes too long is not asked again: it would take as long.
     A cancelled call raises CancelledError.
     """
     patience = wanted.patience or Patience()
     started = patience.clock()
     call = _Calls(routes, parent, count, show, replace(wanted, patience=patience), focus)
     try:
-        found = await call.all(exchanges)
+        await call.all(exchanges)
     except (ChatLoopError, summary.InvalidSummary) as error:
-        problem = error.message if isinstance(error, ChatLoopError) else f"{error}."
-        return Outcome(narrative=None, usage=call.usage, seconds=_since(started, patience), problem=problem)
+        return Outcome(
+            narrative=None,
+            usage=call.usage,
+            seconds=_since(started, patience),
+            model=call.model,
+            problem=error.message if isinstance(error, ChatLoopError) else f"{error}.",
+            answered=isinstance(error, summary.InvalidSummary | TimedOut),
+            partial=summary.joined(call.all_found, parent) if call.all_found else None,
+        )
     return Outcome(
-        narrative=summary.joined(found, parent),
+        narrative=summary.joined(call.found, parent),
         usage=call.usage,
         seconds=_since(started, patience),
         model=call.model,
@@ -101,35 +109,57 @@ class _Calls:
         self._count = count
         self._show = show
         self._wanted = wanted
+        self._patience = replace(wanted.patience or Patience(), attempts=1)
         self._focus = clipped(redacted(focus), FOCUS_TOKENS, count)
         self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
+        self.found: list[Summary] = []
+        """The narratives of the span's parts, as far as there are."""
+        self._begun: Summary | None = None
+        """What came of a part until the time was over."""
         self.usage: Usage | None = None
         self.invented: list[str] = []
         self.model = ""
 
-    async def all(self, exchanges: Sequence[Exchange]) -> list[Summary]:
-        """The narratives of the span's parts. Raises the second attempt's error."""
+    @property
+    def all_found(self) -> list[Summary]:
+        """What there is, the beginning of a part among it."""
+        return [*self.found, self._begun] if self._begun is not None else self.found
+
+    async def all(self, exchanges: Sequence[Exchange]) -> None:
+        """Have the narratives of the span's parts. Raises the second attempt's error."""
         provider = self._routes[0]
         spans = summary.parts(exchanges, self._room(provider), self._count)
-        self._show(SummaryStarted(parts=len(spans)))
-        found = []
+        self._show(SummaryStarted(parts=len(spans), optional=self._wanted.optional))
         for number, span in enumerate(spans, 1):
             try:
-                found += [await self._once(provider, span, number, len(spans))]
+                self.found.append(await self._once(provider, span, number, len(spans), self._patience))
             except (ProviderError, summary.InvalidSummary) as error:
-                other = next((route for route in self._routes if route is not provider), None)
-                if other is None and isinstance(error, ProviderError) and not self._again(error):
-                    raise
-                self._show(Retrying(reason=_reason(error), seconds=0, attempt=2, attempts=2))
-                provider = other or provider
+                provider, patience = await self._again(provider, error)
                 room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
                 for half in summary.cut(span, room, self._count):
-                    found += [await self._once(provider, half, number, len(spans))]
-        return found
+                    self.found.append(await self._once(provider, half, number, len(spans), patience))
 
-    @staticmethod
-    def _again(error: ProviderError) -> bool:
-        return error.retryable or isinstance(error, ContextTooLong)
+    async def _again(
+        self, provider: Provider, error: ProviderError | summary.InvalidSummary
+    ) -> tuple[Provider, Patience]:
+        """Whom to ask once more after an error, and how long to wait for it. Raises the error when nobody is asked.
+
+        A provider that failed gets a short pause and must answer soon; another one, and one that only wrote no summary,
+        has the time that it always has.
+        """
+        other = next((route for route in self._routes if route is not provider), None)
+        pause, patience = 0.0, self._patience
+        if other is None and isinstance(error, ProviderError) and not isinstance(error, ContextTooLong):
+            pause = patience.first_pause if error.retry_after is None else error.retry_after
+            rest = self._wanted.after_error - pause
+            if not error.retryable or isinstance(error, TimedOut) or rest <= 0:
+                raise error
+            patience = replace(patience, first=rest, idle=min(rest, patience.idle))
+        self._show(Retrying(reason=_reason(error), seconds=pause, attempt=2, attempts=2))
+        self._begun = None
+        if pause:
+            await patience.sleep(pause)
+        return other or provider, patience
 
     def _ceiling(self, provider: Provider) -> int:
         return min(self._wanted.max_tokens, max(256, provider.window.tokens // 5))
@@ -148,7 +178,7 @@ class _Calls:
         taken += sum(self._count(text) for text in (self._before(provider), self._instructions))
         return max(200, window - taken)
 
-    async def _once(self, provider: Provider, span: str, part: int, parts: int) -> Summary:
+    async def _once(self, provider: Provider, span: str, part: int, parts: int, patience: Patience) -> Summary:
         before = self._before(provider)
         request = summary.request(
             span,
@@ -158,11 +188,16 @@ class _Calls:
             max_tokens=self._ceiling(provider),
         )
         limit = self._wanted.limit
+        pieces: list[str] = []
         try:
             async with asyncio.timeout(limit):
-                text, stop = await self._collect(provider, request, part, parts)
+                stop = await self._collect(provider, request, part, parts, patience, pieces)
         except TimeoutError as error:
-            raise summary.InvalidSummary(f"it took more than {limit:.0f} seconds") from error
+            with suppress(summary.InvalidSummary):
+                whole_lines = "".join(pieces).rpartition("\n")[0]
+                self._begun = verify.verified(summary.narrative(whole_lines), f"{span}\n{before}")[0]
+            raise TimedOut(f"It took more than {limit:.0f} seconds.") from error
+        text = "".join(pieces)
         if stop == "length":
             raise summary.InvalidSummary("the summary was cut off at the token limit")
         if stop == "refusal":
@@ -178,11 +213,13 @@ class _Calls:
         self.model = f"{provider.name}:{provider.model}"
         return made
 
-    async def _collect(self, provider: Provider, request: Request, part: int, parts: int) -> tuple[str, str]:
-        pieces: list[str] = []
+    async def _collect(
+        self, provider: Provider, request: Request, part: int, parts: int, patience: Patience, pieces: list[str]
+    ) -> str:
+        """Put what comes into `pieces`; return why it stopped."""
         stop = "error"
         length = 0
-        events = cast(AsyncGenerator[Event], ask(provider, request, self._wanted.patience))
+        events = cast(AsyncGenerator[Event], ask(provider, request, patience))
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
@@ -193,9 +230,7 @@ class _Calls:
                     stop = event.stop
                     if event.usage is not None:
                         self.usage = event.usage if self.usage is None else self.usage + event.usage
-                elif isinstance(event, Retrying):
-                    self._show(event)
-        return "".join(pieces), stop
+        return stop
 
 
 def _reason(error: ChatLoopError | summary.InvalidSummary) -> str:

@@ -33,6 +33,8 @@ class Draft:
     invented: tuple[str, ...] = ()
     usage: Usage | None = None
     seconds: float | None = None
+    answered: bool = True
+    """Whether the model answered when it was asked for the summary."""
 
 
 def spanned(thread: Thread, plan: Plan) -> tuple[Exchange, ...]:

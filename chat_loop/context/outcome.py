@@ -12,13 +12,16 @@ from chat_loop.values import Usage
 class Wanted:
     """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
 
-    `instructions` are the agent's own. `patience` is how long a provider that fails is tried.
+    `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds within which a
+    provider that failed must begin to answer the one more call that it gets. `optional`: Ctrl-C does without.
     """
 
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
     patience: Patience | None = None
+    after_error: float = 5.0
+    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,3 +38,7 @@ class Outcome:
     model: str = ""
     problem: str = ""
     invented: tuple[str, ...] = ()
+    answered: bool = True
+    """False when a provider failed at last; one that wrote something else has answered."""
+    partial: Summary | None = None
+    """What had come of a narrative that failed: of its first parts, or until the time was over."""

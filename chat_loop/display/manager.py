@@ -194,6 +194,12 @@ class DisplayManager:
         """What is waited for, once that takes long enough to be shown."""
         self.waiting.text = text
 
+    def hold_up(self, why: str) -> None:
+        """Show in the line of what is waited for why that takes longer."""
+        if self._in_reply or self._in_thinking or not self.waiting.lasts:
+            self.begin_waiting()
+        self.waiting.more = why
+
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
         if done < of or (of and self.waiting.more):

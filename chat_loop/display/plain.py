@@ -15,7 +15,7 @@ from datetime import datetime
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
 from chat_loop.errors import ChatLoopError, OutputError
-from chat_loop.events import Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
+from chat_loop.events import FIRST_RETRY, Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
 from chat_loop.wording import size_text
 
 DRAWN_SECONDS = 0.1
@@ -113,7 +113,7 @@ class TextOutput:
             err(f"Session {event.id} is damaged: {event.damage[0]}")
         elif isinstance(event, Warned):
             err(" ".join(filter(None, (event.message, event.hint))))
-        elif isinstance(event, Retrying):
+        elif isinstance(event, Retrying) and event.attempt == FIRST_RETRY:
             err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
         elif isinstance(event, SessionSealed):
             self.saved = event.saved

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.display.text import one_line
 from chat_loop.events import (
+    FIRST_RETRY,
     Compacted,
     Connecting,
     Restoring,
@@ -87,6 +88,7 @@ def summary_started(display: DisplayManager, event: SummaryStarted) -> None:
     text = display.symbol("📝", f"Generating session summary{parts}...")
     display.begin_waiting()
     display.status(text)
+    display.waiting.hint = " · Ctrl-C skips it" if event.optional else " · Ctrl-C stops it"
     if display.waiting.redraws:
         display.waiting.show(display.console.width)
     else:
@@ -96,22 +98,26 @@ def summary_started(display: DisplayManager, event: SummaryStarted) -> None:
 def summary_ended(display: DisplayManager, event: SummaryEnded) -> None:
     """Done, or why it was made otherwise, or not at all."""
     text, done = display.waiting.text, "✓" if display.has_symbols else "ok"
-    display.waiting.text = display.waiting.more = ""
+    display.waiting.text = display.waiting.more = display.waiting.hint = ""
     if event.source == "model" and display.waiting.redraws:
         display.prose(f"{text} {done}", indent=3)
     elif event.source == "model":
         display.ended(f" {done}")
     elif event.source == "extracted":
-        display.warn(f"Summary failed: {event.problem}" if event.problem else "Summary made without a model.")
+        display.warn(event.problem or "Summary made without a model.")
     else:
         display.warn(event.problem)
 
 
 def retrying(display: DisplayManager, event: Retrying) -> None:
-    """Why a request failed, and when it is sent again."""
-    wait = f"again in {event.seconds:.0f} s" if event.seconds else "again"
-    text = f"{one_line(event.reason, 300)} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops."
-    display.prose(text, "yellow", indent=2)
+    """Why a request failed, and when it is sent again: a terminal sees the newest, elsewhere the first is told."""
+    reason = one_line(event.reason, 300)
+    wait = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
+    if display.waiting.redraws:
+        stops = "" if display.waiting.hint else ", Ctrl-C stops"
+        display.hold_up(f" Trying {wait} ({event.attempt}/{event.attempts}{stops}): {reason}")
+    elif event.attempt == FIRST_RETRY:
+        display.prose(f"{reason} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops.", "yellow", indent=2)
 
 
 def _total(usage: Usage) -> str:

@@ -29,14 +29,14 @@ def waiting_line(text: str, seconds: float, columns: int, *, symbols: bool) -> s
 
 
 class Waiting:
-    """The line on `out`. `text` is what is waited for, else what `draw` says; `more` how far it is.
+    """The line on `out`. `text` is what is waited for, else what `draw` says; `more` how far it is; `hint` what helps.
 
     Where nothing can be drawn again (`redraws` is false) nothing is drawn.
     """
 
     def __init__(self, out: TextIO, *, redraws: bool, symbols: bool) -> None:
         self.redraws = redraws
-        self.text = self.more = ""
+        self.text = self.more = self.hint = ""
         self.since = time.monotonic()
         self.lasts = False
         self._out = out
@@ -45,7 +45,7 @@ class Waiting:
 
     def begin(self, text: str = "") -> None:
         """Something is waited for from now on."""
-        self.text, self.more, self.since, self.lasts = text, "", time.monotonic(), True
+        self.text, self.more, self.hint, self.since, self.lasts = text, "", "", time.monotonic(), True
 
     def count(self, done: int, of: int) -> None:
         """Sessions are read; safe in any thread."""
@@ -56,20 +56,20 @@ class Waiting:
     def end(self) -> None:
         """Nothing is waited for any more."""
         self.erase()
-        self.text, self.more, self.lasts = "", "", False
+        self.text, self.more, self.hint, self.lasts = "", "", "", False
 
     def draw(self, otherwise: str, columns: int) -> None:
         """Draw the line as it is by now, once it lasts long enough; `otherwise` is the text where there is none."""
         seconds = time.monotonic() - self.since
         if not (self.redraws and self.lasts) or (seconds < SOON_SECONDS and not self._drawn):
             return
-        line = waiting_line(f"{self.text or otherwise}{self.more}", seconds, columns, symbols=self._symbols)
+        line = waiting_line(f"{self.text or otherwise}{self.more}{self.hint}", seconds, columns, symbols=self._symbols)
         if line != self._drawn:
             self._write(line)
 
     def show(self, columns: int) -> None:
         """Draw the text at once."""
-        self._write(cut_to(self.text, columns - 1))
+        self._write(cut_to(f"{self.text}{self.hint}", columns - 1))
 
     def erase(self) -> None:
         """Take the line back."""

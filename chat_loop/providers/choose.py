@@ -22,7 +22,7 @@ from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
 from chat_loop.providers.offered import Offer
 from chat_loop.providers.prices import VENDORS
-from chat_loop.providers.servers import Server, is_foreign, server_at, shown
+from chat_loop.providers.servers import Server, is_foreign, is_near, server_at, shown
 
 if TYPE_CHECKING:
     from chat_loop.values import Window
@@ -318,13 +318,14 @@ def _server(entry: Entry, model: str, window: Window, world: World, images: bool
             f"Set providers.{entry.name}.base_url, or give --base-url URL.",
         )
     key = _own_key(entry, world) if own else entry.key(world.environment) or None
+    address = entry.base_url or world.environment.get("OPENAI_BASE_URL", "")
     return OpenAIProvider(
         model,
         name=entry.name,
         window=window,
         base_url=entry.base_url or None,
         api_key=key,
-        first_event_seconds=HERE_SECONDS if entry.here else 120.0,
+        first_event_seconds=HERE_SECONDS if is_near(address) else 120.0,
         calls_tools=entry.tools,
         entry=entry,
         images=images,

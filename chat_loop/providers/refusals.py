@@ -26,6 +26,7 @@ from chat_loop.errors import (
 from chat_loop.frozen import dataclass
 from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
+from chat_loop.providers.servers import is_near
 from chat_loop.redact import redacted
 
 SAID_CHARACTERS = 300
@@ -40,6 +41,9 @@ MOST_NESTED = 4
 SPEAKS_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """What TLS calls an answer that is none of its own, as of a server whose address begins with http."""
 NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https"
+
+ENDS = (".", "!", "?", "…", "。", "！", "？")
+"""What a sentence ends with."""
 
 AGAIN = "Wait a little, then send the query again."
 
@@ -71,7 +75,7 @@ class Service:
         headers = headers or {}
         kinds, said = _told(body)
         label = f" ({status or next(iter(kinds), 'error')})"
-        what = f"{label}: {said}" if said else f"{label}."
+        what = f"{label}: {said}{'' if said.endswith(ENDS) else '.'}" if said else f"{label}."
         if status is None:
             status = next((status for kind in kinds if (status := _status(kind))), 500)
         texts = (*kinds, said.lower())
@@ -84,6 +88,11 @@ class Service:
         overflow = _says(texts, OVERFLOW)
         wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
         return self._error(status, what, wait, headers.get("location", ""), overflow=overflow)
+
+    @property
+    def _here(self) -> bool:
+        """Whether it is on this machine."""
+        return is_near(f"http://{self.host}")
 
     def _error(self, status: int, what: str, wait: float | None, location: str, *, overflow: bool) -> ProviderError:
         match status:
@@ -135,7 +144,9 @@ class Service:
                     "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
                 )
             case httpx2.ConnectError():
-                return ConnectionFailed(f"Cannot reach {self.host}{why}.", self.absent_hint or network)
+                failed = ConnectionFailed(f"Cannot reach {self.host}{why}.", self.absent_hint or network)
+                failed.retryable = not (self._here and _nobody_listens(error))
+                return failed
             case Oversized() if not started:  # it would come again
                 return RequestRejected(f"{self.host} sent {error}.", "Check the provider's address and its server.")
             case Oversized():
@@ -162,6 +173,18 @@ class Service:
         if started:
             return StreamBroken(f"{what}.", "Send the query again.")
         return ConnectionFailed(f"{what}.", f"Check the network, or the server at {self.host}.")
+
+
+def _nobody_listens(error: BaseException) -> bool:
+    """Whether the connection was refused: nobody will be there in a few seconds either."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, BaseExceptionGroup):
+            return all(map(_nobody_listens, seen.exceptions))
+        if isinstance(seen, ConnectionRefusedError):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def _says(texts: Iterable[str], marks: Iterable[str]) -> bool:
