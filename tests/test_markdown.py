@@ -405,7 +405,7 @@ def sent_in(text: str, theme: str, *, colour: bool = True) -> str:
         ("```\n\n\n  a\n", "───\n\n\n  a\n───"),
         ("```\na", "───\na\n───"),
         ("| a\nb", "| a\nb"),
-        ("| a | b |\n|---|\n| 1 | 2 \\| 3 | 4 |\n| |\n", "a\n─\n1"),
+        ("| a | b |\n|---|\n| 1 | 2 \\| 3 | 4 |\n| |\n", "a | b\n─────────────\n1 | 2 | 3 | 4"),
     ],
 )
 def test_how_markup_is_read(text: str, shown: str | None) -> None:

@@ -11,9 +11,12 @@ from chat_loop.frozen import dataclass
 FARTHEST = 400
 """Characters between the sign that opens something and the one that closes it, at most."""
 DEEPEST = 6
-SPECIAL = re.compile(r"[\n`*_~\[\\!]")
+SPECIAL = re.compile(r"[\n`*_~\[\\!<]")
 """What may be markup; a text without it is shown as it is."""
 
+_TAG = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]+:[^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:-]+\s*=[^<>]*)?\s*/?)>")
+"""An address in angle brackets, or a tag of HTML: what stands in it is no markup."""
+_MAY_BE_TAG = re.compile(r"</?(?:[A-Za-z](?:[^\s<>]*|[\w-]*\s+(?:[\w:-]*|[\w:-]+\s*(?:=[^<>]*)?)))?\Z")
 _RUNS = re.compile(r"\\.|`+|\*+|_+|~+")
 _ESCAPED = "\\`*_~#|"
 """What a backslash makes text of; before others it stays, since formulas are full of them."""
@@ -97,6 +100,8 @@ def _construct(
         return _code(window, at, theme, open_ended, style)
     if before == sign:
         return None  # what is left of a longer run
+    if sign == "<":
+        return _tag(window, at, open_ended, style)
     if sign in "![":
         return _link(window, at, theme, open_ended, style, depth)
     return _emphasis(window, at, before, theme, open_ended, style, depth)
@@ -133,6 +138,13 @@ def _closing_ticks(window: str, start: int, length: int, open_ended: bool) -> in
     return -1
 
 
+def _tag(window: str, at: int, open_ended: bool, style: str) -> _Found | str | None:
+    match = _TAG.match(window, at)
+    if match:
+        return _Found(match.end(), (Span(match.group(), style, True),))
+    return _WAIT if open_ended and _MAY_BE_TAG.match(window, at) else None
+
+
 def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int) -> _Found | str | None:
     begin = at + (window[at] == "!")
     undecided = _WAIT if open_ended else None
@@ -140,6 +152,8 @@ def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, dept
         return undecided
     if window[begin] != "[":
         return None
+    if window.startswith("[![", at):
+        return _badge(window, at, theme, open_ended, style, depth)
     close = window.find("]", begin)
     if close < 0 or close + 1 == len(window):
         return undecided
@@ -155,6 +169,23 @@ def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, dept
         return _Found(end + 1, (Span(address, _joined(style, UNDERLINED), True),))
     shown = _inner(label, theme, _joined(style, UNDERLINED), depth)
     return _Found(end + 1, (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)))
+
+
+def _badge(window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int) -> _Found | str | None:
+    """Read a picture that is a link; the picture's own address is not shown."""
+    picture = _link(window, at + 1, theme, open_ended, _joined(style, UNDERLINED), depth)
+    if not isinstance(picture, _Found):
+        return picture
+    undecided = _WAIT if open_ended else None
+    if picture.end + 1 >= len(window):
+        return undecided
+    if window[picture.end : picture.end + 2] != "](":
+        return None
+    end = _closing_bracket(window, picture.end + 2)
+    if end < 0:
+        return undecided
+    address = Span(f"({window[picture.end + 2 : end]})", _joined(style, theme.address), True)
+    return _Found(end + 1, (*(picture.spans[:-2] or picture.spans), Span(" ", style), address))
 
 
 def _closing_bracket(window: str, at: int) -> int:
@@ -199,15 +230,19 @@ def _inner(text: str, theme: Theme, style: str, depth: int) -> list[Span]:
 def _opens(run: str, before: str, after: str) -> bool:
     if after.isspace():
         return False
-    if run[0] == "_" or len(run) == 1:
-        return not (before.isalnum() and before.isascii()) and before != "_"
+    if run[0] == "_":
+        return not before.isalnum() and before != "_"
+    if len(run) == 1:
+        return not (before.isalnum() and before.isascii())
     return after not in _PUNCTUATION or not before.isalnum()
 
 
 def _closes(run: str, before: str, after: str) -> bool:
     if before.isspace():
         return False
-    if run[0] == "_" or (len(run) == 1 and run[0] == "*"):
+    if run[0] == "_":
+        return not after.isalnum()
+    if len(run) == 1:
         return not (after.isalnum() and after.isascii())
     return before not in _PUNCTUATION or not (after.isalnum() and after.isascii())
 

@@ -35,6 +35,9 @@ class Painter:
         self._line = ""
         """What came of the line and is not shown."""
         self._code_pieces: list[str] = []
+        self._blank = True
+        """The line before is empty, or code that is indented."""
+        self._verbatim = False
         self._inside = False
         """The line's beginning is shown; what follows is text within it, in `_style`."""
         self._style = ""
@@ -116,11 +119,15 @@ class Painter:
 
     def _next_line(self) -> None:
         self._pen.plain()
-        self._inside, self._line, self._pen.blanks = False, "", 0
+        self._inside, self._verbatim, self._line, self._pen.blanks = False, False, "", 0
         self._pen.newlines += self._pen.started and not self._rows and not self._took_row
         self._took_row = False
 
     def _show(self, *, complete: bool) -> None:
+        if self._verbatim:
+            self._pen.put(self._line, "")
+            self._line = ""
+            return
         spans, length = inline(self._line, self._theme, complete=complete, before=self._before, style=self._style)
         for span in spans:
             self._pen.put(span.text, span.style, whole=span.whole)
@@ -139,8 +146,13 @@ class Painter:
             if quotes == _DEEPEST:
                 start = Start("text", 0)
                 break
+            if rest is self._line and self._is_code(start):
+                break
             quotes += 1
             rest = rest[start.length :]
+        if not quotes and self._is_code(start):
+            start = Start("code", len(rest) - len(rest.lstrip(" ")))
+        self._blank = start.kind in ("blank", "code") and not quotes
         if start.kind == "table" and not quotes:
             self._row(self._line)
             self._took_row = True
@@ -153,6 +165,11 @@ class Painter:
         self._quotes = quotes
         self._pen.put(self._bars(quotes), DIM)
         self._markers(start, rest)
+
+    def _is_code(self, start: Start) -> bool:
+        """Tell whether a line that begins so is code by its indentation, which items have for other reasons."""
+        indented = self._blank and not self._indents and self._line.startswith("    ")
+        return indented and start.kind not in ("blank", "item", "number")
 
     def _own_line(self, start: Start, quotes: int) -> None:
         """A block that is not text stands below the name that leads the text."""
@@ -178,9 +195,11 @@ class Painter:
         self._line = rest[start.length :]
         match start.kind:
             case "fence":
-                self._fence, self._colours = start, Colours(start.info.split(" ")[0])
-                self._pen.put(f"{self._dashes(3)} {start.info}", DIM)
-                self._line = ""
+                self._begin_fence(start)
+                return
+            case "code":
+                self._pen.put(" " * indent, "")
+                self._inside = self._verbatim = True
                 return
             case "rule":
                 self._pen.put(self._dashes(max(1, min(_RULE, self._columns() - 1))), DIM)
@@ -192,14 +211,23 @@ class Painter:
                 self._pen.put(mark, theme.marks)
                 self._pen.put(" ", "")
                 indent += len(mark) + 1
+                if start.fence:
+                    self._begin_fence(Start("fence", start.length, start.fence, info=start.info))
+                    return
             case "heading":
                 style, indent = theme.headings[min(int(start.value), len(theme.headings)) - 1], 0
+                self._indents.clear()
             case _:
                 self._pen.put(" " * indent, "")
                 if not indent:
                     self._indents.clear()
         self._style, self._inside, self._before = style, True, " "
         self._pen.prose(self._bars(self._quotes), DIM, indent)
+
+    def _begin_fence(self, start: Start) -> None:
+        self._fence, self._colours = start, Colours(start.info.split(" ")[0])
+        self._pen.put(f"{self._dashes(3)} {start.info}", DIM)
+        self._line = ""
 
     def _deepen(self, indent: int) -> None:
         while self._indents and self._indents[-1] > indent:

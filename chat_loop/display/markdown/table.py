@@ -14,27 +14,24 @@ HELD = 12
 """Rows that the widths of the columns are taken from; those after them are shown as they come."""
 _COLUMNS = 40
 _RULE = re.compile(r" *:?-+:? *")
+_BREAK = re.compile(r"<br\s*/?>")
+_BAR = re.compile(r"\\.|\|")
+_BAR_OR_CODE = re.compile(r"\\.|\||(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 Row = tuple[tuple[Span, ...], ...]
 """The cells of a row, each its text with its styles."""
 
 
-def cells_of(line: str) -> list[str]:
-    """The cells of a row as they stand, without the bars that lead and end it."""
+def cells_of(line: str, bars: re.Pattern[str] = _BAR) -> list[str]:
+    """Return the cells of a row as they stand, without the bars that lead and end it."""
     line = line.strip(" ").removeprefix("|")
-    cells, begin, at = [], 0, 0
-    while (at := line.find("|", at)) >= 0:
-        if _escaped(line, at):
-            at += 1
-            continue
-        cells.append(line[begin:at])
-        at = begin = at + 1
+    cells, begin = [], 0
+    for match in bars.finditer(line):
+        if match.group() == "|":
+            cells.append(line[begin : match.start()])
+            begin = match.end()
     rest = line[begin:]
     return [cell.strip(" ").replace("\\|", "|") for cell in ([*cells, rest] if rest.strip(" ") else cells)]
-
-
-def _escaped(line: str, at: int) -> bool:
-    return line[at - 1 : at] == "\\"
 
 
 def sides_of(line: str) -> tuple[str, ...]:
@@ -46,9 +43,16 @@ def sides_of(line: str) -> tuple[str, ...]:
 
 
 def row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
-    """The row that `line` is, of at most as many cells as the table has columns, each with its markup read."""
-    cells = cells_of(line)[: min(count, _COLUMNS)]
-    read = (tuple(inline(cell.replace("<br>", " "), theme, complete=True, style=style)[0]) for cell in cells)
+    """Return the row that `line` is, with the markup of its cells read.
+
+    Where it has more cells than the table has columns, a bar in code parts none; what is left over stands in the last.
+    """
+    most = min(count, _COLUMNS)
+    cells = cells_of(line)
+    if len(cells) > most:
+        cells = cells_of(line, _BAR_OR_CODE)
+        cells[most - 1 :] = [" | ".join(cells[most - 1 :])]
+    read = (tuple(inline(_BREAK.sub(" ", cell), theme, complete=True, style=style)[0]) for cell in cells)
     return (*read, *(() for _ in range(count - len(cells))))
 
 
