@@ -7,6 +7,7 @@ The top of this file imports only what the instant prompt needs; everything else
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
 import os
@@ -30,13 +31,30 @@ SIGNALLED = 128
 """From here on an exit code says which signal ended the program."""
 
 
+PLAINER = "chat-loop-plainer"
+PLAIN = {"·": "-", "…": "...", "→": "->", "“": '"', "”": '"', "’": "'", "–": "-", "✓": "+", "✗": "x", "×": "x"}
+"""What stands for the program's own signs where the output cannot show them."""
+
+
+def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
+    """The handler of errors that is named `PLAINER`: signs as ASCII, all else by its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        return codecs.backslashreplace_errors(error)
+    signs = error.object[error.start : error.end]
+    shown = (PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in signs)
+    return "".join(shown), error.end
+
+
+codecs.register_error(PLAINER, _plainer)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed()
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors=PLAINER)  # type: ignore[union-attr]
     instant = start.draw(arguments)
     if instant is not None:
         gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose

@@ -21,7 +21,7 @@ from chat_loop.config import Config, expanded
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, OutputError, SaveError, UsageError
+from chat_loop.errors import ChatLoopError, ContextFull, ContextTooLong, OutputError, SaveError, UsageError
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
@@ -186,6 +186,8 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
     except asyncio.CancelledError:
         return (0 if output.gone else 128 + received[0] if received else 130), False
     except ChatLoopError as error:
+        if isinstance(error, ContextTooLong | ContextFull):
+            error.hint = "Ask for less at once, or take a model with a larger window (--model)."
         output.failed(error)
         raise
     finally:

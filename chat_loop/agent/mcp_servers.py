@@ -16,6 +16,7 @@ from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.values import ToolSpec
+from chat_loop.wording import install_hint
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_link import Link
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MISSING = "MCP servers need a package that is not installed."
-INSTALL = "pip install 'chat-loop[mcp]' installs it."
 CLOSING_SECONDS = 10.0
 MOST_NAMED = 10
 
@@ -97,7 +97,7 @@ class Servers:
         """What has gone wrong since this was last asked: sentences, with hints."""
         found: list[tuple[str, str]] = []
         if self._missing:
-            found.append((MISSING, INSTALL))
+            found.append((MISSING, install_hint("mcp")))
         for state in self.states():
             if state.state == "failed" and not state.comes_back and not self._missing:
                 found.append((state.problem, f"Its tools are not there; /mcp restart {state.name} tries again."))
@@ -155,7 +155,7 @@ class Servers:
         server, link = self._servers[name], self._links.get(name)
         where = server.url or " ".join((server.command, *server.args))
         if self._missing:
-            return ServerState(name=name, state="failed", where=where, problem=f"{MISSING} {INSTALL}")
+            return ServerState(name=name, state="failed", where=where, problem=f"{MISSING} {install_hint('mcp')}")
         if link is None:
             return ServerState(name=name, state="connecting" if self._thread else "not started", where=where)
         state = link.state

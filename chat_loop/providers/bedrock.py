@@ -21,6 +21,7 @@ from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.wire import NOWHERE, Response, host_of, http_client, rehearse, withheld
 from chat_loop.values import Request, Window
+from chat_loop.wording import install_hint
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, Omit
@@ -35,7 +36,6 @@ KEY_HINT = (
     f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired."
 )
 REGION_HINT = f"Set {REGIONS[0]} or providers.bedrock.region, such as us-east-1."
-INSTALL_HINT = "pip install 'chat-loop[bedrock]'"
 
 CACHES_NOTHING = (
     "claude-3-haiku",
@@ -151,7 +151,7 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
     `ask_machine`: ask the metadata service of a machine at AWS for a role as well, over the network.
     """
     if not is_installed():
-        raise NoProvider(f"The package {PACKAGE} is missing, which signs requests to AWS.", INSTALL_HINT)
+        raise NoProvider(f"The package {PACKAGE} is missing, which signs requests to AWS.", install_hint("bedrock"))
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 

@@ -12,7 +12,9 @@ from dataclasses import field, replace
 from typing import Literal
 
 from chat_loop.config import Config, ProviderConfig
+from chat_loop.errors import ConfigError, NoProvider
 from chat_loop.frozen import dataclass
+from chat_loop.servers import REFERENCE, completed
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
@@ -77,15 +79,11 @@ class Entry:
         return next((value for name in self.keys if (value := environment.get(name, ""))), "")
 
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """`headers` with the values of the variables that they name; without those whose variable is not set."""
-        return {
-            name: re.sub(_VARIABLE, lambda match: environment[match[1]], value)
-            for name, value in self.headers.items()
-            if all(environment.get(variable) for variable in re.findall(_VARIABLE, value))
-        }
-
-
-_VARIABLE = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
+        """`headers` with the values of the variables that they name. Raises NoProvider for one that is not set."""
+        try:
+            return completed(self.headers, environment)
+        except ConfigError as error:
+            raise NoProvider(error.message, error.hint) from error
 
 
 OPENAI_QUIRKS = Quirks(
@@ -206,8 +204,8 @@ def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
         given += [*server.headers.values(), *(value for name, value in server.env.items() if _SECRET_NAME.search(name))]
     yield from (environment.get(name, "") for name in _SECRET_VARIABLES)
     for value in given:
-        yield from (environment.get(name, "") for name in re.findall(_VARIABLE, value))
-        if not re.search(_VARIABLE, value):
+        yield from (environment.get(name, "") for name in REFERENCE.findall(value))
+        if not REFERENCE.search(value):
             yield value.rpartition(" ")[2]  # behind "Bearer"
 
 

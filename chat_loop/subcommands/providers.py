@@ -10,6 +10,7 @@ from chat_loop.providers.catalogue import Entry, entries
 from chat_loop.providers.choose import World, at_home, usual_model
 from chat_loop.providers.readiness import lacking
 from chat_loop.providers.servers import listens, server_at, shown
+from chat_loop.wording import install_hint
 
 _INSTALL = "chat-loop models install"
 
@@ -88,7 +89,7 @@ def _embedded(world: World) -> tuple[str, str]:
     from importlib.util import find_spec
 
     if find_spec("xllamacpp") is None:
-        return "The package xllamacpp is missing, which runs it.", "pip install 'chat-loop[local]'"
+        return "The package xllamacpp is missing, which runs it.", install_hint("local")
     if not store.installed(world.models):
         return "No model is installed.", _INSTALL
     return "", ""

@@ -21,7 +21,7 @@ from chat_loop.providers.servers import is_foreign, listens, place_of, server_at
 from chat_loop.providers.wire import WireProvider
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.values import Message, Request
-from chat_loop.wording import size_text, window_text
+from chat_loop.wording import install_hint, size_text, window_text
 
 FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models install); "
@@ -97,7 +97,7 @@ def embedded(here: Here) -> Iterator[Finding]:
     """Yield the embedded models that are installed or begun, and whether they can run."""
     installed = store.installed(here.paths.models)
     runs = runs_embedded_models()
-    hint = "pip install 'chat-loop[local]'"
+    hint = install_hint("local")
     for model in installed:
         yield good("Embedded model", f"{model.name}, {size_text(model.size)}, complete")
     for model in EMBEDDED:

@@ -20,7 +20,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.servers import completed
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
-from chat_loop.wording import counted
+from chat_loop.wording import counted, install_hint
 
 NARROW = 40
 """Columns."""
@@ -30,7 +30,7 @@ def described(here: Here) -> Iterator[Finding]:
     """Yield whether the MCP servers of the config could be started, without starting one."""
     there = {name: server for name, server in here.config.mcp.items() if server.enabled}
     if there and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
-        yield bad("MCP", mcp_servers.MISSING, mcp_servers.INSTALL)
+        yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
     for name, server in there.items():
         yield _described(here, f"MCP {name}", server)
     off = len(here.config.mcp) - len(there)

@@ -10,6 +10,7 @@ from importlib import metadata
 from chat_loop import __version__
 from chat_loop.frozen import dataclass
 from chat_loop.subcommands.checks.finding import Finding, bad, doubtful, good
+from chat_loop.wording import install_hint
 
 NAME = "chat-loop"
 EXTRAS = {
@@ -106,4 +107,4 @@ def _extras(needs: list[Need]) -> Iterator[Finding]:
         yield good("Extras", ", ".join(there))
     if missing:
         first = missing[0].partition(" ")[0]
-        yield good("Not installed", ", ".join(missing), f"For example: pip install 'chat-loop[{first}]'")
+        yield good("Not installed", ", ".join(missing), f"For example: {install_hint(first)}")
