@@ -279,7 +279,7 @@ class Conversation:
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are nowhere but here."""
         live, was = self.live, self.live.header.id
-        self.leave("resume")
+        self._ending.leave("resume")
         beginning = offer.beginning.renamed(was, live.header.id)
         self._head.begin_child(beginning, "resume")
         self._compacting.restored_from(beginning.path if offer.has_own_block else None)
@@ -292,6 +292,8 @@ class Conversation:
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
         """
         self._ending.leave(reason)
+        self._head.renew()
+        self._compacting.restored_from(None)
 
     async def end(self) -> None:
         """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""

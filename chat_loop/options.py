@@ -207,6 +207,9 @@ def _branching(actions: Actions) -> None:
         'compact 3 --model anthropic:NAME --focus "ports and paths"',
     )
     _session(compacting)
+    compacting.add_argument(
+        "--force", dest="anyway", action="store_true", help="also where a summary is larger than the words"
+    )
     compacting.add_argument("--focus", nargs="+", default=[], metavar="WORDS", help="what the summary must keep")
     compacting.add_argument(
         "--model", default=argparse.SUPPRESS, metavar="PROVIDER:MODEL", help="who writes it, instead of the usual one"

@@ -140,6 +140,8 @@ class Screen:
         config: Config | None = None,
         facts: tuple[tuple[str, str], ...] = (),
         line_editor: bool = False,
+        compacts: str = "y",
+        asks: bool = True,
     ) -> None:
         out = out or io.StringIO()
         clock = Clock()
@@ -158,12 +160,14 @@ class Screen:
         display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
         reader = self.reader = Script(lines, out, answers, self.talk)
         reader.offered = [] if line_editor else None
+        reader.compacts = compacts
         self.cleared = 0
         self.chat = Chat(
             conversation=self.talk.conversation,
             sessions=self.talk.sessions,
             display=display,
             ask=reader.ask,
+            asks=asks,
             edit=edit,
             offer=reader.offer,
             open_file=lambda path: None,

@@ -399,3 +399,22 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
     assert f"This session was resumed from: {chain[1]}\n" in request
     assert "- Matter 3 [1]\n" in request
     assert first not in request
+
+
+def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -> None:
+    first = Talk(tmp_path, "Hello.", options=Options(acknowledge=False, attach_from_archive=False))
+    asyncio.run(first.conversation.ask("Hi"))
+    first.conversation.leave("exit")
+    first.conversation.close()
+    read: list[str] = []
+    talk = Talk(
+        tmp_path,
+        SUMMARY,
+        options=Options(acknowledge=False, attach_from_archive=False),
+        clock=first.clock,
+        memory=lambda: read.append("") or "",
+    )
+    before = len(read)
+    asyncio.run(talk.resume(names(tmp_path)[0].removesuffix(".md")))
+    assert len(read) == before + 1
+    talk.conversation.close()

@@ -132,6 +132,12 @@ class Asking:
                     "They are saved; compact keeps what matters in them.",
                 )
             )
+        if head.budget.used > room(head.window):  # a server may count too much: what is sent is counted as well
+            used = sum(head.weights().values())
+            if used > room(head.window):
+                head.squeeze(used - room(head.window))
+                used = sum(head.weights().values())
+            check(min(head.budget.used, used), head.window)
         messages, shortened = head.fitted(head.thread)
         if shortened > self._shortened_told:
             head.show(
@@ -142,8 +148,6 @@ class Asking:
                 )
             )
         self._shortened_told = shortened
-        if head.budget.used > room(head.window):  # a server may count too much: what is sent is counted as well
-            check(min(head.budget.used, sum(head.weights().values())), head.window)
         if not any(message.images for message in messages):
             return messages
         from chat_loop.chain.attaching import shown  # not before there is an image

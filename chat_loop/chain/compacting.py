@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +30,6 @@ from chat_loop.sessions.records import Exchange, Seal, Summary
 TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
 """What an embedded model, or a server on this machine, is given at least."""
-BACKGROUND_SECONDS = 60.0
-"""Within which a provider that failed must begin to answer, while nobody waits."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next one is considered."""
@@ -115,7 +114,7 @@ class Compacting:
     def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         head, limits = self._head, self._options.limits
-        read_ahead(head.session)
+        asyncio.get_running_loop().run_in_executor(None, read_ahead, head.session)  # takes long for a long reply
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self._background.broken and not self._told_broken:
@@ -365,9 +364,7 @@ class Compacting:
         from chat_loop.context.compactor import summarise  # not before something is summarised
 
         head = self._head
-        wanted = replace(self._options.wanted, patience=head.agent.patience, optional=optional)
-        if quiet:
-            wanted = replace(wanted, after_error=BACKGROUND_SECONDS)
+        wanted = replace(self._options.wanted, patience=head.agent.patience, optional=optional, retry=not quiet)
         if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in self.routes):
             wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
         return await summarise(

@@ -25,7 +25,7 @@ class Ending:
         self._options = options
 
     def leave(self, reason: SealReason) -> None:
-        """End this session at once, without a model call, and have a fresh one.
+        """End this session at once, without a model call; the caller begins the next one.
 
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
         """
@@ -38,8 +38,6 @@ class Ending:
                 self._head.sealed(self._without_model(reason))
             except SaveError as error:
                 raise SaveError(error.message, f"This session is not left. {error.hint}") from error
-        self._head.renew()
-        self._compacting.restored_from(None)
 
     async def end(self) -> None:
         """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""

@@ -40,6 +40,8 @@ ACKNOWLEDGMENT_TOKENS = 80
 """What an acknowledgment is expected to take, before it is there."""
 CREDIBLE_TOKENS = 1_000
 """From this size on a report tells how the server counts; below it what the wire adds weighs more."""
+SMALLEST_BLOCK = 100
+"""Tokens of a restored block that are not given to a query: its headings and the newest of its lines."""
 PROBE = "0123456789"
 """Counted otherwise once the encoding is loaded."""
 
@@ -110,6 +112,8 @@ class Head:
         self._carried: tuple[Exchange, ...] = ()
         self.edited: Summary | None = None
         """The parent's block when it was changed in its file since this session began."""
+        self._block_most: int | None = None
+        """What the restored block may take in this session, once a query has needed its room."""
         self._shortened = lru_cache(maxsize=4)(lambda text, most: shortened_block(text, most, count))
         self.live = self._fresh()
 
@@ -139,7 +143,7 @@ class Head:
         session, agent = self.session, self.agent
         state = (
             *(self.live, len(session.entries), agent, self.window, self._carried, self.edited),
-            *(bool(agent.kept), self.count(PROBE)),
+            *(bool(agent.kept), self.count(PROBE), self._block_most),
         )
         if self._budget is not None and all(a is b or a == b for a, b in zip(self._budget[0], state, strict=True)):
             return self._budget[1]
@@ -237,8 +241,15 @@ class Head:
         return messages_of(short, tools=self.agent.provider.calls_tools), shortened
 
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
-        most = block_room(self.window)
+        most = min(block_room(self.window), self._block_most or self.window)
         return fitted(self._truncated(thread), self.window, self.count, lambda text: self._shortened(text, most))
+
+    def squeeze(self, over: int) -> None:
+        """Send the restored block shorter by `over` tokens from now on; what is left out stands in the file."""
+        restoration = self.session.restoration
+        if restoration is not None and restoration.block:
+            most = min(self.count(restoration.block), block_room(self.window), self._block_most or self.window)
+            self._block_most = max(SMALLEST_BLOCK, most - over)
 
     def _truncated(self, thread: Thread) -> Thread:
         """The newest of a thread, within the limits that hold when nothing is compacted."""
@@ -373,7 +384,7 @@ class Head:
 
     def renew(self) -> None:
         """Have a fresh session that knows nothing."""
-        self._carried, self.edited, self.agent = (), None, self._plain
+        self._carried, self.edited, self._block_most, self.agent = (), None, None, self._plain
         self.remember()
         self.live = self._fresh()
 
@@ -395,7 +406,7 @@ class Head:
             parent_path=str(beginning.path),
             after=parent,
         )
-        self._carried, self.edited = beginning.carried, None
+        self._carried, self.edited, self._block_most = beginning.carried, None, None
         restoration = Restoration(
             at=self.sessions.now(),
             parent_created=parent.header.created,

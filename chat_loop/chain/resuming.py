@@ -104,6 +104,13 @@ class Resuming:
         self._head.sessions.seal_later(loaded, seal)
         return seal
 
+    def sizes(self, loaded: Loaded) -> tuple[int, int]:
+        """Return about how many tokens a child of a session would hold with its words, and with a summary instead."""
+        thread, head = self._thread(loaded), self._head
+        known = block.render(thread.inherited) if thread.inherited else ""
+        made = block.render(self._compacting.summary_of_all(thread, None))
+        return head.would_hold(known, thread.exchanges), head.would_hold(made, ())
+
     async def block_of(self, loaded: Loaded) -> Summary:
         """The summary block of a session, of all its words; made now when there is none."""
         thread = self._thread(loaded)

@@ -33,7 +33,7 @@ class Background:
         self.problem = ""
         """Why the last one failed."""
         self._prepared: Prepared | None = None
-        self._task: asyncio.Task[Outcome] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self._exchanges: tuple[Exchange, ...] = ()
         self._not_below = 0.0
         self._late: Callable[[Prepared], None] | None = None
@@ -89,8 +89,8 @@ class Background:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Wait for the call under way to end."""
-        if self._task is not None:
+        """Wait for the call under way to end, and for what is done with its result."""
+        while self._task is not None:
             await asyncio.wait({self._task})
             await asyncio.sleep(0)
 
@@ -100,15 +100,23 @@ class Background:
         self._task = None
         if task.cancelled():
             return
-        outcome = task.result()
-        if outcome.narrative is None:
+        error = task.exception()
+        outcome = None if error is not None else task.result()
+        if outcome is None or outcome.narrative is None:
             self.failures += 1
-            self.problem = outcome.problem
+            self.problem = outcome.problem if outcome is not None else f"{type(error).__name__}: {error}"
             self._not_below = used * GROWTH
             return
         self.failures = 0
         prepared = Prepared(self._exchanges, outcome)
-        if self._late is not None:
-            self._late(prepared)
-        else:
+        if self._late is None:
             self._prepared = prepared
+            return
+        self._task = asyncio.ensure_future(asyncio.to_thread(self._late, prepared))  # it reads and writes files
+        self._task.add_done_callback(self._written)
+
+    def _written(self, task: asyncio.Task[Any]) -> None:
+        if self._task is task:
+            self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.problem = f"{type(error).__name__}: {error}"

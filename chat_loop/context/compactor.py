@@ -149,6 +149,8 @@ class _Calls:
         """
         other = next((route for route in self._routes if route is not provider), None)
         pause, patience = 0.0, self._patience
+        if other is None and not (self._wanted.retry or isinstance(error, ContextTooLong)):
+            raise error
         if other is None and isinstance(error, ProviderError) and not isinstance(error, ContextTooLong):
             pause = patience.first_pause if error.retry_after is None else error.retry_after
             rest = self._wanted.after_error - pause

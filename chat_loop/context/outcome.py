@@ -22,6 +22,8 @@ class Wanted:
     patience: Patience | None = None
     after_error: float = 5.0
     optional: bool = False
+    retry: bool = True
+    """Ask the same provider once more after a failure. In the background the next turn is the second time."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,7 +108,7 @@ def plan(
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
     fixed = max(0, used - sum(sizes) - restored)
-    block = min(ledger_room(window, limits) + NARRATIVE, sum(sizes))
+    block = min(ledger_room(window, limits) + NARRATIVE, sum(sizes) + restored)  # what is restored is carried on
     comfortable = max(int(full * COMFORTABLE) - fixed - block, full // 8) - ahead
     cut = min(max(least, carried), recent)
     while cut < recent and sum(sizes[cut:]) > comfortable:

@@ -84,6 +84,10 @@ async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
     _free(loaded)
     conversation = _conversation(shelf, loaded.session.header, optional=not shelf.config.auto_compact.use_ai_summary)
     try:
+        if not (
+            options.anyway or (loaded.session.seal and loaded.session.seal.summary) or _gains(conversation, loaded)
+        ):
+            return 1
         seal = await conversation.resuming().summarise(loaded, " ".join(options.focus))
     finally:
         conversation.close()
@@ -92,6 +96,22 @@ async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
     tokens = f", {seal.usage.total:,} tokens" if seal.usage else ""
     out(f"{loaded.session.header.id}: summary made {how}{tokens}.\n")
     return 0
+
+
+def _gains(conversation: Conversation, loaded: Loaded) -> bool:
+    """Return True when the first summary of a session is smaller than its words, or the user wants it all the same."""
+    before, after = conversation.resuming().sizes(loaded)
+    sizes = f"{before:,} tokens now, about {after:,} after."
+    if after < before:
+        return True
+    if not sys.stdin.isatty():
+        err(f"Not compacted: {sizes} --force compacts all the same.")
+        return False
+    err(f"{sizes} Compact anyway? [y/N] ")
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    err("Not compacted.")
+    return False
 
 
 def _free(loaded: Loaded) -> None:

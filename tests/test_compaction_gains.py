@@ -1,0 +1,256 @@
+"""Guard rails: no compaction that gains nothing, no summary calls without end, no block that leaves no room."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import Patience
+from chat_loop.chain.options import Options
+from chat_loop.context.background import Background
+from chat_loop.context.outcome import Outcome
+from chat_loop.context.plan import Limits
+from chat_loop.conversation import Conversation
+from chat_loop.events import Compacted, Event, Warned
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.tokens import estimate
+from chat_loop.values import Usage, Window
+from tests.loopback import Loopback, Received, Reply, failing
+from tests.loopback import talk as spoken
+from tests.screens import Line, Screen
+from tests.talking import SUMMARY, Clock, Says, Step, Talk, names
+
+QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+ANSWER: Step = Says(("because",), usage=None)
+SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
+
+
+def small(folder: Path, lines: list[Line], *steps: Step, answer: str = "n", asks: bool = True) -> Screen:
+    """A chat that has little to compact; `answer` is the one to the question whether to do it all the same."""
+
+    return Screen(folder, lines, *steps, options=QUIET, compacts=answer, asks=asks)
+
+
+@pytest.mark.parametrize("line", ["compact", "/compact boats", "/summarize"])
+def test_a_typed_compaction_that_gains_nothing_asks_before_a_model_does(tmp_path: Path, line: str) -> None:
+    screen = small(tmp_path, ["Hi", line, "So?"], ANSWER, ANSWER)
+    assert "\nNot compacted.\n" in screen.text
+    assert len(screen.talk.sent) == 2, "no summary was asked for"
+    assert len(names(tmp_path)) == 1
+    again = small(tmp_path / "b", ["Hi", line, "So?"], ANSWER, SUMMED, ANSWER, answer="y")
+    assert len(names(tmp_path / "b")) == 2
+    assert "Compacted" in again.text or "Session Summary" in again.text
+
+
+def test_where_nobody_can_be_asked_it_declines_with_a_sentence_or_is_forced(tmp_path: Path) -> None:
+    screen = small(tmp_path, ["Hi", "compact", "So?"], ANSWER, ANSWER, asks=False)
+    told = r"Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts all the same\."
+    assert re.search(told, " ".join(screen.text.split()))
+    assert len(names(tmp_path)) == 1
+    forced = small(tmp_path / "b", ["Hi", "/compact --force", "So?"], ANSWER, SUMMED, ANSWER, asks=False)
+    assert len(names(tmp_path / "b")) == 2
+    assert "Not compacted" not in forced.text
+
+
+def test_the_question_says_both_sizes(tmp_path: Path) -> None:
+    asked: list[str] = []
+    talk = Talk(tmp_path, ANSWER, options=QUIET)
+
+    async def may(before: int, after: int) -> bool:
+        asked.append(f"{before} {after}")
+        return False
+
+    async def run() -> None:
+        await talk.conversation.ask("Hi")
+        used = talk.conversation.budget.used
+        assert not await talk.conversation.compact("", may)
+        [sizes] = asked
+        before, after = map(int, sizes.split())
+        assert before == used
+        assert after > before
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) -> None:
+    """The memory fills what the limit allows: no compaction could help."""
+    memory = "word " * 1_000
+    options = replace(QUIET, limits=Limits(max_tokens=1_100, preserve_recent=2))
+    talk = Talk(tmp_path, options=options, window=Window(40_000), memory=lambda: memory)
+
+    async def run() -> None:
+        for number in range(16):
+            talk.model.steps = [ANSWER, SUMMED]
+            await talk.conversation.ask(f"Short {number}")
+            await talk.conversation.settled()
+        talk.conversation.close()
+
+    asyncio.run(run())
+    assert [event for event in talk.events if isinstance(event, Compacted)] == []
+    assert len([request for request in talk.model.requests if request.grammar is not None]) <= 1
+    assert len(names(tmp_path)) == 1
+
+
+def test_the_limit_of_messages_holds_whatever_they_are_worth(tmp_path: Path) -> None:
+    options = replace(QUIET, use_ai_summary=False, limits=Limits(max_messages=6, preserve_recent=2))
+    talk = Talk(tmp_path, *[ANSWER] * 12, options=options)
+
+    async def run() -> None:
+        for number in range(12):
+            await talk.conversation.ask(f"Short {number}")
+            assert len(talk.sent[-1]) <= 7
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) -> None:
+    def served(request: Received) -> Reply:
+        if request.system.startswith("Task: session summary"):
+            return failing(500, "api_error", "It is down.")
+        said = spoken(request)
+        size = estimate(str(request.body["messages"]))
+        return replace(said, usage=Usage(input=size, output=5))
+
+    shown: list[Event] = []
+    limits = Limits(trigger_threshold=0.9)
+    with Loopback(served) as server:
+
+        async def run() -> None:
+            provider = OpenAIProvider("m", name="compatible", window=Window(16_000), base_url=f"{server.url}/v1")
+            clock = Clock()
+            conversation = Conversation(
+                Agent(name="Sally", system_prompt="Be kind.", provider=provider, patience=Patience(sleep=clock.sleep)),
+                SessionManager(tmp_path),
+                count=estimate,
+                show=shown.append,
+                options=replace(QUIET, limits=limits),
+            )
+            for number in range(24):
+                await conversation.ask(f"{number}: " + "some words that take tokens " * 200)
+                await conversation.settled()
+            conversation.close()
+            await provider.close()
+
+        asyncio.run(run())
+    calls = [request for request in server.requests if request.system.startswith("Task: session summary")]
+    assert len(calls) == 3
+    told = [event for event in shown if isinstance(event, Warned)]
+    assert [event.message.partition(" (")[0] for event in told] == ["Three summaries in a row failed"]
+
+
+def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
+    async def broken() -> Outcome:
+        raise ZeroDivisionError("a bug")
+
+    async def run() -> None:
+        background = Background()
+        for used in (100, 200, 300):
+            assert background.may_start(used)
+            background.start((), broken(), used)
+            await background.wait()
+        assert background.broken
+        assert background.problem == "ZeroDivisionError: a bug"
+
+    asyncio.run(run())
+
+
+def _served(limit: int) -> Callable[[Received], Reply]:
+    """A server with a small window that it only tells when it refuses."""
+
+    def served(request: Received) -> Reply:
+        tokens = sum(map(estimate, (request.system, *request.texts)))
+        if tokens > limit - 100:
+            message = f"request ({tokens} tokens) exceeds the available context size ({limit} tokens)"
+            return failing(400, "exceed_context_size_error", message)
+        return replace(spoken(request), chunks=("So it is, and the code is A-17. " * 12,), usage=None)
+
+    return served
+
+
+def _chat(folder: Path, server: Loopback, window: int, shown: list[Event]) -> Conversation:
+    """A conversation with a server whose window the table takes for `window` tokens."""
+    provider = OpenAIProvider("m", name="compatible", window=Window(window, True), base_url=f"{server.url}/v1")
+    return Conversation(
+        Agent(name="Sally", system_prompt="Be kind.", provider=provider),
+        SessionManager(folder),
+        count=estimate,
+        show=shown.append,
+        options=replace(QUIET, use_ai_summary=False),
+    )
+
+
+def _facts(number: int) -> str:
+    return " ".join(f"Server {number}-{part} has port {7000 + 10 * number + part}." for part in range(6))
+
+
+@pytest.mark.parametrize("asked", [20, 400, 900])
+def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, asked: int) -> None:
+    """As a llama-server of 2,048 tokens that the table takes for one of 8,192."""
+    shown: list[Event] = []
+    with Loopback(_served(2_048)) as server:
+
+        async def run() -> None:
+            conversation = _chat(tmp_path, server, 8_192, shown)
+            for number in range(14):
+                await conversation.ask(_facts(number))
+            await conversation.ask("What of " + "the harbor " * (asked // 3) + "?")
+            assert conversation.budget.window == Window(2_048)
+            conversation.close()
+            await conversation.agent.provider.close()
+
+        asyncio.run(run())
+    assert any(isinstance(event, Compacted) for event in shown)
+
+
+@pytest.mark.parametrize("asked", [0, 250])
+def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(tmp_path: Path, asked: int) -> None:
+    """Resumed with a large block, the first query is refused: the block fits the window that the refusal names."""
+    first = Talk(tmp_path, *[ANSWER] * 40, options=replace(QUIET, use_ai_summary=False), window=Window(100_000))
+
+    async def fill() -> str:
+        for number in range(40):
+            await first.conversation.ask(_facts(number))
+        await first.conversation.compact()
+        first.conversation.close()
+        return first.conversation.session.header.parent
+
+    identity = asyncio.run(fill())
+    with Loopback(_served(2_048)) as server:
+
+        async def run() -> None:
+            conversation = _chat(tmp_path, server, 32_000, [])
+            loaded = conversation.sessions.load(tmp_path / f"{identity}.md")
+            await conversation.accept(await conversation.offer(loaded), acknowledge=False)
+            reply = await conversation.ask("Which port has 3-3?" + " And then?" * asked)
+            assert reply.text
+            conversation.close()
+            await conversation.agent.provider.close()
+
+        asyncio.run(run())
+
+
+def test_what_the_limits_leave_out_is_said_once_and_in_context(tmp_path: Path) -> None:
+    options = replace(QUIET, limits=Limits(enabled=False, max_messages=6))
+    lines: list[Line] = [f"Question {number}" for number in range(6)]
+    screen = Screen(tmp_path, [*lines, "/context"], *[ANSWER] * 6, options=options)
+    text = " ".join(screen.text.split())
+    told = "The model no longer gets the oldest 1 exchange: automatic compaction is off, and max_history_messages is 6."
+    assert text.count("The model no longer gets the oldest") == 1
+    assert f"You: Question 3 ⚠️ {told}" in text
+    assert "The oldest 4 exchanges are not sent: context.max_history_messages" in text
+
+
+def test_an_unknown_price_is_called_unknown(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["Hi", "/context", "/stats"], "Hello.", options=QUIET)
+    assert "The price of the model is unknown.\n" in screen.text
+    assert re.search(r"Cost of the session: +price unknown", screen.text)
+    assert "free" not in screen.text
