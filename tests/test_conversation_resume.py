@@ -407,12 +407,17 @@ def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -
     first.conversation.leave("exit")
     first.conversation.close()
     read: list[str] = []
+
+    def memory() -> str:
+        read.append("once")
+        return ""
+
     talk = Talk(
         tmp_path,
         SUMMARY,
         options=Options(acknowledge=False, attach_from_archive=False),
         clock=first.clock,
-        memory=lambda: read.append("") or "",
+        memory=memory,
     )
     before = len(read)
     asyncio.run(talk.resume(names(tmp_path)[0].removesuffix(".md")))
