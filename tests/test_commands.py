@@ -47,7 +47,7 @@ def meaning(line: str) -> tuple[str, str] | str | None:
         ("compact the API", TEXT),
         ("sessions all", TEXT),
         ("sessions of parliament", TEXT),
-        ("resume", TEXT),
+        ("resume", ("resume", "")),
         ("resume my CV", TEXT),
         ("resume 3 please", TEXT),
         ("resume\n3", TEXT),

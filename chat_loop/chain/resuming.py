@@ -174,13 +174,18 @@ class Resuming:
         """The nearest ancestor that has words which the context does not have, all that was said after it, and where
         its child forks, if it does.
 
-        A session that forks has its parent's words: what was compacted lies before them.
+        A session that forks has its parent's words: what was compacted lies before them. Raises SessionError where a
+        chain, edited by hand, comes back to a session.
         """
+        seen: set[str] = set()
         sessions, session = self._head.sessions, self._head.session
         known = {exchange.ref for exchange in self._head.thread.exchanges}
         after: tuple[Exchange, ...] = ()
         while True:
             parent, given = parent_of(session), session.restoration
+            if parent in seen:
+                raise SessionError(f"The chain comes back to {parent}: nothing was compacted.", "/tree shows it.")
+            seen.add(parent)
             after = (*session.exchanges, *after)
             loaded = sessions.load(sessions.directory / f"{parent}.md")
             session = known_to(loaded.session, given)

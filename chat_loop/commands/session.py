@@ -28,6 +28,8 @@ SHOWN = 8
 @registry.command("exit", bare="exit|quit", aliases=("quit",))
 async def leave(chat: Chat, argument: str) -> None:
     """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary)."""
+    if argument:
+        raise UsageError("exit takes nothing after it.", "Type exit to leave; a leading space sends a line as text.")
     raise Quit
 
 
@@ -98,15 +100,21 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     )
 
 
-@registry.command("resume", argument="N|ID|WORDS", bare=r"resume[ \t]+(\S+)")
+@registry.command("resume", argument="[N|ID|WORDS]", bare=r"resume(?:[ \t]+(\S+))?")
 async def resume(chat: Chat, argument: str) -> None:
-    """Go on with a saved session, from its summary.
+    """Go on with a saved session, from its summary; without an argument, list those there are.
 
     /resume last            the session that was used last
     /resume 3 --last 5      and its last 5 exchanges in their own words
     /resume 3 --full        all its words, as far as they fit
     /resume 3 --quick       at once: its summary is shown, and no model is asked to confirm it
     """
+    if not argument:
+        chat.listing = Listing()
+        await _list(chat, chat.listing)
+        if chat.listed:
+            chat.display.line("Type resume and a number, or resume last.", "dim")
+        return
     reference, last, whole, quick = _mode(argument)
     path = path_of(chat, reference)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:

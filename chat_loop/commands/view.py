@@ -34,7 +34,7 @@ FAMILIES = {
 OTHERS = "More"
 FURTHER = "/help COMMAND tells all of one of them, /help keys what the keys do."
 RULE = (
-    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; "
+    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; "
     "every command works with / or #. A leading space makes any line text. "
     '@path sends a file along, @"path" one with blanks; Tab completes it.'
 )

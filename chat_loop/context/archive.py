@@ -118,8 +118,7 @@ class Archive:
             self._ready.clear()
             self._wanted = (session, depth)
             if self._worker is None:
-                self._worker = threading.Thread(target=self._work, daemon=True, name="archive")
-                self._worker.start()
+                self._start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the index is ready, at most `timeout` seconds; whether it is."""
@@ -189,22 +188,46 @@ class Archive:
             if self._worker is None:
                 self._drop()
 
+    def _start(self) -> None:
+        self._worker = threading.Thread(target=self._work, daemon=True, name="archive")
+        self._worker.start()
+
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                wanted, self._wanted = self._wanted, None
-                if wanted is None:
-                    self._worker = None
-                    if self._closed:
-                        self._drop()
-                    else:
-                        self._ready.set()
-                    return
-            try:
-                self._build(*wanted)
-            except (SessionError, OSError, MemoryError) as error:
-                self._drop()
-                self._problem = f"The archive cannot be searched: {error}"
+        built = True
+        try:
+            while (wanted := self._next()) is not None:
+                built = False
+                try:
+                    self._build(*wanted)
+                except (SessionError, OSError, MemoryError) as error:
+                    self._drop()
+                    self._problem = f"The archive cannot be searched: {error}"
+                built = True
+        finally:
+            if not built:  # a bug, which the thread dies of: no tool call waits for it, and the next session is read
+                self._give_up()
+
+    def _next(self) -> tuple[Session, int] | None:
+        """Take what is wanted; None, with the thread given up, when there is nothing more to do."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, None
+            if wanted is None:
+                self._worker = None
+                if self._closed:
+                    self._drop()
+                else:
+                    self._ready.set()
+            return wanted
+
+    def _give_up(self) -> None:
+        with self._lock:
+            self._drop()
+            self._problem = "The archive cannot be searched: reading it failed."
+            self._worker = None
+            if self._wanted is not None:
+                self._start()
+            elif not self._closed:
+                self._ready.set()
 
     def _build(self, session: Session, depth: int) -> None:
         chain = self._reader.read(session)
