@@ -19,6 +19,7 @@ from chat_loop.providers.servers import is_foreign
 from chat_loop.subcommands.providers import providers
 from tests.asking import clear_environment
 from tests.loopback import Loopback
+from tests.test_headless import run
 from tests.test_windows import serving
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -213,3 +214,16 @@ def test_an_address_without_a_model_says_what_is_offered_there(tmp_path: Path) -
 def test_a_model_s_name_alone_means_the_same_everywhere(name: str, provider: str, reference: str) -> None:
     known = ("anthropic", "openai", "gemini", "grok", "mistral", "azure", "bedrock", "ollama", "openrouter")
     assert completed(name, known, provider) == reference
+
+
+@pytest.mark.parametrize(("model", "said"), [("typo", True), ("qwen3", False), ("phi4:latest", False)])
+def test_a_model_that_the_server_does_not_list_is_said_when_it_is_switched_to(
+    tmp_path: Path, model: str, said: bool
+) -> None:
+    lists = {"data": [{"id": "qwen3"}, {"id": "phi4:latest"}]}
+    with serving({"/v1/models": lists}) as (url, _):
+        (tmp_path / "config.yaml").write_text(f'providers: {{compatible: {{base_url: "{url}/v1"}}}}\n')
+        result = run(tmp_path, "--model", "scripted:echo", stdin=f"/model compatible:{model}\n".encode())
+    shown = result.stdout.decode()
+    assert f"compatible:{model} answers from now on" in shown
+    assert (f"compatible does not list {model}." in shown) == said

@@ -9,6 +9,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.providers.choose import completed
+from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import window_text
 
 
@@ -32,9 +33,15 @@ async def model(chat: Chat, argument: str) -> None:
     provider = await asyncio.to_thread(chat.models.provide, reference)  # a server may be asked for its models
     try:
         await asyncio.to_thread(provider.warm)
+        listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
     except BaseException:
         await provider.close()
         raise
+    if listed is False:
+        name = one_line(provider.model, 100)
+        chat.display.warn(
+            f"{provider.name} does not list {name}.", "It is asked all the same; /model NAME takes another."
+        )
     had_its_own = conversation.agent.own_tools
     await conversation.switch(provider)
     if not had_its_own:

@@ -193,7 +193,7 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         left = window - REPLY_MARGIN * sum(map(estimate, (request.system, *(one.whole for one in request.messages))))
         return min(reply, max(min(LEAST_REPLY, window // 5), left))
 
-    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities:
+    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities | None:
         import anthropic
 
         headers = self._headers(anthropic.omit)
@@ -201,8 +201,10 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             answer = client.models.with_streaming_response.retrieve(self.model, extra_headers=headers)
             async with answer as response:
                 return listed(await answer_of(response.iter_bytes()))
-        except anthropic.AnthropicError:
-            return NOTHING
+        except (anthropic.AnthropicError, Refusal) as error:
+            cause = error if isinstance(error, Refusal) else error.__cause__
+            said = text_at(cause.body, "error", "message").lower() if isinstance(cause, Refusal) else ""
+            return None if said.startswith("model") else NOTHING
 
     def _caches(self, request: Request) -> bool:
         """Whether the beginning of a request is worth keeping: that of a summary is read once."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import NoProvider
+from chat_loop.providers.capabilities import NOTHING, Capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.openai import CUSTOM_HEADERS, OpenAIProvider
 from chat_loop.providers.wire import withheld
@@ -81,6 +82,9 @@ class AzureProvider(OpenAIProvider):
             max_retries=0,
             http_client=http,
         )
+
+    async def _ask_about(self, client: AsyncOpenAI) -> Capabilities | None:
+        return NOTHING  # it lists models, not deployments
 
     def _headers(self, client: AsyncOpenAI, omit: Omit) -> Mapping[str, str | Omit]:
         return {**withheld(CUSTOM_HEADERS, omit), **self.entry.sent_headers(os.environ)}

@@ -104,7 +104,7 @@ class BedrockProvider(AnthropicProvider):
                 raise
             raise self._unreadable(error) from error
 
-    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities:
+    async def _ask_about(self, client: AsyncAnthropic) -> Capabilities | None:
         return NOTHING  # it has no such path
 
     def _caches(self, request: Request) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ConfigError, NoProvider
 from chat_loop.frozen import dataclass
+from chat_loop.providers.servers import is_near
 from chat_loop.servers import REFERENCE, completed
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
@@ -72,7 +73,7 @@ class Entry:
     @property
     def here(self) -> bool:
         """Whether it is a server that somebody starts on this machine, without a key."""
-        return self.base_url.startswith("http://127.0.0.1:") and not self.needs_key
+        return is_near(self.base_url) and not self.needs_key
 
     def key(self, environment: Mapping[str, str]) -> str:
         """The key that is set, or ""."""

@@ -101,6 +101,7 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self.calls_tools = not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools
         self._manner = Manner(self.entry.quirks, model)
         self._asides = Asides()
+        self._tells = not self.entry.silent
         self._http: AsyncClient | None = None
 
     def _here(self) -> Capabilities:
@@ -139,20 +140,20 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             error.window = self.window.tokens
             raise error
 
-    async def _ask_about(self, client: AsyncOpenAI) -> Capabilities:
-        if self.entry.silent:
-            return NOTHING
+    async def _ask_about(self, client: AsyncOpenAI) -> Capabilities | None:
         import openai
 
         try:
             answer = client.models.with_streaming_response.list(extra_headers=self._headers(client, openai.omit))
             async with answer as response:
                 told = await answer_of(response.iter_bytes())
-        except openai.OpenAIError:
+        except (openai.OpenAIError, Refusal):
             return NOTHING
         entries = told.get("data") if isinstance(told, dict) else told  # Together sends the list alone
-        entries = entries if isinstance(entries, list) else ()
-        return next((listed(entry) for entry in entries if text_at(entry, "id") == self.model), NOTHING)
+        by_name = {text_at(entry, "id"): entry for entry in (entries if isinstance(entries, list) else ())}
+        names = (self.model, f"models/{self.model}", f"{self.model}:latest", self.model.partition(":")[0])
+        found = next((by_name[name] for name in names if name in by_name), None)  # as Gemini, Ollama, OpenRouter say it
+        return NOTHING if not by_name else None if found is None else listed(found)
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
         """The SDK's client. Raises `ProviderError` without a key."""

@@ -49,6 +49,8 @@ LARGEST_REPLY = 128 << 20
 LARGEST_ANSWER = 4 << 20
 """Bytes of what a service says of its models."""
 INQUIRY_SECONDS = 10.0
+LISTING_SECONDS = 3.0
+"""How long the service may take to say whether it knows a model, while the user waits."""
 LARGEST_REFUSAL = 1 << 20
 """Bytes that are read of the body of a refusal."""
 _SLICE = 1 << 16
@@ -107,6 +109,8 @@ class WireProvider(ABC, Generic[ClientT]):
     first_event_seconds: float
     calls_tools: bool
     takes_images: bool
+    _tells = True
+    """Whether its service says more of its models than their names."""
     reply_tokens: int
     """The most tokens of a reply, as far as is known; 0 where it is not."""
 
@@ -116,7 +120,7 @@ class WireProvider(ABC, Generic[ClientT]):
         self._line: tuple[ClientT, Service] | None = None
         self._refused_tools: set[str] = set()
         self._building = threading.Lock()
-        self._inquiry: asyncio.Future[None] | None = None
+        self._inquiry: asyncio.Future[bool | None] | None = None
         self._set = Capabilities(window=0 if window.guessed else window.tokens, images=images)
         """What the user says, and what the server has refused."""
         self._told = self._listed = NOTHING
@@ -160,8 +164,14 @@ class WireProvider(ABC, Generic[ClientT]):
         """What a server of this machine says of the model; nothing when it is elsewhere."""
         return NOTHING
 
-    async def _ask_about(self, client: ClientT) -> Capabilities:
-        """What the service says of the model. Raises as HTTP does, and Refusal, ValueError."""
+    async def is_listed(self) -> bool | None:
+        """Return whether the service knows the model, None when it does not say. Raises `ProviderError`."""
+        client, _ = await asyncio.to_thread(self._ready)
+        return await self._inquire(client, LISTING_SECONDS)
+
+    async def _ask_about(self, client: ClientT) -> Capabilities | None:
+        """Return what the service says of the model, None when it does not know it. Raises as HTTP does, and Refusal,
+        ValueError."""
         return NOTHING
 
     async def _prepare(self, client: ClientT, request: Request) -> None:
@@ -257,16 +267,19 @@ class WireProvider(ABC, Generic[ClientT]):
 
     def _begin_inquiry(self, client: ClientT) -> None:
         """Ask the service about the model behind the first reply, unless its window is known for sure."""
-        if self._inquiry is None and not (self._set.window or self._told.window):
-            self._inquiry = asyncio.ensure_future(self._inquire(client))
+        if self._tells and self._inquiry is None and not (self._set.window or self._told.window):
+            self._inquiry = asyncio.ensure_future(self._inquire(client, INQUIRY_SECONDS))
 
-    async def _inquire(self, client: ClientT) -> None:
-        """Learn what the service says of the model; without a word where that fails."""
+    async def _inquire(self, client: ClientT, seconds: float) -> bool | None:
+        """Learn what the service says of the model, and return whether it knows it; None where that fails."""
         import httpx2
 
         with suppress(TimeoutError, httpx2.HTTPError, Refusal, ValueError):
-            async with asyncio.timeout(INQUIRY_SECONDS):
-                self.learn(await self._ask_about(client))
+            async with asyncio.timeout(seconds):
+                told = await self._ask_about(client)
+            self.learn(told or NOTHING)
+            return None if told is NOTHING else told is not None  # a list may say nothing but the name
+        return None
 
     def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
         """What is still to be passed on of a reply that is complete; `calls`: with its calls."""
