@@ -55,12 +55,15 @@ STDIN = "-"
 def whole_question(question: str) -> str:
     """The question, and after it standard input when that is not a terminal; `-` is standard input alone.
 
-    Raises UsageError when both are empty.
+    Raises UsageError when both are empty, or standard input has more than 64 MB.
     """
     alone = question == STDIN
     question = "" if alone else clean(question)
     if alone or not sys.stdin.isatty():
-        piped = clean(sys.stdin.buffer.read(LARGEST_INPUT).decode("utf-8", "replace"))
+        data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
+        if len(data) > LARGEST_INPUT:
+            raise UsageError(f"Standard input has more than {LARGEST_INPUT >> 20} MB.", "No model takes that much.")
+        piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
         raise UsageError("There is no question.", 'For example: chat-loop -p "question".')

@@ -7,13 +7,17 @@ import contextlib
 import os
 import sys
 import threading
+from collections import deque
 from typing import Protocol, TextIO
 
+from chat_loop.errors import UsageError
 from chat_loop.start import PROMPT
 
 SEVERAL = "\\\\"
 """A line that is only this begins an entry of several lines, which an empty line ends."""
 _PIECE = 1 << 16
+LONGEST_LINE = 64 << 20
+"""Bytes; a longer line of a pipe is refused."""
 
 
 class Reader(Protocol):
@@ -67,7 +71,13 @@ class LineReader:
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._out = out or sys.stdout
-        self._lines: asyncio.Queue[bytes] | None = None
+        self._pieces: asyncio.Queue[bytes] | None = None
+        self._wanted = threading.Semaphore(0)
+        self._asked = self._ended = False
+        self._lines: deque[bytes] = deque()
+        self._rest: list[bytes] = []
+        """The pieces of a line that has no end yet, `_held` bytes."""
+        self._held = 0
         self.typed = ""
 
     def put_back(self) -> None:
@@ -119,35 +129,51 @@ class LineReader:
     async def _line(self, prompt: str) -> bytes:
         self._out.write(prompt)
         self._out.flush()
-        if self._lines is None:
-            self._lines = asyncio.Queue()
-            # A daemon: a pipe that never ends must not keep the program from leaving.
-            threading.Thread(
-                target=self._pump, args=(asyncio.get_running_loop(), self._lines), daemon=True, name="stdin"
-            ).start()
-        line = await self._lines.get()
-        if not line:
-            self._lines.put_nowait(line)  # the end stays the end, whoever asks next
+        line = await self._next()
         self._out.write(line.decode("utf-8", "replace").rstrip("\r\n") + "\n")
         return line
 
-    def _pump(self, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes]) -> None:
+    async def _next(self) -> bytes:
+        """Return the next line with its end; nothing at the end, whoever asks next. Raises UsageError."""
+        while not self._lines and not self._ended:
+            await self._take()
+        return self._lines.popleft() if self._lines else b""
+
+    async def _take(self) -> None:
+        """Read one piece into lines. What nobody asks for stays in the pipe, and its writer waits."""
+        if self._pieces is None:
+            self._pieces = asyncio.Queue()
+            # A daemon: a pipe that never ends must not keep the program from leaving.
+            threading.Thread(
+                target=self._pump, args=(asyncio.get_running_loop(), self._pieces), daemon=True, name="stdin"
+            ).start()
+        if not self._asked:  # the one who asked before may have been stopped
+            self._asked = True
+            self._wanted.release()
+        piece = await self._pieces.get()
+        self._asked = False
+        self._ended = not piece
+        head, *lines = piece.split(b"\n")
+        self._rest.append(head)
+        self._held += len(head)
+        if self._held > LONGEST_LINE:
+            raise UsageError(f"A line of standard input has more than {LONGEST_LINE >> 20} MB.", "Name a file with @.")
+        for line in lines:
+            self._lines.append(b"".join(self._rest) + b"\n")
+            self._rest, self._held = [line], len(line)
+        if self._ended and any(self._rest):
+            self._lines.append(b"".join(self._rest) + b"\n")
+
+    def _pump(self, loop: asyncio.AbstractEventLoop, pieces: asyncio.Queue[bytes]) -> None:
         # Not through sys.stdin: a thread that waits inside it aborts the interpreter at its end.
-        rest = b""
-        while True:
+        data = b" "
+        while data:
+            self._wanted.acquire()
             try:
                 data = os.read(self._descriptor, _PIECE)
             except OSError:  # the terminal is gone
                 data = b""
-            if data:
-                *whole, rest = (rest + data).split(b"\n")
-            else:
-                whole = [rest] if rest else []
             try:
-                for line in whole:
-                    loop.call_soon_threadsafe(lines.put_nowait, line + b"\n")
-                if not data:
-                    loop.call_soon_threadsafe(lines.put_nowait, b"")
-                    return
+                loop.call_soon_threadsafe(pieces.put_nowait, data)
             except RuntimeError:  # the loop has ended
                 return

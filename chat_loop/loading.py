@@ -47,12 +47,14 @@ class Loading:
         self._servers = servers
         self._later = later
         self._begun = False
+        self._switch_seconds = 0.0
 
     def begin(self) -> None:
         """Begin, in a thread of its own; once."""
         if self._begun:
             return
         self._begun = True
+        self._switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.disable()
         threading.Thread(target=self._load, daemon=True, name="load-behind").start()
@@ -67,6 +69,7 @@ class Loading:
             _load_compaction()
         finally:
             _collect_again()
+            sys.setswitchinterval(self._switch_seconds)
         if self._servers is not None and provider.calls_tools:
             self._servers.start()
         self._keeper.start()

@@ -6,6 +6,8 @@ import contextlib
 import os
 import pty
 import re
+import resource
+import select
 import signal
 import sys
 import threading
@@ -186,6 +188,29 @@ def test_a_terminal_that_is_gone_is_told_with_a_later_piece() -> None:
         settle(sys.stdout)
         with pytest.raises(OSError, match="Input/output error"):
             settle_written("more")
+
+
+def test_a_process_with_many_files_open_waits_for_its_terminal_as_any_other() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1200
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip("the system allows too few open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    with contextlib.ExitStack() as files, terminal() as (reading, _):
+        while (taken := os.open(os.devnull, os.O_RDONLY)) < 1030:
+            files.callback(os.close, taken)
+        files.callback(os.close, taken)
+        with unhurried_output():
+            sys.stdout.write("x" * 1_000_000)
+            settling = threading.Thread(target=settle, args=(sys.stdout,), daemon=True)
+            settling.start()
+            read = 0
+            while read < 1_000_000 and select.select([reading], [], [], PATIENCE)[0]:
+                read += len(os.read(reading, 65536))
+            assert read == 1_000_000
+            settling.join(PATIENCE)
+            assert not settling.is_alive()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def settle_written(text: str) -> None:

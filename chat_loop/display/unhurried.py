@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
+import selectors
 import sys
 import threading
 import time
@@ -20,6 +20,7 @@ from typing import Any, TextIO
 MOST = 65536
 """Bytes that are offered to the terminal at once."""
 _PAUSE_SECONDS = 0.01
+_LOOK_SECONDS = 1.0
 
 
 class _Patient(io.RawIOBase):
@@ -90,22 +91,24 @@ class _Patient(io.RawIOBase):
         return taken
 
     def _go_on(self) -> None:
-        while True:
-            try:
-                select.select([], [self._own], [])
-            except (OSError, ValueError):
-                return  # closed meanwhile
+        with selectors.DefaultSelector() as selector:  # not select(): that takes no descriptor above 1023
             with self._changing:
-                try:
-                    taken = self._pass_on()
-                except OSError as error:
-                    self._problem = error
-                    self._kept.clear()
-                if not self._kept:
-                    self._changing.notify_all()
+                if self.closed:
                     return
-            if not taken:  # it says that it has room, and has not enough of it
-                time.sleep(_PAUSE_SECONDS)
+                selector.register(self._own, selectors.EVENT_WRITE)
+            while True:
+                selector.select(_LOOK_SECONDS)  # nothing wakes it when the descriptor is closed
+                with self._changing:
+                    try:
+                        taken = self._pass_on()
+                    except OSError as error:
+                        self._problem = error
+                        self._kept.clear()
+                    if not self._kept:
+                        self._changing.notify_all()
+                        return
+                if not taken:  # it says that it has room, and has not enough of it
+                    time.sleep(_PAUSE_SECONDS)
 
 
 @contextlib.contextmanager
