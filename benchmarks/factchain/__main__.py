@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -77,6 +79,12 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
     return results
 
 
+def _commit() -> str:
+    """The commit of the working tree; empty where git does not know it."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
 def main() -> int:
     """Measure, print, write, judge."""
     options = _options()
@@ -107,6 +115,8 @@ def main() -> int:
             "window": options.window,
             "summaries": summaries,
             "seconds": round(results.seconds, 1),
+            "commit": _commit(),
+            "date": datetime.now(UTC).date().isoformat(),
         }
         files["json"].write_text(report.as_json(results, settings), "utf-8")
     if "svg" in files:

@@ -263,6 +263,11 @@ def as_json(results: Results, settings: Mapping[str, object]) -> str:
     data = {
         "settings": dict(settings),
         "rows": [asdict(one) for one in rows(results.readings)],
+        "conversations": [
+            {"seed": one.talk.seed} | asdict(row([one]))
+            for one in results.readings
+            if one.arm == OURS and one.segment == SEGMENTS
+        ],
         "parts": [asdict(one) for one in parts(results.readings)],
         "milliseconds": dict(times(results)),
         "automatic": [asdict(one) for one in results.waits],
