@@ -37,6 +37,8 @@ _NEAR = 40
 """Lines with a word or value in common that are compared, the newest."""
 _ROUNDS = 3
 """How often newer values take the places of older ones: each time others may fall out."""
+_LEAST_CHARACTERS = 2
+"""A token has more characters than this: below so many for each nothing has to go."""
 _LEAST_LINE = 3
 """Tokens: with less room than this no line is looked for any more."""
 _READ = 1_000
@@ -94,7 +96,8 @@ def ledger(
     places = {id(candidate): len(entries) + number for number, candidate in enumerate(harvested)}
     older = len(entries)
     entries += [_new(candidate, places) for candidate in harvested]
-    outcome = supersede([entry.statement for entry in entries], older)
+    tight = sum(len(entry.line) for entry in entries) > _LEAST_CHARACTERS * room
+    outcome = supersede([entry.statement for entry in entries], older, all_doubts=tight)
     for old, new in (*outcome.replaced.items(), *outcome.doubtful.items()):
         entries[new].weight = max(entries[new].weight, entries[old].weight)
     for old in outcome.doubtful:
@@ -275,6 +278,8 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
     for _ in range(_ROUNDS):
         staying = [number for number, entry in enumerate(lines) if entry.kept]
         going = [number for number, entry in enumerate(lines) if not entry.kept]
+        if not going:
+            break
         pairs = elders([lines[number].statement for number in staying], [lines[number].statement for number in going])
         if not pairs:
             break

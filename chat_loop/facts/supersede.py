@@ -51,15 +51,15 @@ class Outcome:
     doubtful: dict[int, int]
 
 
-def supersede(statements: Sequence[Statement], newer: int) -> Outcome:
-    """Compare each statement with all before it, in the order they were said; only those from position `newer` on
-    replace or close any."""
+def supersede(statements: Sequence[Statement], newer: int, *, all_doubts: bool = True) -> Outcome:
+    """Compare the statements from position `newer` on with all before them, in the order they were said; the others as
+    well with `all_doubts`, but they replace and close nothing any more."""
     index = _Index()
     replaced: dict[int, int] = {}
     closed: dict[int, int] = {}
     doubtful: dict[int, int] = {}
     for number, statement in enumerate(statements):
-        if statement.may_replace:
+        if statement.may_replace and (all_doubts or number >= newer):
             if number >= newer and statement.corrects is not None:
                 replaced[statement.corrects] = number
             live = [at for at in index.near(statement) if at not in replaced and at not in closed]
