@@ -444,3 +444,42 @@ def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
     live.seal(Seal(at=START, reason="exit"))
     live.close()
     assert [(row.state, row.name) for row in sessions.rows()] == [("sealed", "what was it?")]
+
+
+@pytest.mark.parametrize("room", range(0, 60, 3))
+def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, room: int) -> None:
+    files = FailingFiles()
+    live = manager(tmp_path, files).begin(agent="A")
+    live.add(Query(number=1, at=START, text="one"))
+    writer = live.begin_reply(1, START)
+    files.room = room
+    for piece in ("first words, ", "second words, ", "third words, "):
+        writer.feed(piece)
+    files.room = None
+    writer.feed("last words")
+    writer.finish(Reply(number=1, at=START, text=writer.text))
+    assert live.saved
+    assert spoken(manager(tmp_path).load(live.path).session) == [
+        "one",
+        "first words, second words, third words, last words",
+    ]
+    live.close()
+
+
+def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:
+    files = FailingFiles()
+    sessions = manager(tmp_path, files)
+    sessions.point_to("a_20261121_223015")
+    files.room = 3
+    sessions.point_to("b_20261121_223016")
+    assert sessions.current() == "a_20261121_223015"
+
+
+def test_nothing_is_appended_through_a_link_or_into_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("as it was")
+    (tmp_path / "link.md").symlink_to(tmp_path / "there")
+    os.mkfifo(tmp_path / "pipe.md")
+    for name in ("link.md", "pipe.md"):
+        with pytest.raises(OSError, match=name):
+            Files().append_to(tmp_path / name)
+    assert (tmp_path / "there").read_text() == "as it was"

@@ -321,3 +321,48 @@ def test_numbers_as_the_lines_show_them() -> None:
     assert [compact_number(n) for n in (0, 156, 999, 1000, 2345, 61_000, 128_400, 1_250_000)] == [
         "0", "156", "999", "1K", "2.3K", "61K", "128K", "1.2M",
     ]  # fmt: skip
+
+
+PLAIN_TALK = Session(
+    header=Header(id="a_1", created=at("10:00:00"), agent="A"),
+    entries=(
+        Query(number=1, at=at("10:00:00"), text="HERE and there"),
+        Reply(number=1, at=at("10:00:01"), text="the whole text"),
+    ),
+)
+
+
+@pytest.mark.parametrize("sign", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_only_a_line_feed_ends_a_line(sign: str) -> None:
+    """A hand edit may leave such a sign as it is: what follows it is no line, and no marker."""
+    text = f"one{sign}<!-- chat:end n=1 -->"
+    parsed = parse(render(PLAIN_TALK).replace(b"HERE", text.encode()))
+    assert parsed.session is not None
+    assert [entry.text for entry in parsed.session.entries if isinstance(entry, Query)] == [f"{text} and there"]
+    assert parsed.damage == ()
+
+
+def test_a_record_cut_off_in_its_end_marker_has_its_text_and_nothing_else() -> None:
+    data = render(PLAIN_TALK)
+    end = data.rindex(b"\n<!-- chat:end")
+    for cut in range(end, data.rindex(b"-->") + 2):
+        session = parse(data[:cut]).session
+        assert session is not None
+        reply = session.entries[-1]
+        assert isinstance(reply, Reply)
+        # Before the marker's fourth sign it cannot be told from text that begins so.
+        assert reply.text.partition("\n")[0] == "the whole text"
+        if cut > end + 4:
+            assert (reply.text, reply.stop) == ("the whole text", "interrupted")
+
+
+def test_a_torn_query_is_not_taken_for_the_next_one() -> None:
+    head, first, rest = render(PLAIN_TALK).partition(b"\n---\n")
+    torn = first + rest.partition(b" and there")[0] + b"\n<!-- chat:torn -->\n"
+    second = render(replace(PLAIN_TALK, entries=(replace(PLAIN_TALK.entries[0], number=2),))).partition(b"\n---\n")[2]  # type: ignore[type-var]
+    parsed = parse(head + torn + b"\n---\n" + second)
+    assert parsed.session is not None
+    assert [(one.number, one.text) for one in parsed.session.entries if isinstance(one, Query)] == [
+        (1, "HERE"),
+        (2, "HERE and there"),
+    ]
