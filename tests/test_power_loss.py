@@ -62,9 +62,14 @@ class Powerless:
         exchanges = session.exchanges if session is not None else ()
         return [(one.query.text, one.reply.text if one.reply is not None else "") for one in exchanges]
 
-    def at(self, kind: type[Event], look: Callable[[], object]) -> None:
+    def at(self, kind: type[Event], look: Callable[[], None]) -> None:
         """Look when an event of this kind comes."""
-        self.talk.screen = lambda event: look() if isinstance(event, kind) else None
+
+        def screen(event: Event) -> None:
+            if isinstance(event, kind):
+                look()
+
+        self.talk.screen = screen
 
 
 def test_a_query_is_safe_before_its_request_leaves(tmp_path: Path) -> None:

@@ -359,7 +359,8 @@ def test_a_record_cut_off_in_its_end_marker_has_its_text_and_nothing_else() -> N
 def test_a_torn_query_is_not_taken_for_the_next_one() -> None:
     head, first, rest = render(PLAIN_TALK).partition(b"\n---\n")
     torn = first + rest.partition(b" and there")[0] + b"\n<!-- chat:torn -->\n"
-    second = render(replace(PLAIN_TALK, entries=(replace(PLAIN_TALK.entries[0], number=2),))).partition(b"\n---\n")[2]  # type: ignore[type-var]
+    again = replace(PLAIN_TALK, entries=(Query(number=2, at=at("10:00:00"), text="HERE and there"),))
+    second = render(again).partition(b"\n---\n")[2]
     parsed = parse(head + torn + b"\n---\n" + second)
     assert parsed.session is not None
     assert [(one.number, one.text) for one in parsed.session.entries if isinstance(one, Query)] == [
