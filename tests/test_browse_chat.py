@@ -201,11 +201,13 @@ def test_u_unfolds_a_chain_and_an_older_session_is_resumed(home: Path) -> None:
     assert newest(home) == FIRST.header.id
 
 
-def test_the_open_session_is_not_offered(home: Path) -> None:
+def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
     with chat(home) as terminal:
         chatting(terminal, "I am here")
         open_browser(terminal)
-        assert "I am here" not in "\n".join(terminal.screen())
+        shown = [line[:60].rstrip() for line in terminal.screen()]
+        assert any(line.startswith("  * I am here") for line in shown)
+        assert any(line.startswith("> 1 Which port does the database") for line in shown)
         terminal.send("q")
         terminal.wait_for("context")
         leave(terminal)

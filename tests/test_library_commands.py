@@ -230,7 +230,7 @@ You: /tree kitchen
 You: /resume 1
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 00:30 (1 query, 110 tokens)
-  224 tokens: the summary
+  168 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Before: The budget of the kitchen is 8,400 euros. [1.1]; The gateway listens on port 5432. [1.2]
 
@@ -351,7 +351,7 @@ Contradiction 1 of 1:
   2  in “The gateway listens on port 5544 now.”:
      The gateway listens on port 5544 now. [3 user]
 Which one holds? (1, 2, b for both, q to stop) 2
-Going on with both, 247 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
+Going on with both, 191 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
 🔄 Restoring context...
 You: /tree
 4 sessions, 550 tokens:
@@ -521,7 +521,7 @@ You: /resume kitchen
 You: /resume heiß
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
-  176 tokens: the summary
+  120 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
 
@@ -537,7 +537,7 @@ You: /resume heiß
 You: /resume .
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
-  176 tokens: the summary
+  120 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
 
