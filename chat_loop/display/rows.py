@@ -25,7 +25,7 @@ def name_text(row: SessionRow, columns: int = LONGEST) -> str:
     """
     name = one_line(row.name, LONGEST) or row.id
     if row.branch is None:
-        return cut_to(name, columns)
+        return name if cells(name) <= columns else cut_to(name, columns)
     mark = f" ⑂{row.branch.at}"
     words = f" “{one_line(row.branch.words, LONGEST)}”" if row.branch.words else ""
     room = columns - cells(mark)

@@ -307,6 +307,8 @@ class Library:
     ) -> SessionRow:
         """Return the row of a conversation: that of its newest session, with what the whole chain comes to."""
         row = by_id[chain.id]
+        if len(chain.taken) == 1 and not shares.shared(chain):  # most are
+            return replace(row, compactions=1) if row.compacted else row
         there = {one: number for one, number in chain.taken.items() if one in by_id}
         parts = {one: self._part(by_id[one], number) for one, number in there.items()}
         shared = {one: number for one, number in shares.shared(chain).items() if one in parts}
