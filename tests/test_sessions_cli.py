@@ -243,6 +243,7 @@ def test_show_as_json(home: Path) -> None:
                 "stop": "end",
                 "seconds": None,
                 "usage": usage,
+                "failed": False,
             },
         ],
         "seal": {
