@@ -554,8 +554,10 @@ You: /resume 1 2 3
 ✗ Which session? resume takes one number or id.
   sessions lists them.
 You: /resume
-✗ Which session? resume takes a number, an id, or words of its name.
-  sessions lists them.
+*  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
+2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+Type resume and a number, or resume last.
 Goodbye!
   Nothing was added since: no session was saved.
   Resume with: chat-loop --resume sally_20261122_013015
