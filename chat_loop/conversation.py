@@ -6,6 +6,7 @@ Everything that happens is told to `show` as an event. The order of acts is the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from chat_loop.context.draft import Draft
 from chat_loop.context.plan import trigger
 from chat_loop.context.thread import Thread
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.events import Event, SessionFound
+from chat_loop.events import Event, SessionFound, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions.entries import Pin, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
@@ -180,12 +181,18 @@ class Conversation:
         """Have exactly these tags."""
         describe(self._head, tags=tags)
 
-    async def undo(self) -> Exchange:
-        """Take the last exchange of the session out of the conversation; return it. Its words stay in the file.
+    def last(self) -> tuple[Exchange, Loaded | None]:
+        """Return the newest exchange; and right after a compaction, the session before it, whose last one it is.
 
         Raises UsageError when nothing was said in this session: the words before it are another session's.
         """
         if not self.session.exchanges:
+            header, found = self.session.header, None
+            if header.parent:
+                with contextlib.suppress(SessionError):
+                    found = self.sessions.load(self.sessions.directory / f"{header.parent}.md")
+            if found and found.session.seal and found.session.seal.reason == "compact" and found.session.exchanges[1:]:
+                return found.session.exchanges[-1], found
             carried = self.thread.carried
             further = "" if self.live.empty else "All of it was undone; the words stay in the file."
             if self.session.header.parent:
@@ -193,8 +200,21 @@ class Conversation:
             if len(carried) > 1:
                 further = f"/fork {carried[-2].ref} goes on without the last one before it."
             raise UsageError("Nothing was said in this session that could be undone.", further)
+        return self.session.exchanges[-1], None
+
+    async def undo(self) -> Exchange:
+        """Take the last exchange out of the conversation; return it. Its words stay in the file.
+
+        Right after a compaction that is taken back as well: the conversation goes on with the words before it.
+        Raises UsageError as `last` does.
+        """
+        last, before = self.last()
         await self._compacting.stop()
-        last = self.session.exchanges[-1]
+        if before is not None:
+            offer = await self.resuming().forked(before, before.session.exchanges[-2].query.number)
+            await self.accept(offer, acknowledge=False)
+            self._show(Warned("The compaction was taken back with it: the words before it are in the context again."))
+            return last
         self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
         return last
 

@@ -103,13 +103,12 @@ def _as_text(query: str) -> str:
 
 
 def _last(chat: Chat) -> Exchange:
-    """The newest exchange of this session. Raises UsageError when there is none."""
-    conversation = chat.conversation
-    if not conversation.session.exchanges:
-        carried = conversation.thread.carried
-        hint = "The queries before it are in a session that has ended; /fork goes on from one." if carried else ""
-        raise UsageError("Nothing was asked in this session that could be asked again.", hint)
-    return conversation.session.exchanges[-1]
+    """Return the newest exchange. Raises UsageError when there is none that could be asked again."""
+    try:
+        return chat.conversation.last()[0]
+    except UsageError as error:
+        hint = error.hint if chat.conversation.thread.carried else ""
+        raise UsageError("Nothing was asked in this session that could be asked again.", hint) from error
 
 
 async def _may_go(chat: Chat, last: Exchange) -> bool:
