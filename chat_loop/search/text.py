@@ -1,4 +1,4 @@
-"""Full-text search over archived exchanges, in memory. The only door to sqlite3.
+"""Full-text search over archived exchanges, in a database in memory.
 
 The index knows every sentence by its words: `Tables` says which sentences hold a phrase, and which words there are.
 What a query means, and which exchange answers it best, is decided in `terms.py` and `ranking.py`.
