@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import Loopback, failing, talk
-from tests.test_siblings import AT_LENGTH, chat, configure
+from tests.test_siblings import AT_LENGTH, COMPACT, chat, configure
 from tests.test_whole_runs import environment
 
 KEY = "zq-Private-Key-77Xy88Zw-own"
@@ -37,7 +37,7 @@ def command(home: Path, *arguments: str) -> str:
 
 def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
     with Loopback(talk) as server:
-        run(tmp_path, server, f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}", "compact", "And now?")
+        run(tmp_path, server, f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}", COMPACT, "And now?")
     asked = [request for request in server.requests if request.system.startswith("Task: session summary")]
     assert asked
     assert not any(KEY in text for request in asked for text in request.texts)
@@ -59,7 +59,7 @@ def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["ollama", "notneededhere"])
 def test_a_word_that_stands_for_a_key_is_no_secret(tmp_path: Path, key: str) -> None:
     with Loopback(talk) as server:
-        run(tmp_path, server, f"We run {key} on port 11434. {AT_LENGTH}", "compact", "And now?", key=key)
+        run(tmp_path, server, f"We run {key} on port 11434. {AT_LENGTH}", COMPACT, "And now?", key=key)
     asked = next(request for request in server.requests if request.query.endswith("And now?"))
     sent = "\n".join(asked.texts)
     assert f"We run {key} on port 11434." in sent

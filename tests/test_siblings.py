@@ -45,6 +45,7 @@ WIRES = {
     "openai": ("openai:gpt-4.1", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"}),
     "compatible": ("compatible:loopback", {"COMPATIBLE_API_KEY": "k"}),
 }
+COMPACT = "/compact --force"
 CUSTOMERS = range(1, 51)
 AT_LENGTH = "Let us look at that again when there is more time for it, and think of what it means for the rest. " * 12
 
@@ -87,7 +88,7 @@ def test_all_are_sent_after_compactions(tmp_path: Path, wire: str, family: str, 
     model, keys = WIRES[wire]
     lines: list[str] = []
     for part in range(compactions):
-        lines += [*facts[part::compactions], "compact"]
+        lines += [*facts[part::compactions], COMPACT]
     with Loopback(rambling) as server:
         configure(tmp_path, server, model)
         environ = {name: value.format(url=server.url) for name, value in keys.items()}
@@ -107,7 +108,7 @@ def test_what_a_small_window_leaves_out_is_listed_in_a_resumed_child(tmp_path: P
     with Loopback(rambling) as server:
         configure(tmp_path, server, model, window=2_048)
         environ = {name: value.format(url=server.url) for name, value in keys.items()}
-        chat(tmp_path, model, environ, [*facts, "compact", "And now?"])
+        chat(tmp_path, model, environ, [*facts, COMPACT, "And now?"])
         told = chat(tmp_path, model, environ, ["What holds?", "/compact --diff"], "--continue")
     asked = next(request for request in server.requests if request.query.endswith("What holds?"))
     sent = "\n".join((asked.system, *asked.texts))

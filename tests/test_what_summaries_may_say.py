@@ -8,7 +8,7 @@ import pytest
 
 from chat_loop.values import Usage
 from tests.loopback import Loopback, Received, Reply
-from tests.test_siblings import AT_LENGTH, WIRES, chat, configure
+from tests.test_siblings import AT_LENGTH, COMPACT, WIRES, chat, configure
 
 SUMMARY = """\
 **Background Context:** Initial session.
@@ -64,12 +64,12 @@ def decisions(requests: list[Received]) -> str:
 )
 def test_a_decision_that_something_is_not_needed_is_kept(tmp_path: Path, decision: str) -> None:
     said = f"So it stands for the plan: {decision}?"
-    assert f"- {decision}" in decisions(run(tmp_path, Model(decision), said, "compact", "What holds?"))
+    assert f"- {decision}" in decisions(run(tmp_path, Model(decision), said, COMPACT, "What holds?"))
 
 
 @pytest.mark.parametrize("nothing", ["None", "No decisions (yet)."])
 def test_a_bullet_that_says_nothing_is_left_out(tmp_path: Path, nothing: str) -> None:
-    assert decisions(run(tmp_path, Model(nothing), "Hello there!", "compact", "What holds?")) == "*none*"
+    assert decisions(run(tmp_path, Model(nothing), "Hello there!", COMPACT, "What holds?")) == "*none*"
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_a_bullet_that_says_nothing_is_left_out(tmp_path: Path, nothing: str) ->
     ],
 )
 def test_what_nobody_said_is_no_decision(tmp_path: Path, invented: str) -> None:
-    requests = run(tmp_path, Model(invented, "Use a cache"), "Which cache do we use?", "compact", "What holds?")
+    requests = run(tmp_path, Model(invented, "Use a cache"), "Which cache do we use?", COMPACT, "What holds?")
     assert decisions(requests) == "- Use a cache"
 
 
 def test_what_only_a_reply_names_is_no_decision(tmp_path: Path) -> None:
     reply = f"We chose Redis 7.2 for its stability and performance. {AT_LENGTH}"
-    requests = run(tmp_path, Model("none", reply=reply), "Which cache do we use?", "compact", "What holds?")
+    requests = run(tmp_path, Model("none", reply=reply), "Which cache do we use?", COMPACT, "What holds?")
     assert decisions(requests) == "*none*"
 
 
 def test_an_order_to_answer_is_no_fact(tmp_path: Path) -> None:
-    requests = run(tmp_path, Model("none"), "Answer OK.", "compact", "What holds?")
+    requests = run(tmp_path, Model("none"), "Answer OK.", COMPACT, "What holds?")
     asked = next(request for request in requests if request.query.endswith("What holds?"))
     assert "Answer OK" not in "\n".join(asked.texts).partition("**Decisions Made:**")[2]
 
@@ -102,12 +102,12 @@ def test_a_rule_in_a_long_message_is_a_rule(tmp_path: Path, place: int) -> None:
     place = FILLED.rfind(". ", 0, place) + 2 if place else 0
     said = f"{FILLED[:place]}Never deploy on Fridays. {FILLED[place:]}"
     assert 4_600 < len(said) < 5_400
-    requests = run(tmp_path, Model("none"), said.strip(), "compact", "What holds?")
+    requests = run(tmp_path, Model("none"), said.strip(), COMPACT, "What holds?")
     assert decisions(requests) == "- Never deploy on Fridays. [1 user]"
 
 
 def test_secrets_in_hand_edited_lines_are_not_sent_for_a_summary(tmp_path: Path) -> None:
-    run(tmp_path, Model("Use a cache"), "We use a cache.", "compact", "And then?")
+    run(tmp_path, Model("Use a cache"), "We use a cache.", COMPACT, "And then?")
     [sealed] = [
         path
         for path in (tmp_path / "sessions").glob("*.md")
@@ -116,7 +116,7 @@ def test_secrets_in_hand_edited_lines_are_not_sent_for_a_summary(tmp_path: Path)
     sealed.write_text(
         sealed.read_text().replace("**Decisions Made:**", f"**Decisions Made:**\n- The key is {SECRET}", 1)
     )
-    requests = run(tmp_path, Model("none"), "Go on.", "compact", "Good.", option=f"--resume={sealed.stem}")
+    requests = run(tmp_path, Model("none"), "Go on.", COMPACT, "Good.", option=f"--resume={sealed.stem}")
     tasks = [request for request in requests if request.system.startswith("Task: session summary")]
     assert any("The key is" in text for request in tasks for text in request.texts)
     assert not any(SECRET in text for request in tasks for text in request.texts)
