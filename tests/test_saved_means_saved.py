@@ -480,3 +480,17 @@ def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Pat
     assert path.stem in told("sessions", "search", "heron")
     assert told("--model", "scripted:echo", "--resume", path.stem, "-p", "again") == "You said: again\n"
     assert holds(stored(chat.folder)[path.stem], said)
+
+
+def test_who_deletes_the_file_of_an_open_session_learns_how_to_be_rid_of_it(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "one", "two")
+
+    async def on() -> None:
+        await talk.conversation.ask("first")
+        talk.path.unlink()
+        await talk.conversation.ask("second")
+
+    run(talk, on())
+    [told] = [event for event in talk.events if isinstance(event, Warned)]
+    assert told.message == f"{talk.path.name} was gone: it was written again, with 2 exchanges."
+    assert told.hint == f"chat-loop sessions trash {talk.path.stem} takes it away once it has ended."

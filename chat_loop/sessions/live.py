@@ -151,7 +151,8 @@ class LiveSession:
     def _notice(self, path: Path, fault: str, missing: int) -> tuple[str, str]:
         if path == self.path:
             again = counted(sum(isinstance(entry, Query) for entry in self._entries), "exchange")
-            return f"{path.name} was gone: it was written again, with {again}.", "sessions delete removes a session."
+            hint = f"chat-loop sessions trash {self.header.id} takes it away once it has ended."
+            return f"{path.name} was gone: it was written again, with {again}.", hint
         kept = "everything that was said was kept"
         if missing:
             kept = f"{counted(missing, 'exchange')} that {'is' if missing == 1 else 'are'} missing from it "
