@@ -242,7 +242,7 @@ def test_a_chat_on_the_command_line(way: Way, tmp_path: Path) -> None:
         said += chat.say("third words")
         said += chat.say("fourth words")
         ended = " ".join(chat.end().split())
-    assert "Conversation saved successfully!" in ended
+    assert "Conversation saved successfully!" in ended, chat.output
     assert "Queries: 4" in ended
     named = ended.partition("Session ID: ")[2].split()[0]
     assert f"--resume {named}" in ended
