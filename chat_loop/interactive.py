@@ -7,7 +7,7 @@ import contextlib
 import errno
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -203,13 +203,13 @@ class Interactive:
         self._display.stop_waiting()
         return await reader.ask(question)
 
-    def _in_editor(self, reader: Reader, work: Callable[[ModuleType], T]) -> T:
+    async def _in_editor(self, reader: Reader, work: Callable[[ModuleType], Awaitable[T]]) -> T:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("There is no terminal to open an editor in.")
         from chat_loop import editor  # rarely asked for
 
         with reader.lent():
-            return work(editor)
+            return await work(editor)
 
     def _tell_notices(self) -> None:
         """Say before the first prompt what memory is used, where others may have written it, and what is wrong."""
@@ -280,7 +280,7 @@ class Interactive:
         from chat_loop import editor  # rarely asked for
 
         try:
-            return await editor.edited_aside(text)
+            return await editor.edited(text)
         except ChatLoopError as error:
             self._display.error(error)
             return text

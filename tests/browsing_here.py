@@ -20,6 +20,7 @@ from pathlib import Path
 
 from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
+from chat_loop.editor import open_file
 from chat_loop.errors import SessionError
 from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import SessionManager
@@ -132,10 +133,10 @@ class MadeShelf:
         self.done.append(f"trashed {row.id}")
         return f"Moved {row.id} to the trash."
 
-    def edit(self, row: SessionRow) -> None:
+    async def edit(self, row: SessionRow) -> None:
         self._fail("edit")
         with self.lent():
-            subprocess.run([os.environ["EDITOR"], row.id], check=True)
+            await open_file(Path(row.id))
         self.done.append(f"edited {row.id}")
 
     def _fail(self, what: str) -> None:
@@ -166,8 +167,8 @@ class Folder:
         row.path.unlink()
         return "Gone."
 
-    def edit(self, row: SessionRow) -> None:
-        subprocess.run([os.environ["EDITOR"], str(row.path)], check=True)
+    async def edit(self, row: SessionRow) -> None:
+        await open_file(row.path)
 
 
 def tell(*words: str) -> None:

@@ -127,6 +127,14 @@ def _is_turn(request: Received) -> bool:
     return not request.system.startswith(SUMMARY_TASK) and ACKNOWLEDGE not in request.query
 
 
+async def _edited(text: str) -> str:
+    return text
+
+
+async def _opened(path: Path) -> None:
+    """No editor is there to open it in."""
+
+
 @dataclass(frozen=True)
 class Numbers:
     """The four numbers: `status` line, sum of the parts of /context, `told` by the line of a compaction or a resume
@@ -202,8 +210,8 @@ class CountedChat:
             sessions=conversation.sessions,
             display=display,
             ask=reader.ask,
-            edit=str,
-            open_file=lambda path: None,
+            edit=_edited,
+            open_file=_opened,
             count=tokens,
             clear_screen=lambda: None,
             models=models(self.others),  # type: ignore[arg-type]

@@ -162,15 +162,22 @@ class Screen:
         reader.offered = [] if line_editor else None
         reader.compacts = compacts
         self.cleared = 0
+
+        async def edited(text: str) -> str:
+            return edit(text)
+
+        async def opened(path: Path) -> None:
+            """No editor is there to open it in."""
+
         self.chat = Chat(
             conversation=self.talk.conversation,
             sessions=self.talk.sessions,
             display=display,
             ask=reader.ask,
             asks=asks,
-            edit=edit,
+            edit=edited,
             offer=reader.offer,
-            open_file=lambda path: None,
+            open_file=opened,
             count=words,
             clear_screen=self._clear,
             models=models(others),

@@ -43,7 +43,7 @@ class Shelf(Protocol):
     def trash(self, row: SessionRow) -> str:
         """Move it to the trash; return a sentence that says so. Raises ChatLoopError."""
 
-    def edit(self, row: SessionRow) -> None:
+    async def edit(self, row: SessionRow) -> None:
         """Open its file in the user's editor. Raises ChatLoopError. Called with the terminal as it was before."""
 
 
@@ -86,7 +86,7 @@ class _Browser:
             if act != "edit" or row is None:
                 return row if act == "resume" else None
             try:
-                self._shelf.edit(row)  # the terminal is the editor's: the screen is left and opened again
+                await self._shelf.edit(row)  # the terminal is the editor's: the screen is left and opened again
             except ChatLoopError as error:
                 self._state = self._state.saying(_told(error))
             self._previews.forget()

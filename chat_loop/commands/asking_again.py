@@ -55,7 +55,7 @@ async def edit(chat: Chat, argument: str) -> None:
         chat.replacing = last
         return
     try:
-        text = (argument or chat.edit(before)).strip()
+        text = (argument or await chat.edit(before)).strip()
     except UsageError as error:
         raise UsageError(error.message, f"{error.hint} /edit TEXT asks TEXT instead.".strip()) from error
     if not text or text == before.strip():

@@ -69,10 +69,10 @@ class Chat:
     display: DisplayManager
     ask: Callable[[str], Awaitable[str]]
     asks: bool = True
-    edit: Callable[[str], str]
+    edit: Callable[[str], Awaitable[str]]
     offer: Callable[[str], bool] = lambda _: False
     attended: Callable[[], None] = lambda: None
-    open_file: Callable[[Path], None]
+    open_file: Callable[[Path], Awaitable[None]]
     count: Callable[[str], int]
     clear_screen: Callable[[], None]
     models: Models

@@ -71,13 +71,13 @@ async def _preview(chat: Chat, focus: str) -> None:
         if answer not in ("e", "edit"):
             chat.display.line("Not compacted.", "dim")
             return
-        draft = chat.conversation.edited(draft, _edited(chat, draft))
+        draft = chat.conversation.edited(draft, await _edited(chat, draft))
         show_block(chat.display, block.render(draft.summary))
 
 
-def _edited(chat: Chat, draft: Draft) -> Summary:
+async def _edited(chat: Chat, draft: Draft) -> Summary:
     """The draft's summary as the user leaves it in the editor."""
-    edited = block.parse(chat.edit(block.render(draft.summary, grouped=False)))
+    edited = block.parse(await chat.edit(block.render(draft.summary, grouped=False)))
     chat.attended()
     if not (edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts):
         raise UsageError("Nothing is left of the summary: not compacted.", "Keep its headings.")

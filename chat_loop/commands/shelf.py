@@ -49,16 +49,16 @@ class ChatShelf:
         take_away(row.path)
         return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
 
-    def edit(self, row: SessionRow) -> None:
+    async def edit(self, row: SessionRow) -> None:
         """Open its file in the user's editor. Raises SessionLocked while the session is open elsewhere."""
         from chat_loop.sessions import lock
 
         try:
             held = lock.take(row.path.parent, row.id)
         except OSError:  # a disk that refuses locks can be looked at
-            self._chat.open_file(row.path)
+            await self._chat.open_file(row.path)
             return
         try:
-            self._chat.open_file(row.path)
+            await self._chat.open_file(row.path)
         finally:
             held.release()
