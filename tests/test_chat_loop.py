@@ -111,7 +111,7 @@ Sessions
   /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.
   /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
-  /resume N|ID|WORDS          Go on with a saved session, from its summary.
+  /resume [N|ID|WORDS]        Go on with a saved session, from its summary; alone it lists them.
   /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
   /sessions [WORDS]           List the saved sessions, newest first; the numbers are those that resume takes.
   /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.

@@ -102,7 +102,7 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
 
 @registry.command("resume", argument="[N|ID|WORDS]", bare=r"resume(?:[ \t]+(\S+))?")
 async def resume(chat: Chat, argument: str) -> None:
-    """Go on with a saved session, from its summary; without an argument, list those there are.
+    """Go on with a saved session, from its summary; alone it lists them.
 
     /resume last            the session that was used last
     /resume 3 --last 5      and its last 5 exchanges in their own words
