@@ -406,8 +406,11 @@ def test_its_window_is_its_models_or_what_the_config_says() -> None:
 
     assert provider(Named()).window.tokens == 9_000
     assert provider(Named(), "Other").window.tokens == 128_000
-    assert not provider(Named(), "Other").window.guessed
-    assert provider(Broken(), "Other").window.guessed
+    assert provider(Named(), "Other").window.guessed
+    for agent, guessed in ((Named(), False), (Broken(), True)):
+        made = provider(agent, "Other")
+        made.warm()
+        assert made.window.guessed == guessed
 
 
 def test_who_writes_the_summary(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.calls import LONGEST_ARGUMENTS, tool_name
 from chat_loop.providers.capabilities import window_of
-from chat_loop.values import Request, StopReason, ToolCall, Usage
+from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 SECONDS = 600.0
 """How long nothing may come: an agent may work for long before it says something."""
@@ -44,12 +44,16 @@ class ForeignProvider:
         self.model = definition.name
         self._agent: Any = definition.foreign
         self._style = styles.style_of(self._agent)
-        model = styles.model_of(self._agent)
-        self.window = window_of(definition.name if definition.name in windows else model, windows)
+        self._known_as = definition.name if definition.name in windows else styles.model_of(self._agent)
+        self.window = window_of(self._known_as, windows)
         self._last: asyncio.Task[Any] | None = None
 
     def warm(self) -> None:
-        """It was loaded with its file."""
+        """Look up the window of its model. The agent was loaded with its file."""
+        from chat_loop.providers.prices import known_window  # loads the library
+
+        if self.window.guessed and (tokens := known_window(self._known_as, "")):
+            self.window = Window(tokens)
 
     async def close(self) -> None:
         """What it has opened is its own."""
