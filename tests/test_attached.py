@@ -261,8 +261,8 @@ def test_files_count_as_what_they_are() -> None:
     messages = messages_of(Thread(whole))
     weights = weigh(pieces(Thread(whole)), "Be kind.", "", 0, words)
     assert sum(weights.values()) == 2 + words(messages[0].text) + 4 + 4 + image
-    shown = dict(parts.parts(weights, Budget(1_000, window, False), 1))
-    assert shown["System prompt"] + shown["Attached files"] + shown["This session (1)"] == 1_000
+    shown = dict(parts.parts(weights, Budget(600, window, False), 1))
+    assert shown["System prompt"] + shown["Attached files"] + shown["This session (1)"] == 600
     assert weights["Attached files"] == words(messages[0].text) - 2 + 4 + image
 
 

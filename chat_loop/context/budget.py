@@ -118,12 +118,13 @@ def weigh(
     return found
 
 
-def shared(weights: Mapping[str, int], total: int) -> dict[str, int]:
-    """Scale parts so that they add up to `total`."""
+def shared(weights: Mapping[str, int], total: int, rest: str) -> dict[str, int]:
+    """Scale parts so that they add up to `total`. More than twice the estimate is no other way of counting: what is
+    beyond it goes to the part `rest`."""
     whole = sum(weights.values())
-    if not whole:
-        return {}
-    made = {part: tokens * total // whole for part, tokens in weights.items()}
+    if total > 2 * whole:
+        return {**weights, rest: weights.get(rest, 0) + total - whole}
+    made = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
     if made:
         made[max(made, key=made.__getitem__)] += total - sum(made.values())
     return made

@@ -15,7 +15,7 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> tuple[tup
 
     `weights` are the parts' estimates, `queries` those of this session.
     """
-    used = shared(weights, budget.used)
+    used = shared(weights, budget.used, OWN)
     names = {OWN: f"{OWN} ({queries})"}
     taken = [(names.get(part, part), used[part]) for part in ORDER if used.get(part)]
     kept = reserve(budget.window.tokens)
