@@ -91,7 +91,8 @@ def test_a_resume_a_summary_and_an_uncompact_know_nothing_of_it(tmp_path: Path) 
 
 def test_a_session_of_failed_queries_has_nothing_to_go_on_from(tmp_path: Path) -> None:
     run(tmp_path, ["Bad one"], REJECTED)
-    screen = run(tmp_path, ["/resume 1"], hours=1)
+    [file] = tmp_path.glob("*.md")
+    screen = run(tmp_path, [f"/resume {file.stem}"], hours=1)
     assert "has no exchanges: it can't be resumed." in screen.text
 
 
