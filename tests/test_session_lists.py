@@ -109,8 +109,11 @@ You: resume sally
 ✗ 4 sessions begin with sally.
   Type more of the id.
 You: /resume
-✗ Which session? resume takes a number, an id, or words of its name.
-  sessions lists them.
+1  Nov 21, 17:30  1 query, 110 tokens  How do I sort?
+2  Nov 21, 16:30  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
+3  Nov 21, 15:30  1 query, 110 tokens  漢字
+4  Nov 21, 14:30  1 query, 110 tokens  word word word word word word word word…
+Type resume and a number, or resume last.
 You: /resume my CV
 ✗ No session fits “my CV”.
   sessions lists them; /search looks inside.
