@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from chat_loop.agent.agent import Agent
@@ -12,12 +13,13 @@ from chat_loop.chain.options import options_of
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import TextOutput, err, out
 from chat_loop.errors import NoProvider, SaveError, UsageError
-from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.events import Event
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.changing import reference_of
 from chat_loop.subcommands.shelf import Shelf
 from chat_loop.tokens import TokenCounter
+from chat_loop.values import Request, Window
 
 
 def fork(shelf: Shelf, options: argparse.Namespace) -> int:
@@ -124,16 +126,38 @@ def _free(loaded: Loaded) -> None:
         raise SaveError(f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}.") from error
 
 
+class _Nobody:
+    """In place of a model where there is none and none is needed: it has the name of the session's, and refuses."""
+
+    first_event_seconds = 1.0
+    calls_tools = takes_images = False
+    window = Window(128_000)
+
+    def __init__(self, reference: str, error: NoProvider) -> None:
+        self.name, _, self.model = reference.partition(":")
+        self._error = error
+
+    def warm(self) -> None:
+        raise self._error
+
+    def stream(self, request: Request) -> AsyncIterator[Event]:
+        raise self._error
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+
 def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversation:
     """A conversation that only makes summaries and begins sessions, in the name of the agent that `header` names."""
     config = shelf.config
     try:
         agent, summariser = shelf.models()
         options = options_of(config, summariser)
-    except NoProvider:
+    except NoProvider as error:
         if not optional:
             raise
-        agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=ScriptedProvider())
+        nobody = _Nobody(header.model, error)
+        agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=nobody)
         options = replace(options_of(config, None), use_ai_summary=False)
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     return Conversation(agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options)
