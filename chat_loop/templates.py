@@ -100,7 +100,7 @@ def read(path: Path, name: str) -> Template:
         with opened(Path(os.path.realpath(path))) as (file, _):
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise _unusable(path, (error.strerror or "it is no regular file").lower()) from error
+        raise _unusable(path, (error.strerror or "it is not a regular file").lower()) from error
     if len(data) > LARGEST:
         raise _unusable(path, f"it is larger than {LARGEST // 1024} KB")
     try:

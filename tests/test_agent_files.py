@@ -222,8 +222,8 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
         "empty": f"There is no agent in the folder {{}}. {forms}",
         "loop.md": "The agent {} is a symbolic link that leads back to itself. ",
         "no.txt/x.md": "There is no agent {}. chat-loop agents lists those that have a name.",
-        "x\0y.md": "The agent {} cannot be read: it is no regular file. ",
-        "pipe.md": "The agent {} cannot be read: it is no regular file. ",
+        "x\0y.md": "The agent {} cannot be read: it is not a regular file. ",
+        "pipe.md": "The agent {} cannot be read: it is not a regular file. ",
     }.items():
         with pytest.raises(AgentError) as caught:
             bytes_of(file_of(tmp_path / name))

@@ -291,8 +291,8 @@ def made_link_out(path: Path) -> None:
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "fifo": (made_fifo, "it is no regular file"),
-    "folder": (Path.mkdir, "it is no regular file"),
+    "fifo": (made_fifo, "it is not a regular file"),
+    "folder": (Path.mkdir, "it is not a regular file"),
     "link out": (made_link_out, "it is a symbolic link out of its directory"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a symbolic link out of its directory"),
     "dangling": (lambda path: path.symlink_to("nothing"), "it is a symbolic link to nothing"),

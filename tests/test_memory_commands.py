@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> 
     path.mkdir()
     lines = ["/remember x", "/memory", "/memory propose", "/forget 1", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path))
-    assert screen.text.count(f"✗ {path} is not used as memory: it is no regular file.\n") == 4
+    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 4
     assert screen.talk.model.requests[0].system == "Be kind."
 
 

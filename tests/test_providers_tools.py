@@ -195,7 +195,7 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
 
     assert server.requests[0].body == {
         "model": "claude-test",
-        "max_tokens": 8192,
+        "max_tokens": 32000,
         "system": [{"type": "text", "text": "Be brief.", **KEPT}],
         "messages": [
             {"role": "user", "content": "What did we say of boats?"},

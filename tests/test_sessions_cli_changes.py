@@ -189,7 +189,8 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
     assert f"Session {SECOND.header.id} has no summary." in failure(home, "delete-summary", "2")
     server.enqueue(Reply(chunks=(SUMMARY,)))
     (home / "config.yaml").write_text("agent: {name: Sally}\n")
-    chat = run(home, *compatible(server), "--resume", SECOND.header.id, stdin=b"and now?\nexit\n")
+    typed = f"/resume {SECOND.header.id}\nand now?\nexit\n"
+    chat = run(home, *compatible(server), stdin=typed.encode())
     assert chat.returncode == 0
     assert server.requests[0].system.startswith("Task: session summary")
     assert "Monads made anew" in "\n".join(server.requests[1].texts)

@@ -135,10 +135,10 @@ def test_hostile_names_and_what_is_no_file(tmp_path: Path) -> None:
     assert templates.names() == ["dir", "good", "linked", "loop", "nowhere", "pipe"]
     assert [template.name for template in templates.all(troubles.append)] == ["good", "linked"]
     assert [trouble.removeprefix(f"The template {prompts}/") for trouble in troubles] == [
-        "dir.md is not used: is a directory.",
+        "dir.md is not used: it is not a regular file.",
         "loop.md is not used: too many levels of symbolic links.",
         "nowhere.md is not used: no such file or directory.",
-        "pipe.md is not used: it is no regular file.",
+        "pipe.md is not used: it is not a regular file.",
     ]
     assert Templates(tmp_path / "none").names() == []
     assert Templates(prompts / "good.md").names() == []

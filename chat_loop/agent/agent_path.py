@@ -79,4 +79,4 @@ def _unreadable(path: Path, error: Exception) -> AgentError:
         return AgentError(f"There is no agent {path}.", "chat-loop agents lists those that have a name.")
     if isinstance(error, OSError) and number is not None:
         return AgentError(f"The agent {path} cannot be read: {(error.strerror or str(error)).lower()}.")
-    return AgentError(f"The agent {path} cannot be read: it is no regular file.")
+    return AgentError(f"The agent {path} cannot be read: it is not a regular file.")

@@ -117,7 +117,7 @@ def _reason(error: OSError) -> str:
     if error.errno == errno.ENOENT:
         return "it is a symbolic link to nothing"
     if error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO):
-        return "it is no regular file"
+        return "it is not a regular file"
     return (error.strerror or str(error)).lower()
 
 

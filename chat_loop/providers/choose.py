@@ -299,7 +299,7 @@ def _build(entry: Entry, model: str, window: Window, config: Config, world: Worl
             from chat_loop.providers.scripted import ECHO, ScriptedProvider
 
             if model == ECHO:
-                return ScriptedProvider(window=window)
+                return ScriptedProvider(window=window, takes_images=bool(images))
             return ScriptedProvider.from_file(Path(model).expanduser(), window)
 
 

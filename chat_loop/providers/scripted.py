@@ -28,7 +28,6 @@ class ScriptedProvider:
 
     name = "scripted"
     first_event_seconds = 120.0
-    takes_images = False
 
     def __init__(
         self,
@@ -37,8 +36,10 @@ class ScriptedProvider:
         *,
         window: Window | None = None,
         calls_tools: bool = False,
+        takes_images: bool = False,
     ) -> None:
         self.model = model
+        self.takes_images = takes_images
         self.calls_tools = calls_tools
         self.window = window or Window(128_000)
         self.requests: list[Request] = []
