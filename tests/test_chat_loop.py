@@ -113,7 +113,7 @@ Sessions
   /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
   /resume [N|ID|WORDS]        Go on with a saved session, from its summary; alone it lists them.
   /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
-  /sessions [WORDS]           List the saved sessions, newest first; the numbers are those that resume takes.
+  /sessions [WORDS]           List the conversations, last used first; the numbers are those that resume takes, * is the one that is open.
   /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.
   /tag [TAG …]                Tag this conversation; /sessions --tag finds it. With no tag, show those it has.
   /untag TAG …                Take tags off this conversation.
@@ -138,7 +138,7 @@ View
   /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
   /theme [NAME]               Show the themes of the replies, each with a sample, or take another one until you leave.
 /help COMMAND tells all of one of them, /help keys what the keys do.
-What is no command is sent. Bare exit, quit, help, compact, sessions and resume N|ID work as the whole line; every \
+What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; every \
 command works with / or #. A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin
 /pin TEXT

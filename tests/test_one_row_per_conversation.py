@@ -269,3 +269,14 @@ def test_names_have_the_room_that_there_is(tmp_path: Path, monkeypatch: pytest.M
         assert max(map(len, shown)) >= room
         assert "How do I sort a list of dictio" in shown[-1]
         assert "Sally" not in "".join(shown)
+
+
+def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", FIRST)
+    path = tmp_path / "sessions" / f"{FIRST.header.id}.md"
+    copies = [f"{path.stem} (conflicted copy).md", f"{path.stem}.sync-conflict-20261122-101010-ABCDEFG.md"]
+    for name in copies:
+        shutil.copy(path, path.with_name(name))
+    said = run(tmp_path, "sessions", "list").stderr.decode()
+    assert said.startswith(f"2 files are not listed: {copies[0]}, {copies[1]}. ")
+    assert "2 files are not listed" in run(tmp_path, "doctor").stdout.decode()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.row import SessionRow, State
 from chat_loop.values import Usage
+from chat_loop.wording import counted
 
 ODD: Mapping[State, str] = {
     "plain": "other format",
@@ -57,3 +58,10 @@ def cost_of(row: SessionRow, cost: Callable[[str, Usage], float | None]) -> floa
     costs = [cost(model, usage) for model, usage in row.spent or ()]
     known = [one for one in costs if one is not None]
     return sum(known) if row.spent is not None and len(known) == len(costs) else None
+
+
+def unlisted_text(names: Sequence[str]) -> str:
+    """Say which files of a sessions folder are not listed, and what makes a session of them."""
+    shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
+    count = f"{counted(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
+    return f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."

@@ -59,6 +59,16 @@ def newest_first(directory: Path) -> list[Stamp]:
     return list(map(Stamp._make, found))
 
 
+def unlisted(directory: Path) -> list[str]:
+    """Return the names of markdown files that are no session ids, such as the conflict copies of sync tools."""
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(".md")]
+    except OSError:
+        return []
+    return sorted(name for name in names if not ID_PATTERN.fullmatch(name[:-3]))
+
+
 def storable(nanoseconds: int) -> int:
     """A file's time as it is kept and compared: of 64 bits, which a file system may exceed."""
     return min(max(nanoseconds, -_LARGEST), _LARGEST)

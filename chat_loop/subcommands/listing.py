@@ -8,12 +8,13 @@ import dataclasses
 from chat_loop.chain.options import costs
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.plain import err, out, out_bytes, out_json
-from chat_loop.display.rows import compactions_text, cost_of, name_text
+from chat_loop.display.rows import compactions_text, cost_of, name_text, unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError
 from chat_loop.library.figures import NAMES, figures
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
+from chat_loop.sessions.listing import unlisted
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.row import SessionRow
@@ -63,6 +64,8 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
     out("".join(lines))
     if more:
         err(f"… and {more:,} older")
+    if names := unlisted(shelf.sessions.directory):
+        err(unlisted_text(names))
     return code
 
 
