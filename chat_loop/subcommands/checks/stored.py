@@ -60,8 +60,8 @@ def _sessions(folder: Path, there: list[Stamp], rows: list[SessionRow]) -> Itera
     names = {"unsealed": "not ended", "plain": "of another program", "foreign": "no transcript", "empty": "empty"}
     also = "".join(f", {states[state]:,} {name}" for state, name in names.items() if states[state])  # type: ignore[index]
     unread = "" if whole == len(there) else f"; the newest {whole:,} were read whole"
-    if names := listing.unlisted(folder):
-        yield doubtful("Not listed", unlisted_text(names), "Sync tools leave such copies where two machines wrote.")
+    if unlisted := listing.unlisted(folder):
+        yield doubtful("Not listed", unlisted_text(unlisted), "Sync tools leave such copies where two machines wrote.")
     yield good("Sessions", f"{counted(len(there), 'session')}, {file_size_text(size)}{also}{unread}")
     for text in damaged[:3]:
         yield doubtful("Damaged", text, "What can be read of it can still be resumed and shown.")
