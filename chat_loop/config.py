@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -15,6 +16,8 @@ STATUS = ("model", "context", "tokens", "cost", "session", "summary")
 """What the status line can tell."""
 HOW = ("bell", "osc9", "off")
 """The ways to tell that a reply has come."""
+REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""A variable of the environment, in a value of the config that may name one."""
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
@@ -216,6 +219,18 @@ def expanded(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         raise ConfigError(f"{path} is in the home directory of nobody.", "Give the whole path.") from None
+
+
+def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The values of `env` or `headers`, with each `${NAME}` replaced by the environment's. Raises ConfigError."""
+
+    def of(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if not environment.get(name):
+            raise ConfigError(f"The environment variable {name} is not set.", f"export {name}=… sets it.")
+        return environment[name]
+
+    return {key: REFERENCE.sub(of, value) for key, value in values.items()}
 
 
 def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:

@@ -1,8 +1,7 @@
-"""What a config says of MCP servers: checked, and completed from the environment (pure)."""
+"""What a config says of MCP servers: checked, and chosen by agents (pure)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from chat_loop.errors import ConfigError
 
 LONGEST_NAME = 32
 LONGEST_WAIT = 600.0
-REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def fault_of(name: str, server: McpServer) -> str:
@@ -28,18 +26,6 @@ def fault_of(name: str, server: McpServer) -> str:
         f"the timeout is from 1 to {LONGEST_WAIT:.0f} seconds": not 1 <= server.timeout <= LONGEST_WAIT,
     }
     return next((sentence for sentence, wrong in faults.items() if wrong), "")
-
-
-def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The values of `env` or `headers`, with each `${NAME}` replaced by the environment's. Raises ConfigError."""
-
-    def of(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if not environment.get(name):
-            raise ConfigError(f"The environment variable {name} is not set.", f"export {name}=… sets it.")
-        return environment[name]
-
-    return {key: REFERENCE.sub(of, value) for key, value in values.items()}
 
 
 def chosen(

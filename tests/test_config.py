@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, find_paths
+from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, completed, find_paths
 from chat_loop.config_file import load, parse
 from chat_loop.errors import ConfigError
-from chat_loop.servers import chosen, completed
+from chat_loop.servers import chosen
 
 SERVERS = "config.example.yaml shows what a server needs."
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"

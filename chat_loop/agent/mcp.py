@@ -28,10 +28,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from chat_loop import __version__
 from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess
 from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text, usable
-from chat_loop.config import McpServer
+from chat_loop.config import McpServer, completed
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
-from chat_loop.servers import completed
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams

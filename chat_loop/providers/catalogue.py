@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
-from chat_loop.config import Config, ProviderConfig
+from chat_loop.config import REFERENCE, Config, ProviderConfig, completed
 from chat_loop.errors import ConfigError, NoProvider
 from chat_loop.frozen import dataclass
 from chat_loop.providers.servers import is_near
-from chat_loop.servers import REFERENCE, completed
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""

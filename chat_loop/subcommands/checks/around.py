@@ -15,10 +15,9 @@ from chat_loop.agent import mcp_servers
 from chat_loop.agent.agent_path import PYTHON, file_of
 from chat_loop.agent.named_agents import Places
 from chat_loop.agent.trust import FOLDER, Trust, snapshot_of
-from chat_loop.config import McpServer
+from chat_loop.config import McpServer, completed
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.servers import completed
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
 from chat_loop.wording import counted, install_hint
 
