@@ -67,6 +67,11 @@ def host(server: Loopback) -> str:
     return server.url.removeprefix("http://")
 
 
+def told(message: str, server: Loopback) -> str:
+    """The whole message of an error: HOST is the server, and a full stop follows the words of a server without one."""
+    return message.replace("HOST", host(server)) + ("" if message[-1] in ".!?" else ".")
+
+
 def events_of(provider: Provider, request: Request = REQUEST) -> list[Event]:
     """All events of one call."""
     events, error = outcome_of(provider, request)

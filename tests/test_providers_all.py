@@ -21,7 +21,7 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
-from tests.asking import closing, events_of, failure_of, host, outcome_of
+from tests.asking import closing, events_of, failure_of, host, outcome_of, told
 from tests.loopback import Failure, Loopback, Reply, failing
 from tests.loopback_wires import unmarked
 from tests.reaching import ALL, SECRET, Reach
@@ -232,7 +232,7 @@ def test_errors(
     error = failure_of(reach.at(server.url, tmp_path), TALK)
 
     assert type(error) is kind
-    assert error.message == message.replace("HOST", host(server))
+    assert error.message == told(message, server)
     assert error.hint
     assert SECRET not in f"{error.message} {error.hint}"
     assert len(server.requests) == 1, "the provider must not retry"
@@ -246,7 +246,7 @@ def test_errors_in_the_middle_of_a_reply(server: Loopback, reach: Reach, tmp_pat
 
     assert events == [TextDelta("Hel")]
     assert type(error) is RateLimited
-    assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down"
+    assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down."
 
 
 def test_errors_of_the_stream_itself(server: Loopback, reach: Reach, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import REQUEST, anthropic_at, clear_environment, events_of, failure_of, host, outcome_of
+from tests.asking import REQUEST, anthropic_at, clear_environment, events_of, failure_of, outcome_of, told
 from tests.loopback import Failure, Loopback, Reply, failing
 
 KEPT = {"cache_control": {"type": "ephemeral"}}
@@ -257,7 +257,7 @@ def test_a_refusal_says_what_happened_and_what_to_do(
     error = failure_of(anthropic_at(server.url))
 
     assert type(error) is kind
-    assert error.message == message.replace("HOST", host(server))
+    assert error.message == told(message, server)
     assert hint is None or error.hint == hint
     assert len(server.requests) == 1, "the provider must not retry"
 
@@ -292,7 +292,7 @@ def test_an_error_in_a_stream_is_what_it_says(
 
     assert events == [TextDelta("Hel")][:after]
     assert type(error) is kind
-    assert error.message == message.replace("HOST", host(server))
+    assert error.message == told(message, server)
 
 
 @pytest.mark.parametrize("garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}'])

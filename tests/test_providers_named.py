@@ -31,7 +31,7 @@ from chat_loop.providers.catalogue import entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
-from tests.asking import events_of, failure_of, host
+from tests.asking import events_of, failure_of, host, told
 from tests.loopback import Loopback, Reply, failing
 from tests.loopback_aws import framed
 from tests.reaching import ALL, AZURE, BEDROCK, SECRET, Reach
@@ -479,7 +479,7 @@ def test_refusals_in_the_words_of_each_service(
     error = failure_of(BY_NAME[name].at(server.url, tmp_path), TALK)
 
     assert type(error) is kind
-    assert error.message == message.replace("HOST", host(server))
+    assert error.message == told(message, server)
     assert error.hint == hint if hint else error.hint
 
 

@@ -20,7 +20,7 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import REQUEST, clear_environment, compatible_at, events_of, failure_of, host, openai_at, outcome_of
+from tests.asking import REQUEST, clear_environment, compatible_at, events_of, failure_of, openai_at, outcome_of, told
 from tests.loopback import Failure, Loopback, Reply, failing
 
 AGAIN = "Wait a little, then send the query again."
@@ -286,7 +286,7 @@ def test_a_refusal_says_what_happened_and_what_to_do(
     error = failure_of(openai_at(server.url))
 
     assert type(error) is kind
-    assert message is None or error.message == message.replace("HOST", host(server))
+    assert message is None or error.message == told(message, server)
     assert hint is None or error.hint == hint
     assert len(server.requests) == 1, "the provider must not retry"
 
@@ -330,7 +330,7 @@ def test_an_error_in_a_stream_is_what_it_says(
 
     assert events == [TextDelta("Hel")][:after]
     assert type(error) is kind
-    assert error.message == message.replace("HOST", host(server))
+    assert error.message == told(message, server)
 
 
 @pytest.mark.parametrize(

@@ -157,3 +157,15 @@ def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
 def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
     error = SERVICE.refused(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
     assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no."
+
+
+@pytest.mark.parametrize(
+    "said", ["No.", "No!", "Really?", "Wait…", "いいえ。", "だめ！", "本当？", "it was 'x.'", "x (y.)", '{"e": "No."}']
+)
+def test_words_that_end_in_punctuation_get_no_full_stop(said: str) -> None:
+    assert SERVICE.refused(400, {"error": {"message": said}}).message == f"api.test rejected the request (400): {said}"
+
+
+@pytest.mark.parametrize("said", ["No", "no: x", "see [1, 2", "x (y)", "'x'", "いいえ"])
+def test_words_that_end_without_punctuation_get_one_full_stop(said: str) -> None:
+    assert SERVICE.refused(400, {"error": {"message": said}}).message == f"api.test rejected the request (400): {said}."

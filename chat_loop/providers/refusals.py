@@ -44,6 +44,8 @@ NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https
 
 ENDS = (".", "!", "?", "…", "。", "！", "？")
 """What a sentence ends with."""
+CLOSING = "\"'”’»)]}"
+"""What may stand behind the end of a sentence, as in `(No.)`."""
 
 AGAIN = "Wait a little, then send the query again."
 
@@ -75,7 +77,7 @@ class Service:
         headers = headers or {}
         kinds, said = _told(body)
         label = f" ({status or next(iter(kinds), 'error')})"
-        what = f"{label}: {said}{'' if said.endswith(ENDS) else '.'}" if said else f"{label}."
+        what = f"{label}: {said}{'' if said.rstrip(CLOSING).endswith(ENDS) else '.'}" if said else f"{label}."
         if status is None:
             status = next((status for kind in kinds if (status := _status(kind))), 500)
         texts = (*kinds, said.lower())
