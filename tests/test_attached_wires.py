@@ -313,7 +313,8 @@ def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopbac
 def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> None:
     home = tmp_path / "home"
     run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
-    result = run(home, "sessions", "export", "1", str(tmp_path / "x.html"))
+    [session] = saved(home)
+    result = run(home, "sessions", "export", session.header.id, str(tmp_path / "x.html"))
     assert result.returncode == 0, result.stderr
     page = (tmp_path / "x.html").read_text()
     assert f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">' in page

@@ -286,7 +286,10 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     (tmp_path / "config.yaml").write_text("\n".join(lines))
     slow = ("run_command", {"command": "sleep 100"})
     server.enqueue(calling(slow), calling(slow), Reply(chunks=("I give up.",)))
-    assert headless(tmp_path, server, "--yes", "-p", "Do it") == (0, "I give up.\n", "")
+    stopped = (
+        "The model called tools as often as it may for one reply (2). tools.max_steps in the config allows more.\n"
+    )
+    assert headless(tmp_path, server, "--yes", "-p", "Do it") == (3, "I give up.\n", stopped)
     _, second, third = (request.body for request in server.requests)
     assert "It took longer than 0 seconds and was stopped" in json.dumps(second["messages"][-1])
     assert "no more tools can be called" in json.dumps(third["messages"][-1])
