@@ -62,13 +62,13 @@ def test_a_command_that_was_stopped_is_not_told(tmp_path: Path) -> None:
 def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
     tmp_path: Path, how: str, told: str
 ) -> None:
-    (tmp_path / "config.yaml").write_text(f"notify: {{after: 2, how: {how}}}\n")
+    (tmp_path / "config.yaml").write_text(f"notify: {{after: 5, how: {how}}}\n")
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         assert "\x07" not in answered(terminal, "soon")
         server.enqueue(Reply(chunks=("Later.",), stall_after=0))
         terminal.mark()
         terminal.line("later")
-        terminal.wait_for(re.compile(r"^Assistant … . [2-9] s$", re.MULTILINE))
+        terminal.wait_for(re.compile(r"^Assistant … . [5-9] s$", re.MULTILINE))
         assert "\x07" not in terminal.output()
         server.release()
         terminal.wait_for(re.compile(r"Time: \d.*\x07.*You:", re.DOTALL), output=True)
@@ -76,7 +76,7 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         server.enqueue(Reply(chunks=(SUMMARY,), stall_after=0))
         terminal.mark()
         terminal.line("/compact --force")
-        terminal.wait_for(re.compile(r"Generating session summary\.\.\. . [2-9] s$", re.MULTILINE))
+        terminal.wait_for(re.compile(r"Generating session summary\.\.\. · Ctrl-C stops it . [5-9] s$", re.MULTILINE))
         server.release()
         terminal.wait_for(re.compile(r"\x07.*You:", re.DOTALL), output=True)
         assert terminal.output().count(told.replace("Assistant has answered", "compact is done")) == 1
