@@ -147,7 +147,7 @@ def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path
     home, sally, harry = tmp_path / "home", tmp_path / "sally.md", tmp_path / "harry.md"
     for file in (sally, harry):
         file.write_text("---\nmodel: scripted:echo\n---\nBe kind.\n")
-    run(home, "--agent", str(sally), "-p", "hi")
+    run(home, "--agent", str(sally), stdin=b"hi\n")
     [session] = saved(home)
     if not there:
         sally.unlink()
@@ -168,7 +168,7 @@ def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path
 
 def test_input_that_ends_at_the_question_resumes_nothing_and_leaves(tmp_path: Path) -> None:
     (tmp_path / "sally.md").write_text("---\nmodel: scripted:echo\n---\nHi")
-    run(tmp_path, "--agent", str(tmp_path / "sally.md"), "-p", "hi")
+    run(tmp_path, "--agent", str(tmp_path / "sally.md"), stdin=b"hi\n")
     result = run(tmp_path, *ECHO, stdin=b"resume 1\n")
     assert result.returncode == 0
     assert result.stdout.decode().endswith("Continue? (y/n) \nNot resumed. Starting fresh.\nYou: \nGoodbye!\n")

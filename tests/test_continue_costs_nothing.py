@@ -39,7 +39,7 @@ def session(home: Path, identity: str) -> Session:
 
 
 def current(home: Path) -> str:
-    return (home / "sessions" / ".current").read_text().strip()
+    return SessionManager(home / "sessions").current()
 
 
 def begun(home: Path, server: Loopback) -> str:

@@ -125,7 +125,7 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
     asyncio.run(talk.resume(before))
     assert talk.told() == [
         found(before, queries=1, tokens=110),
-        SummaryStarted(parts=1),
+        SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
         SummaryEnded(source="model", usage=CALL, seconds=2.0),
         Restoring(before, "resume"),
@@ -151,7 +151,8 @@ def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_
     talk = later(tmp_path, down, down, options=Options(acknowledge=False, attach_from_archive=False))
     asyncio.run(talk.resume(before))
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
-    assert ended == [SummaryEnded(source="extracted", seconds=4.0, problem="It is down.")]
+    problem = "Summary failed (It is down); made without the model."
+    assert ended == [SummaryEnded(source="extracted", seconds=5.0, problem=problem)]
     assert summary_of(talk, before) == Summary(
         topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"), key_facts=("My boat is 9.4 m long. [1 user]",)
     )

@@ -187,7 +187,7 @@ def test_the_pieces_are_the_whole(drawn: Session) -> None:
 
 def test_every_group_begins_with_a_query(tmp_path: Path) -> None:
     made = long(5, parent="p")
-    pieces = list(Pieces(write(tmp_path, made, 1)))
+    pieces = list(Pieces(write(tmp_path, made, 0)))
     assert [type(group[0]).__name__ for group in pieces] == ["Restoration", *["Query"] * 5]
     assert sum(pieces, ()) == made.entries
 
@@ -212,7 +212,7 @@ def test_what_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.Monkey
         Tag(at=at, text="late"),
     )
     made = Session(header=session("a").header, entries=entries, seal=SEALED)
-    _, found, seal = in_pieces(write(tmp_path, made, 1))
+    _, found, seal = in_pieces(write(tmp_path, made, 0))
     assert [type(entry) for entry in found] == [Query, Reply, Query, Tag]
     assert found[2:] == entries[2:]
     assert all(len(entry.text) <= 1000 for entry in found[:2] if isinstance(entry, Query | Reply))

@@ -61,7 +61,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         answered(terminal, "hello there, narrow terminal")
         terminal.mark()
         terminal.line("sessions")
-        terminal.wait_for("There are no", timeout=20, output=True)
+        terminal.wait_for(re.compile(r"\* +today .*hello there, nar", re.DOTALL), timeout=20, output=True)
         terminal.line("help")
         terminal.wait_for("text.", timeout=20, output=True)
         leave(terminal)
@@ -135,7 +135,7 @@ def test_ctrl_c_stops_a_retry(tmp_path: Path) -> None:
         server.enqueue(failing(529, "overloaded_error", "Overloaded", retry_after="50"))
         terminal.mark()
         terminal.line("hello")
-        terminal.wait_for("again in 50 s (2/5); Ctrl-C", timeout=20, output=True)
+        terminal.wait_for("again in 50 s (2/5, Ctrl-C stops)", timeout=20, output=True)
         terminal.ctrl("c")
         terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20, output=True)
         leave(terminal)
@@ -185,11 +185,14 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
         terminal.line("exit")
         terminal.wait_for("Resume with: chat-loop --model scripted:echo --resume", timeout=20, output=True)
         terminal.exit_code(timeout=20)
+    parent = saved(tmp_path).header.id
     with chat(tmp_path, "--model", "scripted:echo", "--resume", "1") as terminal:
         terminal.wait_for("Restoring context...", timeout=20, output=True)
         assert "the port is 8443" in terminal.text()
+        answered(terminal, "which port?")
         leave(terminal)
-    assert saved(tmp_path).header.parent != ""
+    child = saved(tmp_path)
+    assert (child.header.parent, child.exchanges[0].query.text) == (parent, "which port?")
 
 
 GREETINGS = {
