@@ -163,7 +163,7 @@ def test_chains_unfold_and_fold() -> None:
         terminal.wait_for("Sessions: 53")
         terminal.wait_for("└ Older session 3")
         terminal.send(DOWN * 3)
-        terminal.wait_for(re.compile(r"^> +9 └ Older session 1 ", re.MULTILINE))
+        terminal.wait_for(re.compile(r"^> +└ Older session 1 ", re.MULTILINE))
         terminal.send(LEFT)
         terminal.wait_for(re.compile(r"^> +6 Deploy.*▸4$", re.MULTILINE))
         terminal.send("u" + DOWN + "\r")

@@ -113,7 +113,7 @@ Sessions
   /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
   /resume [N|ID|WORDS]        Go on with a saved session, from its summary; alone it lists them.
   /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
-  /sessions [WORDS]           List the conversations, last used first; the numbers are those that resume takes, * is the one that is open.
+  /sessions [WORDS]           List the conversations, last used first; resume takes the numbers, * is the one that is open.
   /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.
   /tag [TAG …]                Tag this conversation; /sessions --tag finds it. With no tag, show those it has.
   /untag TAG …                Take tags off this conversation.

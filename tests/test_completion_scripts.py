@@ -116,7 +116,10 @@ def test_bash_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: 
     script = script_of("bash", shell)
     home = Path(shell["CHAT_LOOP_HOME"])
     run(home, *ECHO, "-p", "hello")
-    [identity] = [path.stem for path in (home / "sessions").glob("*.md")]
+    unlisted = {path.stem for path in (home / "sessions").glob("*.md")}
+    assert len(unlisted) == 1
+    run(home, *ECHO, stdin=b"hello\nexit\n")
+    [identity] = {path.stem for path in (home / "sessions").glob("*.md")} - unlisted
     folder = tmp_path / "here"
     (folder / "a folder").mkdir(parents=True)
     (folder / "a file.md").touch()

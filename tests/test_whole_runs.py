@@ -93,7 +93,7 @@ def whole_run(program: Program) -> list[Session]:
     with program.start() as chat:
         chat.mark()
         chat.line("sessions")
-        chat.wait_for(re.compile(r"^ *1  today .* ↳ ", re.MULTILINE), timeout=patience)
+        chat.wait_for(re.compile(r"^ *1  today .* 3 queries, .* · compacted$", re.MULTILINE), timeout=patience)
         say(chat, "resume 1", patience)
         assert "Found: Assistant" in chat.output()
         assert "Restoring context..." in chat.output()

@@ -35,7 +35,7 @@ async def leave(chat: Chat, argument: str) -> None:
 
 @registry.command("sessions", argument="[WORDS]", bare="sessions")
 async def sessions(chat: Chat, argument: str) -> None:
-    """List the conversations, last used first; the numbers are those that resume takes, * is the one that is open.
+    """List the conversations, last used first; resume takes the numbers, * is the one that is open.
 
     /sessions WORDS         those with these words in the name, id, agent, tags, project or summary
     /sessions all           all of them; /sessions more: the next ones
