@@ -14,12 +14,15 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.chain.options import Options
 from chat_loop.context.background import Background
+from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Limits
 from chat_loop.conversation import Conversation
 from chat_loop.events import Compacted, Event, Warned
 from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.sessions.block import parse, render
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.loopback import Loopback, Received, Reply, failing
@@ -209,6 +212,19 @@ def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, ask
 
         asyncio.run(run())
     assert any(isinstance(event, Compacted) for event in shown)
+
+
+def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
+    """Facts that share a place gain less than their own tokens, as the place stands once: more of them go."""
+    facts = tuple(f"Server {number} has port {7000 + number}. [1 user]" for number in range(60))
+    whole = Summary(topics=("Ports [1]",), decisions=("Use Redis [1]",), pending=("Test it [1]",), key_facts=facts)
+    text = render(whole)
+    for most in range(100, estimate(text), 7):
+        short = shortened_block(text, most, estimate)
+        left = parse(short)
+        assert estimate(short) <= most
+        assert left.key_facts == facts[len(facts) - len(left.key_facts) :] != ()
+        assert replace(left, key_facts=facts) == whole
 
 
 @pytest.mark.parametrize("asked", [0, 250])

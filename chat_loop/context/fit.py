@@ -104,13 +104,12 @@ def shortened_block(text: str, most: int, count: Count) -> str:
     lists: dict[str, tuple[str, ...]]
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
-        over = count(block.render(summary)) - most
-        if over <= 0:
-            break
-        left = 0
-        while left < len(items) and over > 0:
-            over -= count(items[left]) + 1
-            left += 1
-        lists = {name: items[left:]}
-        summary = replace(summary, **lists)  # type: ignore[arg-type]  # the names are those of lists
+        while items and (over := count(block.render(summary)) - most) > 0:
+            left = 0
+            while left < len(items) and over > 0:  # less is gained where neighbors share a place: it is counted again
+                over -= count(items[left]) + 1
+                left += 1
+            items = items[left:]
+            lists = {name: items}
+            summary = replace(summary, **lists)  # type: ignore[arg-type]  # the names are those of lists
     return block.render(summary)
