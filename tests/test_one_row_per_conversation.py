@@ -280,3 +280,13 @@ def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
     said = run(tmp_path, "sessions", "list").stderr.decode()
     assert said.startswith(f"2 files are not listed: {copies[0]}, {copies[1]}. ")
     assert "2 files are not listed" in run(tmp_path, "doctor").stdout.decode()
+
+
+def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(tmp_path: Path) -> None:
+    run(tmp_path, *ECHO, "-p", "one question")
+    empty = "There are no conversations; --all lists runs of -p and failed ones.\n"
+    assert run(tmp_path, "sessions", "list").stderr.decode() == empty
+    assert "one question" in run(tmp_path, "sessions", "list", "--all").stdout.decode()
+    shown = told(tmp_path / "sessions", "sessions", "resume 1")
+    assert empty in shown
+    assert "There is no session 1: the list is empty; --all lists" in shown

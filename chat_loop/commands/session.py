@@ -17,6 +17,7 @@ from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.sessions import block
+from chat_loop.sessions.listing import newest_first
 from chat_loop.sessions.records import Header, Session, Summary
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
@@ -96,6 +97,7 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
         chat.sessions.now(),
         first=first,
         filtered=bool(listing.wanted),
+        hidden=not rows and bool(newest_first(chat.sessions.directory)),
         cost=chat.conversation.options.cost,
     )
 

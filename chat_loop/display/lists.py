@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, numbered
+from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, nothing_text, numbered
 from chat_loop.display.text import cells, one_line
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow, State
@@ -36,11 +36,15 @@ def show_sessions(
     *,
     first: int = 0,
     filtered: bool = False,
+    hidden: bool = False,
     cost: Cost = unknown,
 ) -> None:
-    """Show the numbered list from the row after the `first`. `more`: how many older ones are not shown."""
+    """Show the numbered list from the row after the `first`. `more`: how many older ones are not shown.
+
+    `hidden`: the folder has sessions that are listed on request only.
+    """
     if not rows:
-        display.line("No session fits." if filtered else "There are no sessions yet.")
+        display.line(nothing_text(filtered=filtered, hidden=hidden))
         return
     shown = numbered(rows)[first:]
     if display.console.width < NARROW:

@@ -65,3 +65,14 @@ def unlisted_text(names: Sequence[str]) -> str:
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     count = f"{counted(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
     return f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."
+
+
+def nothing_text(*, filtered: bool, hidden: bool) -> str:
+    """Say that a list is empty. `hidden`: the folder has sessions that are listed on request only."""
+    if filtered:
+        return "No session fits."
+    return (
+        "There are no conversations; --all lists runs of -p and failed ones."
+        if hidden
+        else "There are no sessions yet."
+    )

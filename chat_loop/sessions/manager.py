@@ -169,6 +169,8 @@ class SessionManager:
             if 1 <= number <= len(shown):
                 return self.directory / f"{shown[number - 1]}.md"
             there = f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
+            if not shown and listing.newest_first(self.directory):
+                there = "the list is empty; --all lists runs of -p and failed ones"
             raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", "sessions shows them.")
         if not ID_PATTERN.fullmatch(reference):
             raise SessionNotFound(

@@ -8,13 +8,13 @@ import dataclasses
 from chat_loop.chain.options import costs
 from chat_loop.commands.search import wanted_of
 from chat_loop.display.plain import err, out, out_bytes, out_json
-from chat_loop.display.rows import compactions_text, cost_of, name_text, unlisted_text
+from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError
 from chat_loop.library.figures import NAMES, figures
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.listing import unlisted
+from chat_loop.sessions.listing import newest_first, unlisted
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.row import SessionRow
@@ -45,7 +45,7 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
         out_json({"schema": SCHEMA, "conversations" if fold else "sessions": found, "older": more})
         return code
     if not rows:
-        err("No session fits." if wanted else "There are no sessions yet.")
+        err(nothing_text(filtered=bool(wanted), hidden=bool(newest_first(shelf.sessions.directory))))
     lines = []
     for row in rows:
         price = cost_of(row, cost)
