@@ -146,7 +146,8 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "state": "sealed",
         "path": str(path),
     }
-    assert run(tmp_path, "sessions", "list").stderr == b"There are no conversations; --all lists runs of -p and failed ones.\n"
+    empty = b"There are no conversations; --all lists runs of -p and failed ones.\n"
+    assert run(tmp_path, "sessions", "list").stderr == empty
     listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
     assert listed.startswith("      20")
     assert [part.strip(" ") for part in listed.strip(" ").split("  ")[1:]] == [
