@@ -108,8 +108,8 @@ def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[],
     if pieces.header is None:
         index.put([digest(row, None, pieces.size, pieces.changed)])
         return
+    row = replace(row, spent=() if growth is None else (*growth.spent.items(),))
     if growth is not None:
-        row = replace(row, spent=(*growth.spent.items(),))
         row = shown(growth.row(pieces.header, path) if row.state == "unsealed" else row)
     feed.flush()
     sealed = end_of(pieces.seal, *index.span(row.id))
