@@ -1,7 +1,9 @@
-"""What the archive of a chain costs and finds: `python -m benchmarks.archive`; exit code 1 when a goal is missed.
+"""What the archive of a chain costs and finds: `python -m benchmarks.archive`; exit code 1 when a
+goal is missed.
 
-A chain on disk is indexed behind a thread that measures how long it is held up, then asked 144 questions about facts
-that were said once. Precision and recall are those of what is attached to a query unasked.
+A chain on disk is indexed behind a thread that measures how long it is held up, then asked 144
+questions about facts that were said once. Precision and recall are those of what is attached to a
+query unasked.
 """
 
 from __future__ import annotations
@@ -31,25 +33,35 @@ WRONG_GOAL = 0.05
 
 
 def make_chain(folder: Path, exchanges: list[Exchange]) -> tuple[Header, int]:
-    """Write the exchanges as sealed sessions; return the header of a live one after them, and its depth."""
+    """Write the exchanges as sealed sessions; return the header of a live one after them, and its
+    depth.
+    """
     folder.mkdir(parents=True)
     parent, depth = "", 1
     for start in range(0, len(exchanges), PER_SESSION):
-        header = Header(id=f"s{depth}", created=START + timedelta(minutes=depth), agent="A", parent=parent)
+        header = Header(
+            id=f"s{depth}", created=START + timedelta(minutes=depth), agent="A", parent=parent
+        )
         entries: list[Entry] = []
         if parent:
             at = header.created
-            entries.append(Restoration(at=at, parent_created=at, queries=1, tokens=1, block="", depth=depth))
+            entries.append(
+                Restoration(at=at, parent_created=at, queries=1, tokens=1, block="", depth=depth)
+            )
         for exchange in exchanges[start : start + PER_SESSION]:
             entries += [exchange.query, *([exchange.reply] if exchange.reply else [])]
-        session = Session(header=header, entries=tuple(entries), seal=Seal(at=header.created, reason="compact"))
+        session = Session(
+            header=header, entries=tuple(entries), seal=Seal(at=header.created, reason="compact")
+        )
         (folder / f"{header.id}.md").write_bytes(render(session))
         parent, depth = header.id, depth + 1
     return Header(id="live", created=START, agent="A", parent=parent), depth
 
 
 def made_ready(archive: Archive, header: Header, depth: int) -> tuple[float, float]:
-    """Seconds until everything can be found, and the longest that this thread was held up meanwhile."""
+    """Seconds until everything can be found, and the longest that this thread was held up
+    meanwhile.
+    """
     started = last = time.perf_counter()
     longest = 0.0
     archive.follow(Session(header=header), depth)
@@ -60,7 +72,9 @@ def made_ready(archive: Archive, header: Header, depth: int) -> tuple[float, flo
 
 
 def asked(archive: Archive, facts: tuple[Fact, ...]) -> tuple[list[float], float, float]:
-    """Seconds of each query, and the shares of the facts that come first and among the first five."""
+    """Seconds of each query, and the shares of the facts that come first and among the first
+    five.
+    """
     seconds, first, five = [], 0, 0
     for fact in facts:
         started = time.perf_counter()
@@ -72,16 +86,24 @@ def asked(archive: Archive, facts: tuple[Fact, ...]) -> tuple[list[float], float
     return seconds, first / len(facts), five / len(facts)
 
 
-def attached(archive: Archive, facts: tuple[Fact, ...], chatter: tuple[str, ...]) -> tuple[float, float]:
-    """Precision and recall of what is attached to questions about the facts, and to queries about nothing archived."""
+def attached(
+    archive: Archive, facts: tuple[Fact, ...], chatter: tuple[str, ...]
+) -> tuple[float, float]:
+    """Precision and recall of what is attached to questions about the facts, and to queries about
+    nothing archived.
+    """
     answers = [(fact, archive.recall(fact.question)[0]) for fact in facts]
     right = sum(fact.answer in text for fact, text in answers)
-    found = sum(bool(text) for _, text in answers) + sum(bool(archive.recall(query)[0]) for query in chatter)
+    found = sum(bool(text) for _, text in answers) + sum(
+        bool(archive.recall(query)[0]) for query in chatter
+    )
     return right / max(1, found), right / len(facts)
 
 
 def report(archive: Archive, name: str, half: int) -> tuple[list[float], float, float]:
-    """Print what is found of one half of the facts; return the seconds of each query, missed and wrong shares."""
+    """Print what is found of one half of the facts; return the seconds of each query, missed and
+    wrong shares.
+    """
     facts = FACTS[half::2]
     seconds, first, five = asked(archive, facts)
     precision, recall = attached(archive, facts, NOTHING_TO_FIND[half::2])
@@ -106,11 +128,17 @@ def main() -> int:
             print(f"  a query: median {twentieths[9]:.2f} ms, 95 % {twentieths[18]:.2f} ms")
             archive.close()
             if length == USUAL:
-                met.append(judge("facts kept out of tuning, not among five", missed, MISSED_GOAL, ""))
+                met.append(
+                    judge("facts kept out of tuning, not among five", missed, MISSED_GOAL, "")
+                )
                 met.append(judge("wrongly attached", wrong, WRONG_GOAL, ""))
         met.append(judge("until everything can be found", ready, READY_GOAL, " s"))
         met.append(judge("a query, median", twentieths[9], QUERY_GOAL, " ms"))
-        met.append(judge("the longest that another thread was held up", held_up * 1000, HELD_UP_GOAL, " ms"))
+        met.append(
+            judge(
+                "the longest that another thread was held up", held_up * 1000, HELD_UP_GOAL, " ms"
+            )
+        )
     return 0 if all(met) else 1
 
 

@@ -1,8 +1,10 @@
-"""Longest echo of a key while the embedded model loads and writes: `python -m benchmarks.keys MODEL.gguf [ROUNDS]`.
+"""Longest echo of a key while the embedded model loads and writes: `python -m benchmarks.keys
+MODEL.gguf [ROUNDS]`.
 
-A real process in a pseudo-terminal. Keys are pressed one after the other from the first prompt on, each as soon as the
-one before it shows, until the model is loaded and a while longer; then while it writes a reply, where keys do not show,
-it is interrupted and the time until the next prompt is taken. The figures depend on the machine: nothing is asserted.
+A real process in a pseudo-terminal. Keys are pressed one after the other from the first prompt on,
+each as soon as the one before it shows, until the model is loaded and a while longer; then while it
+writes a reply, where keys do not show, it is interrupted and the time until the next prompt is
+taken. The figures depend on the machine: nothing is asserted.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def echoes(terminal: Terminal, seconds: float) -> list[float]:
 
 
 def measured(reference: str) -> tuple[list[float], float, float]:
-    """Return the echoes while the model loads, the time from SIGINT in a reply to the prompt, and MiB at the prompt."""
+    """Return the echoes while the model loads, the time from SIGINT in a reply to the prompt, and
+    MiB at the prompt.
+    """
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "chat_loop", "--model", reference]
         with Terminal(command, environment(Path(folder))) as terminal:
@@ -60,7 +64,10 @@ def measured(reference: str) -> tuple[list[float], float, float]:
 
 def main() -> None:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    results: dict[str, list[tuple[list[float], float, float]]] = {CONTROL: [], f"local:{sys.argv[1]}": []}
+    results: dict[str, list[tuple[list[float], float, float]]] = {
+        CONTROL: [],
+        f"local:{sys.argv[1]}": [],
+    }
     for _ in range(rounds):  # one after the other, so that both see the same machine
         for reference, found in results.items():
             found.append(measured(reference))
@@ -69,9 +76,15 @@ def main() -> None:
         longest = " ".join(f"{1000 * max(echoed):.0f}" for echoed, _, _ in found)
         stopped = " ".join(f"{1000 * seconds:.0f}" for _, seconds, _ in found)
         print(f"{reference.rpartition('/')[2]}: {rounds} starts, {len(keys)} keys")
-        print(f"  echo: median {1000 * median(keys):.0f} ms, 99 % {1000 * keys[int(len(keys) * 0.99)]:.0f} ms, longest")
+        print(
+            f"  echo: median {1000 * median(keys):.0f} ms, 99 % "
+            f"{1000 * keys[int(len(keys) * 0.99)]:.0f} ms, longest"
+        )
         print(f"  of each start {longest} ms; interrupted → prompt {stopped} ms")
-        print(f"  memory of the process at the prompt {median(memory for _, _, memory in found):.0f} MiB")
+        print(
+            "  memory of the process at the prompt "
+            f"{median(memory for _, _, memory in found):.0f} MiB"
+        )
 
 
 if __name__ == "__main__":

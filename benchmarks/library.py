@@ -1,8 +1,10 @@
-"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library`; exit code 1 on a miss.
+"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library`; exit code 1
+on a miss.
 
-A listing is a process of its own; what is judged is how much longer it takes than one that only loads what the prompt
-needs. A resume is timed in this process, from the file to the child's first entry. Both goals are milliseconds beyond a
-start. The keeper works beside a thread that measures how long it is held up, as the thread that echoes keys would be.
+A listing is a process of its own; what is judged is how much longer it takes than one that only
+loads what the prompt needs. A resume is timed in this process, from the file to the child's first
+entry. Both goals are milliseconds beyond a start. The keeper works beside a thread that measures
+how long it is held up, as the thread that echoes keys would be.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ assert not library.trouble, library.trouble
 """
 QUESTIONS = {
     "list a page": "assert len(library.rows(20)[0]) == 20",
-    "list a page, filtered by words": "assert len(library.rows(20, wanted=Wanted(words='question 77'))[0]) == 20",
+    "list a page, filtered by words": "assert len(library.rows(20, wanted=Wanted(words='question "
+    "77'))[0]) == 20",
     "list all": "assert len(library.rows()[0]) >= 10_000",
 }
 JUDGED = ("list a page", "list a page, filtered by words")
@@ -84,20 +87,29 @@ print((kibibytes("VmHWM") - before) / 1024)
 def long_session(identity: str, exchanges: int, size: int) -> Session:
     """A sealed session whose replies have `size` characters."""
     chance = random.Random(4)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10))) for _ in range(5_000)]
+    words = [
+        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10)))
+        for _ in range(5_000)
+    ]
     lines = [" ".join(chance.choices(words, k=12)) for _ in range(5_000)]
     entries: list[Entry] = []
     for number in range(1, exchanges + 1):
         at = AT + timedelta(seconds=number)
-        entries.append(Query(number=number, at=at, text=f"Question {number}: {chance.choice(lines)}"))
+        entries.append(
+            Query(number=number, at=at, text=f"Question {number}: {chance.choice(lines)}")
+        )
         text = "\n".join(chance.choices(lines, k=max(1, size // 78)))
         entries.append(Reply(number=number, at=at, text=text, usage=Usage(input=30, output=9)))
     seal = Seal(at=AT, reason="exit", source="model", summary=Summary(topics=("Words [1]",)))
-    return Session(header=Header(id=identity, created=AT, agent="Assistant"), entries=tuple(entries), seal=seal)
+    return Session(
+        header=Header(id=identity, created=AT, agent="Assistant"), entries=tuple(entries), seal=seal
+    )
 
 
 def held_up(keeper: Keeper) -> tuple[float, float]:
-    """Seconds until a keeper has done everything, and the longest that this thread was held up meanwhile."""
+    """Seconds until a keeper has done everything, and the longest that this thread was held up
+    meanwhile.
+    """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)  # as the program has it
     started = last = time.perf_counter()
@@ -131,9 +143,16 @@ def beyond_start(folder: Path, home: Path) -> dict[str, float]:
 
 
 def searched(folder: Path) -> float:
-    """Milliseconds of a search by words over everything that was said, the index opened anew; the median of some."""
+    """Milliseconds of a search by words over everything that was said, the index opened anew; the
+    median of some.
+    """
     taken = []
-    for question in ("question monad category", "endofunctors", "Question 4711", "what is a sentence in a monoid"):
+    for question in (
+        "question monad category",
+        "endofunctors",
+        "Question 4711",
+        "what is a sentence in a monoid",
+    ):
         library = Library(folder, _now)
         started = time.perf_counter()
         found = search_all(library, question, Wanted(), 10, common_words())
@@ -148,7 +167,9 @@ def resumed(folder: Path, identity: str) -> float:
     sessions = SessionManager(folder)
     agent = Agent(name="Assistant", system_prompt="", provider=ScriptedProvider())
     options = Options(acknowledge=False)
-    conversation = Conversation(agent, sessions, count=len, show=lambda event: None, options=options)
+    conversation = Conversation(
+        agent, sessions, count=len, show=lambda event: None, options=options
+    )
     path = folder / f"{identity}.md"
 
     async def resume() -> float:
@@ -166,7 +187,9 @@ def resumed(folder: Path, identity: str) -> float:
 
 
 def noted(folder: Path, session: Session) -> list[float]:
-    """Milliseconds in which the index takes each of NOTES further exchanges of a session that lives."""
+    """Milliseconds in which the index takes each of NOTES further exchanges of a session that
+    lives.
+    """
     keeper = Keeper(folder, _now)
     keeper.start()
     keeper.wait()
@@ -190,7 +213,9 @@ def noted(folder: Path, session: Session) -> list[float]:
 
 
 def started(home: Path, bare: Path) -> tuple[float, float]:
-    """The full editor's time with the folder and without sessions, as ratios to `import prompt_toolkit`."""
+    """The full editor's time with the folder and without sessions, as ratios to `import
+    prompt_toolkit`.
+    """
     times: dict[str, list[float]] = {"editor": [], "full": [], "empty": []}
     for _ in range(ROUNDS):
         times["editor"].append(time_of("import prompt_toolkit", bare))
@@ -218,8 +243,14 @@ def main() -> int:
         long = long_session("long", EXCHANGES, 400)
         (folder / "long.md").write_bytes(render(long))
         (heavy / "heavy.md").write_bytes(render(long_session("heavy", 1_000, MEGABYTES * 1_000)))
-        sizes = ((folder / "long.md").stat().st_size / 1e6, (heavy / "heavy.md").stat().st_size / 1e6)
-        print(f"{SESSIONS:,} sessions; one of {EXCHANGES:,} exchanges, {sizes[0]:.0f} MB; one of {sizes[1]:.0f} MB")
+        sizes = (
+            (folder / "long.md").stat().st_size / 1e6,
+            (heavy / "heavy.md").stat().st_size / 1e6,
+        )
+        print(
+            f"{SESSIONS:,} sessions; one of {EXCHANGES:,} exchanges, {sizes[0]:.0f} MB; one "
+            f"of {sizes[1]:.0f} MB"
+        )
 
         keeper = Keeper(folder, _now)
         seconds, longest = held_up(keeper)
@@ -241,17 +272,27 @@ def main() -> int:
 
         near = noted(top / "near", long_session("near", NEAR + NOTES, 400))
         far = noted(top / "far", long_session("far", EXCHANGES, 400))
-        print(f"an exchange taken into the index: {median(near):.1f} ms at {NEAR}, {median(far):.1f} at {EXCHANGES:,}")
-        met.append(judge(f"the same, at {EXCHANGES:,} / at {NEAR}", median(far) / median(near), NOTE_GOAL))
+        print(
+            f"an exchange taken into the index: {median(near):.1f} ms at {NEAR}, "
+            f"{median(far):.1f} at {EXCHANGES:,}"
+        )
+        met.append(
+            judge(f"the same, at {EXCHANGES:,} / at {NEAR}", median(far) / median(near), NOTE_GOAL)
+        )
 
         (heavy / ".index.sqlite").unlink(missing_ok=True)
         begun = time.perf_counter()
-        memory = subprocess.run([sys.executable, "-c", MEMORY, str(heavy)], capture_output=True, text=True, check=True)
+        memory = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(heavy)], capture_output=True, text=True, check=True
+        )
         print(f"index of the heavy one: {time.perf_counter() - begun:.1f} s")
         met.append(judge("memory for it", float(memory.stdout), MEMORY_GOAL, " MiB"))
 
         full, empty = started(home, bare)
-        print(f"start to the full editor: {full:.2f} x import prompt_toolkit, {empty:.2f} x without sessions")
+        print(
+            f"start to the full editor: {full:.2f} x import prompt_toolkit, {empty:.2f} x "
+            "without sessions"
+        )
         met.append(judge("full editor / import prompt_toolkit", full, EDITOR_TO_EDITOR))
     return 0 if all(met) else 1
 

@@ -1,10 +1,12 @@
-"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS]`; exit code 1 when a goal is missed.
+"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS]`; exit code 1 when a goal
+is missed.
 
-Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as markdown, and from a
-bare client that prints what comes, a write and a flush for each token. Compared are the bytes that the terminal gets
-and the CPU time of the thread that writes, the least of some rounds, which take turns. The bare client that is judged
-against takes its tokens out of the lines that a server streams, with nothing but `json`; the display is charged with
-the same. How much more than a print of tokens that are there already it takes is printed too: that is no client.
+Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as
+markdown, and from a bare client that prints what comes, a write and a flush for each token.
+Compared are the bytes that the terminal gets and the CPU time of the thread that writes, the least
+of some rounds, which take turns. The bare client that is judged against takes its tokens out of the
+lines that a server streams, with nothing but `json`; the display is charged with the same. How much
+more than a print of tokens that are there already it takes is printed too: that is no client.
 """
 
 from __future__ import annotations
@@ -65,7 +67,12 @@ TABLE = """\
 | Company | 20,000 | **500** | 300 |
 
 """
-KINDS = {"prose": PROSE, "code": CODE, "tables": TABLE, "mixed": PROSE + PROSE + CODE + PROSE + TABLE}
+KINDS = {
+    "prose": PROSE,
+    "code": CODE,
+    "tables": TABLE,
+    "mixed": PROSE + PROSE + CODE + PROSE + TABLE,
+}
 _TOKENS = re.compile(r" ?\w{1,7}|[^\w\s]{1,2}|\s+?(?=\S)|\s+")
 
 
@@ -114,7 +121,9 @@ def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
 
 
 def rendered(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
-    """The display, loaded as it is behind the prompt, and without the line of the reply's accounting."""
+    """The display, loaded as it is behind the prompt, and without the line of the reply's
+    accounting.
+    """
     display = DisplayManager(out, agent="A")
     display.load()
 
@@ -127,7 +136,9 @@ def rendered(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
     return show
 
 
-def measured(way: Callable[[Sequence[str], TextIO], Callable[[], None]], pieces: Sequence[str]) -> tuple[float, int]:
+def measured(
+    way: Callable[[Sequence[str], TextIO], Callable[[], None]], pieces: Sequence[str]
+) -> tuple[float, int]:
     """CPU seconds of this thread, and bytes."""
     terminal = Tty()
     show = way(pieces, terminal.out)
@@ -140,15 +151,24 @@ def measured(way: Callable[[Sequence[str], TextIO], Callable[[], None]], pieces:
 
 def streamed(pieces: Sequence[str]) -> list[bytes]:
     """The lines that a server of OpenAI's protocol would send."""
-    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_790_000_000, "model": "some-model"}
+    chunk = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1_790_000_000,
+        "model": "some-model",
+    }
     return [
-        b"data: " + json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": piece}}]}).encode() + b"\n"
+        b"data: "
+        + json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": piece}}]}).encode()
+        + b"\n"
         for piece in pieces
     ]
 
 
 def received(lines: Sequence[bytes]) -> float:
-    """CPU seconds that the least of clients takes to read the tokens out of `lines`, once they are in its memory."""
+    """CPU seconds that the least of clients takes to read the tokens out of `lines`, once they are
+    in its memory.
+    """
     begin = time.thread_time()
     for line in lines:
         if line.startswith(b"data: "):
@@ -162,24 +182,36 @@ def main() -> int:
     measured(rendered, tokens(KINDS["mixed"], 2_000))  # loads what is needed
     results: list[bool] = []
     per_token: dict[int, float] = {}
-    print(f"{'µs of CPU per token':24}{'bare client':>12}{'of it print':>12}{'rendered':>10}{'/ print':>9}")
+    print(
+        f"{'µs of CPU per token':24}{'bare client':>12}{'of it print':>12}{'rendered':>10}{'/ print':>9}"
+    )
     for kind, text in KINDS.items():
         for count in SIZES if kind == "mixed" else (4_000,):
             pieces = tokens(text, count)
             lines = streamed(pieces)
-            found = [(measured(printed, pieces), measured(rendered, pieces), received(lines)) for _ in range(rounds)]
+            found = [
+                (measured(printed, pieces), measured(rendered, pieces), received(lines))
+                for _ in range(rounds)
+            ]
             bare, ours = min(one[0][0] for one in found), min(one[1][0] for one in found)
             receiving = min(one[2] for one in found)
             if kind == "mixed":
                 per_token[count] = ours / count
             client, display = bare + receiving, ours + receiving
-            columns = "".join(f"{seconds / count * 1e6:{width}.2f}" for seconds, width in ((client, 12), (bare, 12)))
-            print(f"{f'{kind}, {count:,} tokens':24}{columns}{display / count * 1e6:10.2f}{ours / bare:9.2f}")
+            columns = "".join(
+                f"{seconds / count * 1e6:{width}.2f}"
+                for seconds, width in ((client, 12), (bare, 12))
+            )
+            print(
+                f"{f'{kind}, {count:,} tokens':24}{columns}{display / count * 1e6:10.2f}{ours / bare:9.2f}"
+            )
             results += [
                 judge(f"bytes, {kind}, {count:,}", found[0][1][1] / found[0][0][1], GOAL),
                 judge(f"CPU, {kind}, {count:,}", display / client, GOAL),
             ]
-    results.append(judge("a token of 40,000 / one of 4,000", per_token[SIZES[-1]] / per_token[4_000], LINEAR))
+    results.append(
+        judge("a token of 40,000 / one of 4,000", per_token[SIZES[-1]] / per_token[4_000], LINEAR)
+    )
     return 0 if all(results) else 1
 
 

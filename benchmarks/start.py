@@ -1,7 +1,9 @@
-"""From process start to the prompt: `python -m benchmarks.start [ROUNDS]`; exit code 1 when a goal is missed.
+"""From process start to the prompt: `python -m benchmarks.start [ROUNDS]`; exit code 1 when a goal
+is missed.
 
-Real processes in pseudo-terminals, one kind after another in every round, so that all see the same machine. Medians
-are compared; the goals are ratios to `python -c pass` and `python -c "import prompt_toolkit"` of the same run.
+Real processes in pseudo-terminals, one kind after another in every round, so that all see the same
+machine. Medians are compared; the goals are ratios to `python -c pass` and `python -c "import
+prompt_toolkit"` of the same run.
 """
 
 from __future__ import annotations
@@ -41,10 +43,15 @@ def make_sessions(folder: Path, count: int) -> None:
     folder.mkdir(mode=0o700, parents=True)
     for number in range(count):
         at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=number)
-        header = Header(id=f"assistant_{at:%Y%m%d_%H%M%S}", created=at, agent="Assistant", model=MODEL)
+        header = Header(
+            id=f"assistant_{at:%Y%m%d_%H%M%S}", created=at, agent="Assistant", model=MODEL
+        )
         query = Query(number=1, at=at, text=f"Question {number}: what is a monad, in one sentence?")
         reply = Reply(
-            number=1, at=at, text="A monoid in the category of endofunctors.", usage=Usage(input=30, output=9)
+            number=1,
+            at=at,
+            text="A monoid in the category of endofunctors.",
+            usage=Usage(input=30, output=9),
         )
         seal = Seal(at=at, reason="exit", source="model", summary=Summary(topics=("Monads [1]",)))
         session = Session(header=header, entries=(query, reply), seal=seal)
@@ -58,7 +65,9 @@ def time_of(code: str, home: Path) -> float:
 
 
 def start(home: Path) -> tuple[float, float, float, float]:
-    """Seconds to the instant prompt, the status line, and the echo of a key that was pressed at once; MiB by then."""
+    """Seconds to the instant prompt, the status line, and the echo of a key that was pressed at
+    once; MiB by then.
+    """
     with Terminal(CHAT, environment(home)) as terminal:
         prompt = terminal.wait_for(PROMPT) - terminal.started
         terminal.press(KEY)
@@ -77,7 +86,9 @@ def loaded(home: Path) -> tuple[float, float]:
 
 
 def lost_lines(home: Path, delays: list[float]) -> Iterator[str]:
-    """Type a line with Enter so long after process start, and once right after the prompt; yield what got no reply."""
+    """Type a line with Enter so long after process start, and once right after the prompt; yield
+    what got no reply.
+    """
     for delay in [None, *delays]:
         line = "at the prompt" if delay is None else f"after {delay * 1000:.0f} ms"
         with Terminal(CHAT, environment(home)) as terminal:
@@ -95,7 +106,10 @@ def lost_lines(home: Path, delays: list[float]) -> Iterator[str]:
 
 def judge(name: str, value: float, goal: float, unit: str = " x") -> bool:
     """Print one goal's line; return whether it is met."""
-    print(f"  {'met   ' if value <= goal else 'MISSED'}  {name}: {value:.2f}{unit} (goal <= {goal:.2f}{unit})")
+    print(
+        f"  {'met   ' if value <= goal else 'MISSED'}  {name}: {value:.2f}{unit} (goal <= "
+        f"{goal:.2f}{unit})"
+    )
     return value <= goal
 
 
@@ -114,7 +128,9 @@ def main() -> int:
             for folder, home in homes.items():
                 *moments, mebibytes = start(home)
                 names = ("prompt drawn", "status line", "key echoed")
-                found |= {f"{what}, {folder}": moment for what, moment in zip(names, moments, strict=True)}
+                found |= {
+                    f"{what}, {folder}": moment for what, moment in zip(names, moments, strict=True)
+                }
                 memory.append(mebibytes)
             if turn:  # the first fills the caches
                 for what, seconds in found.items():
@@ -129,19 +145,36 @@ def main() -> int:
         middle = typical[what]
         ratios = f"{middle / typical[PYTHON]:10.2f}{middle / typical[EDITOR]:10.2f}"
         print(f"{what:36}{middle * 1000:10.1f}{min(values) * 1000:9.1f}{ratios}")
-    print(f"memory: {median(memory):.1f} MiB when the key was echoed; {at_first:.1f} at the status line;")
     print(
-        f"  {in_the_end:.1f} once the lock library and rich were loaded behind it (the tokenizer waits for a message)"
+        f"memory: {median(memory):.1f} MiB when the key was echoed; {at_first:.1f} at the "
+        "status line;"
     )
-    print(f"lines typed before the editor was ready: {len(lost)} of 21 lost{': ' if lost else ''}{', '.join(lost)}")
+    print(
+        f"  {in_the_end:.1f} once the lock library and rich were loaded behind it (the "
+        "tokenizer waits for a message)"
+    )
+    print(
+        f"lines typed before the editor was ready: {len(lost)} of 21 "
+        f"lost{': ' if lost else ''}{', '.join(lost)}"
+    )
     results = [not lost]
     for folder in FOLDERS:
         prompt = typical[f"prompt drawn, {folder}"]
         ready = max(typical[f"status line, {folder}"], typical[f"key echoed, {folder}"])
         results += [
-            judge(f"prompt drawn / bare python, {folder}", prompt / typical[PYTHON], PROMPT_TO_PYTHON),
-            judge(f"prompt drawn / import prompt_toolkit, {folder}", prompt / typical[EDITOR], PROMPT_TO_EDITOR),
-            judge(f"full editor / import prompt_toolkit, {folder}", ready / typical[EDITOR], EDITOR_TO_EDITOR),
+            judge(
+                f"prompt drawn / bare python, {folder}", prompt / typical[PYTHON], PROMPT_TO_PYTHON
+            ),
+            judge(
+                f"prompt drawn / import prompt_toolkit, {folder}",
+                prompt / typical[EDITOR],
+                PROMPT_TO_EDITOR,
+            ),
+            judge(
+                f"full editor / import prompt_toolkit, {folder}",
+                ready / typical[EDITOR],
+                EDITOR_TO_EDITOR,
+            ),
         ]
     results.append(judge("memory at the prompt", median(memory), MEBIBYTES, " MiB"))
     return 0 if all(results) else 1

@@ -1,4 +1,6 @@
-"""A program in a pseudo-terminal, and when what it prints came; nothing is emulated, so nothing here is slow."""
+"""A program in a pseudo-terminal, and when what it prints came; nothing is emulated, so nothing
+here is slow.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,21 @@ _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\^_])")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """What the programs need of this process's environment, and nothing that leads to a real model or server."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(home), "CHAT_LOOP_HOME": str(home / "chat-loop"), "TERM": "xterm-256color", **more}
+    """What the programs need of this process's environment, and nothing that leads to a real model
+    or server.
+    """
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")
+        if name in os.environ
+    }
+    return {
+        **kept,
+        "HOME": str(home),
+        "CHAT_LOOP_HOME": str(home / "chat-loop"),
+        "TERM": "xterm-256color",
+        **more,
+    }
 
 
 def visible(data: bytes) -> str:
@@ -44,7 +58,9 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.started = time.perf_counter()
         """Just before the process was made."""
-        self._process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True)
+        self._process = subprocess.Popen(
+            argv, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True
+        )
         os.close(slave)
         self.pid = self._process.pid
 
@@ -55,7 +71,9 @@ class Terminal:
         return at
 
     def read(self, until: float) -> float | None:
-        """Take in what has come or comes before the time `until`; return when it came, None when nothing did."""
+        """Take in what has come or comes before the time `until`; return when it came, None when
+        nothing did.
+        """
         if not select.select([self._master], [], [], max(0.0, until - time.perf_counter()))[0]:
             return None
         at = time.perf_counter()
@@ -71,7 +89,9 @@ class Terminal:
         return at
 
     def wait_for(self, text: str, after: int = 0) -> float:
-        """Read until the visible output from byte `after` on contains `text`; return when the last of it came."""
+        """Read until the visible output from byte `after` on contains `text`; return when the last
+        of it came.
+        """
         deadline = time.perf_counter() + PATIENCE_SECONDS
         at = time.perf_counter()
         while text not in visible(self.output[after:]):
@@ -105,7 +125,10 @@ class Terminal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._process.kill()
         self._process.wait()

@@ -1,12 +1,15 @@
-"""From Enter to the request, from a key to its echo, and saving: `python -m benchmarks.turn`; exit code 1 on a miss.
+"""From Enter to the request, from a key to its echo, and saving: `python -m benchmarks.turn`; exit
+code 1 on a miss.
 
-The real program in a pseudo-terminal talks through the real SDKs to a server in a thread of this process, so that keys
-and requests are timed by one clock. A request is there when its head has arrived. Exchange 500 comes after 499 turns
-through the program. It is compared with the exchanges after the first of a second program, a turn here and a turn
-there, so that both see the same machine; the first alone creates the file, and by the second the tokenizer is loaded.
+The real program in a pseudo-terminal talks through the real SDKs to a server in a thread of this
+process, so that keys and requests are timed by one clock. A request is there when its head has
+arrived. Exchange 500 comes after 499 turns through the program. It is compared with the exchanges
+after the first of a second program, a turn here and a turn there, so that both see the same
+machine; the first alone creates the file, and by the second the tokenizer is loaded.
 
-The numbers judged are quartiles: a quarter of the samples are better. What else runs on the machine only adds. The goal
-for a request is the same at exchange 500; the ratio is printed, since a thousand messages are a larger request.
+The numbers judged are quartiles: a quarter of the samples are better. What else runs on the machine
+only adds. The goal for a request is the same at exchange 500; the ratio is printed, since a
+thousand messages are a larger request.
 """
 
 from __future__ import annotations
@@ -57,18 +60,25 @@ def chat(model: str, server: Loopback, home: Path) -> Terminal:
     """Start the program; every SDK finds the server."""
     keys = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"}
     addresses = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": f"{server.url}/v1"}
-    return Terminal([sys.executable, "-m", "chat_loop", "--model", model], environment(home, **keys, **addresses))
+    return Terminal(
+        [sys.executable, "-m", "chat_loop", "--model", model],
+        environment(home, **keys, **addresses),
+    )
 
 
 def type_keys(terminal: Terminal, seconds: float) -> list[float]:
-    """Press a key every 20 ms; return how long each took to be echoed once the editor has echoed the first."""
+    """Press a key every 20 ms; return how long each took to be echoed once the editor has echoed
+    the first.
+    """
     start = time.perf_counter()
     keys = [chr(FIRST_KEY + number) for number in range(int(seconds / KEY_SECONDS))]
     pressed: list[float] = []
     echoed: list[float] = []
     begin = len(terminal.output)
     while len(echoed) < len(keys):
-        due = start + (len(pressed) * KEY_SECONDS if len(pressed) < len(keys) else seconds + PATIENCE_SECONDS)
+        due = start + (
+            len(pressed) * KEY_SECONDS if len(pressed) < len(keys) else seconds + PATIENCE_SECONDS
+        )
         came = terminal.read(due)
         if came is not None:
             shown = visible(terminal.output[begin:])
@@ -90,7 +100,9 @@ def turn(terminal: Terminal, server: Loopback, text: str) -> float:
 
 
 def enter(terminal: Terminal, server: Loopback, number: int) -> float:
-    """Press Enter, wait for request `number` without disturbing the server, then for the next prompt."""
+    """Press Enter, wait for request `number` without disturbing the server, then for the next
+    prompt.
+    """
     begin = len(terminal.output)
     pressed = terminal.press("\r")
     took = server.request(number).at - pressed
@@ -186,7 +198,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         for provider, model in MODELS.items():
             home = Path(name) / provider
-            first = row(f"Enter -> request, first after 2 s, {provider}", first_requests(model, home))
+            first = row(
+                f"Enter -> request, first after 2 s, {provider}", first_requests(model, home)
+            )
             near, far = many_turns(model, home)
             warm = row(f"Enter -> request, warm, {provider}", near)
             late = row(f"Enter -> request, exchange {FAR}, {provider}", far)
@@ -200,8 +214,13 @@ def main() -> int:
             row(f"key -> echo while loading, {model}", echoes(model, Path(name) / "echo"))
         for kind, files in (("", Files()), (" without the disk's part", Unsynced())):
             near, far = savings(Path(name) / f"saving{kind}", files)
-            begin, end = row(f"saving, exchange {NEAR}{kind}", near), row(f"saving, exchange {FAR}{kind}", far)
-            results.append((f"saving{kind}, exchange {FAR} / exchange {NEAR}", end / begin, SAVING_GOAL, " x"))
+            begin, end = (
+                row(f"saving, exchange {NEAR}{kind}", near),
+                row(f"saving, exchange {FAR}{kind}", far),
+            )
+            results.append(
+                (f"saving{kind}, exchange {FAR} / exchange {NEAR}", end / begin, SAVING_GOAL, " x")
+            )
     met = [judge(*result) for result in results]
     return 0 if all(met) else 1
 

@@ -3,32 +3,35 @@
 Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py` checks it):
 
     values, events, errors, wording, redact/, frontmatter
-                                what everything speaks; secrets taken out of a text; YAML on top of markdown
+                                what everything speaks; secrets taken out of a text; YAML on top of
+                                markdown
     tokens, config, servers, options, options_commands
-                                estimates of sizes; settings, read once; those of MCP servers; the command line
+                                estimates of sizes; settings, read once; those of MCP servers; the
+                                command line
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
     templates                   texts of the user's, sent as `/name`
     memory/                     facts of the project, in a file of the user's, given to the model
     attach/                     files named in a query: found, read, completed while they are typed
-    library/                    all sessions of a folder: the index beside them, listings, searching, chains
-    export/                     sessions as one document for others, and what others send as sessions
+    library/                    all sessions of a folder: the index, listings, search, chains
+    export/                     sessions as documents for others, and what others send
     models/                     the catalogue of embedded models and their installation
     providers/                  one adapter per wire protocol, all yielding the same events
-    agent/                      a provider with a name, a system prompt, tools, MCP servers, and one visible retry loop;
-                                the files that define one, and which of them are trusted
+    agent/                      a provider with a name, a system prompt, tools, MCP servers and
+                                one retry loop; the files that define one, and their trust
     facts/                      what is exact in a text, found by code
-    context/                    what the model sees: budget, plan, ledger, summary, archive, restoration
+    context/                    what the model sees: budget, plan, ledger, summary, archive
     turn                        one reply, from the agent into the file
-    chain/                      the live end of a chain: its session, compaction, taking an old one up
+    chain/                      the live end of a chain: its session, compaction, resume
     conversation                one chain as it goes on: ask, save, compact, resume, end
     display/, lines, input/, prompt, editor, browser/
-                                the doors to the terminal: out; in without an editor and with one; the user's own;
-                                sessions on the whole screen
+                                the doors to the terminal: out; in without an editor and with one;
+                                the user's own; sessions on the whole screen
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
     interactive, loading, headless, subcommands/, composing, cli
-                                argv -> config -> objects -> run; `start` draws the prompt before all that is loaded
+                                argv -> config -> objects -> run; `start` draws the prompt before
+                                all that is loaded
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +46,9 @@ __all__ = ["Agent", "__version__", "changes"]
 
 
 def __getattr__(name: str) -> object:
-    """`Agent` and `changes`, for the files that define an agent; the program itself starts without them."""
+    """`Agent` and `changes`, for the files that define an agent; the program itself starts without
+    them.
+    """
     if name == "Agent":
         from chat_loop.agent.public import Agent
 

@@ -2,7 +2,8 @@
 
 Exit codes: 0 done, 1 failed, 2 misused, 3 the reply is incomplete, 130 interrupted.
 
-The top of this file imports only what the instant prompt needs; everything else is loaded while the user reads it.
+The top of this file imports only what the instant prompt needs; everything else is loaded while the
+user reads it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,18 @@ SIGNALLED = 128
 
 
 PLAINER = "chat-loop-plainer"
-PLAIN = {"·": "-", "…": "...", "→": "->", "“": '"', "”": '"', "’": "'", "–": "-", "✓": "+", "✗": "x", "×": "x"}
+PLAIN = {
+    "·": "-",
+    "…": "...",
+    "→": "->",
+    "“": '"',
+    "”": '"',
+    "’": "'",
+    "–": "-",
+    "✓": "+",
+    "✗": "x",
+    "×": "x",
+}
 """What stands for the program's own signs where the output cannot show them."""
 
 
@@ -57,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         stream.reconfigure(errors=PLAINER)  # type: ignore[union-attr]
     instant = start.draw(arguments)
     if instant is not None:
-        gc.disable()  # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
+        # until everything is loaded (`Interactive`): there is no garbage yet, only time to lose
+        gc.disable()
     try:
         if instant is not None:
             _leave_in_order()
@@ -75,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flushed() -> bool:
-    """Write out what was printed; return False, and say why, when standard output does not take it."""
+    """Write out what was printed; return False, and say why, when standard output does not take
+    it.
+    """
     taken = True
     for name in ("stdout", "stderr"):
         try:
@@ -97,7 +112,9 @@ def _say(error: OSError) -> None:
 
 
 def _leave_in_order() -> None:
-    """Have the signals that end the program give the terminal back, until `Interactive` hears them."""
+    """Have the signals that end the program give the terminal back, until `Interactive` hears
+    them.
+    """
     import signal
 
     def leave(number: int, frame: object) -> None:
@@ -111,17 +128,29 @@ def _leave_in_order() -> None:
 def _open_closed() -> None:
     """Have the null device for each standard stream that was closed by whoever started the program.
 
-    In this order each gets its own descriptor: none is left to be that of a session's file. Standard output still
-    takes nothing, so that whoever writes to it hears that it is closed.
+    In this order each gets its own descriptor: none is left to be that of a session's file.
+    Standard output still takes nothing, so that whoever writes to it hears that it is closed.
     """
-    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+    for name, mode, flags in (
+        ("stdin", "r", os.O_RDONLY),
+        ("stdout", "w", os.O_RDONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
         if getattr(sys, name) is None:
             stream = open(os.open(os.devnull, flags), mode, encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
             setattr(sys, name, stream)
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop.errors import AgentError, ChatLoopError, ConfigError, ModelError, NoProvider, OutputError, UsageError
+    from chat_loop.errors import (
+        AgentError,
+        ChatLoopError,
+        ConfigError,
+        ModelError,
+        NoProvider,
+        OutputError,
+        UsageError,
+    )
     from chat_loop.options import parser
 
     try:
@@ -139,7 +168,11 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.display.plain import err
 
     err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-    return MISUSED if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError) else FAILED
+    return (
+        MISUSED
+        if isinstance(error, AgentError | ConfigError | UsageError | NoProvider | ModelError)
+        else FAILED
+    )
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
@@ -200,7 +233,9 @@ def _command(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     return providers.providers(config, world, as_json=options.as_json)
 
 
-def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None) -> int:
+def _talk(
+    options: argparse.Namespace, config: Config, paths: Paths, instant: start.InstantPrompt | None
+) -> int:
     from chat_loop.sessions.manager import SessionManager
 
     chat = options.command != "sessions" or options.action == "browse"
@@ -210,11 +245,15 @@ def _talk(options: argparse.Namespace, config: Config, paths: Paths, instant: st
         from chat_loop.subcommands.trusting import open_asked
 
         asked = options.question is None and sys.stdin.isatty() and sys.stdout.isatty()
-        definition, instant = open_asked(reference, paths, instant, asked=asked, trusted=options.trust_agent)
+        definition, instant = open_asked(
+            reference, paths, instant, asked=asked, trusted=options.trust_agent
+        )
     from chat_loop.composing import Composing, configured
 
     config = configured(config, definition)
-    composing = Composing(options=options, config=config, paths=paths, definition=definition, instant=instant)
+    composing = Composing(
+        options=options, config=config, paths=paths, definition=definition, instant=instant
+    )
     folder = paths.sessions(config, options.sessions_dir)
     if not options.save:
         from chat_loop.sessions.unsaved import UnsavedManager
@@ -254,8 +293,12 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("Which shell?", "For example: chat-loop completion bash.")
     if options.force and not options.output:
         raise UsageError("--force goes with --output.")
-    if getattr(options, "action", "") == "browse" and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("There is no terminal that can show the browser.", "chat-loop sessions list lists them.")
+    if getattr(options, "action", "") == "browse" and not (
+        sys.stdin.isatty() and sys.stdout.isatty()
+    ):
+        raise UsageError(
+            "There is no terminal that can show the browser.", "chat-loop sessions list lists them."
+        )
 
 
 def _check_chat(options: argparse.Namespace) -> None:
@@ -269,7 +312,9 @@ def _check_chat(options: argparse.Namespace) -> None:
         " --no-save": not options.save,
     }
     for example in (example for example, given in examples.items() if given):
-        raise UsageError(f"{example.split()[0]} goes with -p.", f'For example: chat-loop{example} -p "question".')
+        raise UsageError(
+            f"{example.split()[0]} goes with -p.", f'For example: chat-loop{example} -p "question".'
+        )
 
 
 def _check_resumed(options: argparse.Namespace) -> None:
@@ -277,9 +322,13 @@ def _check_resumed(options: argparse.Namespace) -> None:
     from chat_loop.options import BROWSE
 
     if options.resume == BROWSE:
-        raise UsageError("Which session? With -p --resume needs one.", "--continue takes the last one.")
+        raise UsageError(
+            "Which session? With -p --resume needs one.", "--continue takes the last one."
+        )
     if not options.save:
-        raise UsageError("--no-save does not go with --continue and --resume: they begin a session that goes on.")
+        raise UsageError(
+            "--no-save does not go with --continue and --resume: they begin a session that goes on."
+        )
 
 
 def _first(options: argparse.Namespace, config: Config, sessions: SessionManager) -> str:
@@ -291,12 +340,19 @@ def _first(options: argparse.Namespace, config: Config, sessions: SessionManager
     if options.resume == BROWSE:
         return "/sessions browse"
     reference = options.resume
-    if not reference and config.sessions.auto_resume and not options.new_session and sessions.current():
+    if (
+        not reference
+        and config.sessions.auto_resume
+        and not options.new_session
+        and sessions.current()
+    ):
         reference = LAST
     return f"/resume {reference} --quick" if reference else ""
 
 
-def _interact(composing: Composing, sessions: SessionManager, instant: start.InstantPrompt | None) -> int:
+def _interact(
+    composing: Composing, sessions: SessionManager, instant: start.InstantPrompt | None
+) -> int:
     import asyncio
     import shlex
 
@@ -312,7 +368,10 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
     if options.agent_reference:
         from chat_loop.agent.named_agents import is_path
 
-        command += ["--agent", agent.path if is_path(options.agent_reference) else options.agent_reference]
+        command += [
+            "--agent",
+            agent.path if is_path(options.agent_reference) else options.agent_reference,
+        ]
     command += [part for name, value in given if value for part in (name, str(value))]
     setting = Setting(
         config=composing.config,
@@ -320,7 +379,10 @@ def _interact(composing: Composing, sessions: SessionManager, instant: start.Ins
         summariser=composing.summariser(agent),
         sessions=sessions,
         history=paths.history,
-        facts=(("Sessions", str(sessions.directory)), ("Config", options.config or str(paths.config))),
+        facts=(
+            ("Sessions", str(sessions.directory)),
+            ("Config", options.config or str(paths.config)),
+        ),
         resume_command=shlex.join(command),
         first=first,
         offer=not (first or options.new_session),

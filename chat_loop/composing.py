@@ -1,4 +1,6 @@
-"""Composing: who answers, with which tools, and who writes the summaries; by command line, config and agent file."""
+"""Composing: who answers, with which tools, and who writes the summaries; by command line, config
+and agent file.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +35,20 @@ def configured(config: Config, definition: Definition | None) -> Config:
     """The config as it holds for the agent. Raises ConfigError."""
     if definition is None and not config.agents:
         return config
-    from chat_loop.agent.equip import configured as with_its_own  # most runs have the built-in agent
+    from chat_loop.agent.equip import (
+        configured as with_its_own,
+    )  # most runs have the built-in agent
 
     return with_its_own(config, definition)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Composing:
-    """What a run is made from. `config` holds for the agent; `definition` is its file's, None for the built-in one.
+    """What a run is made from. `config` holds for the agent; `definition` is its file's, None for
+    the built-in one.
 
-    `instant` is the prompt that was drawn, if one was: it gives way to what is said before the chat begins.
+    `instant` is the prompt that was drawn, if one was: it gives way to what is said before the chat
+    begins.
     """
 
     options: argparse.Namespace
@@ -62,7 +68,11 @@ class Composing:
     @property
     def world(self) -> World:
         world = real_world(self.paths.models, discover=self.config.discover_servers)
-        return world if self.options.question is not None else replace(world, loading_seconds=PROMPT_SECONDS)
+        return (
+            world
+            if self.options.question is not None
+            else replace(world, loading_seconds=PROMPT_SECONDS)
+        )
 
     def _tell(self, sentence: str) -> None:
         """Say something before the chat begins, or beside the reply."""
@@ -94,7 +104,9 @@ class Composing:
         return equipped(agent, self.definition)
 
     def summariser(self, agent: Agent) -> Provider | None:
-        """Who writes the summaries, when the config names somebody. Raises UsageError and ConfigError."""
+        """Who writes the summaries, when the config names somebody. Raises UsageError and
+        ConfigError.
+        """
         auto = self.config.auto_compact
         if not (auto.summary_provider or auto.summary_model):
             return None
@@ -102,7 +114,10 @@ class Composing:
         from chat_loop.providers.choose import default_model
 
         if agent.own_tools and not auto.summary_provider:
-            raise ConfigError("auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?")
+            raise ConfigError(
+                "auto_compact.summary_provider is missing: whose model is "
+                "auto_compact.summary_model?"
+            )
         provider = auto.summary_provider or agent.provider.name
         same = provider == agent.provider.name
         model = auto.summary_model or (
@@ -113,7 +128,9 @@ class Composing:
         return create(f"{provider}:{model}", self.config, self.world)
 
     def models(self) -> tuple[Agent, Provider | None]:
-        """Who answers and who writes the summaries. A model that the command line names does both."""
+        """Who answers and who writes the summaries. A model that the command line names does
+        both.
+        """
         agent = self.agent()
         return agent, None if self.options.model or self.options.local else self.summariser(agent)
 
@@ -131,7 +148,9 @@ class Composing:
         )
 
     def servers(self) -> Servers | None:
-        """The MCP servers whose tools the agent has, if any; they are connected later. Raises ConfigError."""
+        """The MCP servers whose tools the agent has, if any; they are connected later. Raises
+        ConfigError.
+        """
         servers = self.config.mcp
         if not servers and (self.definition is None or not self.definition.mcp):
             return None
@@ -150,7 +169,9 @@ class Composing:
         return place_of(self.config, self.paths, agent.provider.window.tokens)
 
     def asked(self, question: str, sessions: SessionManager) -> Asked:
-        """One question without a terminal. Raises as `agent` does, and UsageError for a file that cannot be written."""
+        """One question without a terminal. Raises as `agent` does, and UsageError for a file that
+        cannot be written.
+        """
         from chat_loop.errors import UsageError
         from chat_loop.headless import STDIN, Asked, target_of
 
@@ -159,7 +180,10 @@ class Composing:
         agent = self.agent()
         if options.system is not None:
             if agent.own_tools:
-                raise UsageError(f"The agent {agent.name} has instructions of its own: --system does not go with it.")
+                raise UsageError(
+                    f"The agent {agent.name} has instructions of its own: --system does not "
+                    "go with it."
+                )
             agent = replace(agent, system_prompt=options.system)
         return Asked(
             agent=agent,
@@ -183,10 +207,14 @@ class Composing:
             from chat_loop.errors import UsageError
 
             if options.model or options.local or options.base_url:
-                raise UsageError(f"The agent {definition.name} has a model of its own: --model does not go with it.")
+                raise UsageError(
+                    f"The agent {definition.name} has a model of its own: --model does not go "
+                    "with it."
+                )
             if options.max_tokens:
                 raise UsageError(
-                    f"The agent {definition.name} has a model of its own: say there how long a reply may be."
+                    f"The agent {definition.name} has a model of its own: say there how long "
+                    "a reply may be."
                 )
             return ForeignProvider(definition, self.config.windows)
         reference = options.model
@@ -201,15 +229,28 @@ class Composing:
             reference = f"local:{models.ensure_installed(self.paths.models)}"
             if instant is not None and asks:
                 instant.terminal.silence(signals=False)
-        return choose(reference, self.config, self.world, base_url=options.base_url, tell=self._tell)
+        return choose(
+            reference, self.config, self.world, base_url=options.base_url, tell=self._tell
+        )
 
     def _tools(self) -> tuple[Tool, ...]:
-        """The built-in tools that the command line names, else the config and the agent's file do."""
-        names = tuple(filter(None, map(str.strip, self.options.tools.split(",")))) or self.config.agent.tools
+        """The built-in tools that the command line names, else the config and the agent's file
+        do.
+        """
+        names = (
+            tuple(filter(None, map(str.strip, self.options.tools.split(","))))
+            or self.config.agent.tools
+        )
         if not names:
             return ()
         from chat_loop.agent.builtin import builtin_tools
 
-        own = [self.paths.config.parent, self.paths.data, self.paths.sessions(self.config, self.options.sessions_dir)]
+        own = [
+            self.paths.config.parent,
+            self.paths.data,
+            self.paths.sessions(self.config, self.options.sessions_dir),
+        ]
         own += [Path(self.options.config).expanduser()] if self.options.config else []
-        return builtin_tools(names, Path(self.directory or "/"), protected=own, seconds=self.config.tools.timeout)
+        return builtin_tools(
+            names, Path(self.directory or "/"), protected=own, seconds=self.config.tools.timeout
+        )

@@ -1,4 +1,6 @@
-"""Settings: a frozen value, read once (`config_file`) and passed down. `config.example.yaml` shows every key."""
+"""Settings: a frozen value, read once (`config_file`) and passed down. `config.example.yaml` shows
+every key.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ class MemoryConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NotifyConfig:
-    """What tells that a reply has come, or a command is done, that took at least `after` seconds; 0 is never."""
+    """What tells that a reply has come, or a command is done, that took at least `after` seconds; 0
+    is never.
+    """
 
     after: float = 0.0
     how: str = "bell"
@@ -107,7 +111,9 @@ class DisplayConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
-    """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has it."""
+    """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has
+    it.
+    """
 
     base_url: str = ""
     api_key_env: str = ""
@@ -132,7 +138,9 @@ class ModelConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class McpServer:
-    """An MCP server: a command that is started, or the URL of one that runs. `timeout` is in seconds."""
+    """An MCP server: a command that is started, or the URL of one that runs. `timeout` is in
+    seconds.
+    """
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -179,7 +187,9 @@ class Config:
     @property
     def images(self) -> dict[str, bool]:
         """Which models take images, as far as the user said so, by model name."""
-        return {name: model.images for name, model in self.models.items() if model.images is not None}
+        return {
+            name: model.images for name, model in self.models.items() if model.images is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -208,7 +218,9 @@ class Paths:
         return self.config.parent / "prompts"
 
     def sessions(self, config: Config, override: str = "") -> Path:
-        """The sessions folder: of the command line, else the config, else in the data directory. Raises ConfigError."""
+        """The sessions folder: of the command line, else the config, else in the data directory.
+        Raises ConfigError.
+        """
         chosen = override or config.sessions.directory
         return expanded(chosen).absolute() if chosen else self.data / "sessions"
 
@@ -218,23 +230,31 @@ def expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise ConfigError(f"{path} is in the home directory of nobody.", "Give the whole path.") from None
+        raise ConfigError(
+            f"{path} is in the home directory of nobody.", "Give the whole path."
+        ) from None
 
 
 def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The values of `env` or `headers`, with each `${NAME}` replaced by the environment's. Raises ConfigError."""
+    """The values of `env` or `headers`, with each `${NAME}` replaced by the environment's. Raises
+    ConfigError.
+    """
 
     def of(match: re.Match[str]) -> str:
         name = match.group(1)
         if not environment.get(name):
-            raise ConfigError(f"The environment variable {name} is not set.", f"export {name}=… sets it.")
+            raise ConfigError(
+                f"The environment variable {name} is not set.", f"export {name}=… sets it."
+            )
         return environment[name]
 
     return {key: REFERENCE.sub(of, value) for key, value in values.items()}
 
 
 def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """The platform's directories for config and data, or CHAT_LOOP_HOME for both. Raises ConfigError."""
+    """The platform's directories for config and data, or CHAT_LOOP_HOME for both. Raises
+    ConfigError.
+    """
     home = environment.get("CHAT_LOOP_HOME", "")
     if home:
         base = expanded(home).absolute()

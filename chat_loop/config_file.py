@@ -1,4 +1,6 @@
-"""Reading settings from YAML: every mistake is named. Nothing here needs a library while no config file exists."""
+"""Reading settings from YAML: every mistake is named. Nothing here needs a library while no config
+file exists.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def load(path: Path, *, required: bool) -> Config:
     except FileNotFoundError:
         if not required:
             return Config()
-        raise ConfigError(f"There is no config file {path}.", "config.example.yaml shows every key.") from None
+        raise ConfigError(
+            f"There is no config file {path}.", "config.example.yaml shows every key."
+        ) from None
     except OSError as error:
         raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
     if len(data) > MAX_BYTES:
@@ -50,7 +54,9 @@ def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str 
     """
     for key in ("agents", "agent"):
         inner = settings.get(key)
-        if key in settings and (key == "agents" or (isinstance(inner, Mapping) and "default" in inner)):
+        if key in settings and (
+            key == "agents" or (isinstance(inner, Mapping) and "default" in inner)
+        ):
             wrong = "agents" if key == "agents" else "agent.default"
             raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
     return _checked(_laid(config, _converted(settings, name, where), settings), name)
@@ -77,7 +83,11 @@ def _converted(value: Any, name: str, where: str = "") -> Config:
         what, _, place = str(error).partition(" - at `$.")
         key = f"{where}{place.rstrip('`')}".removesuffix(".") or "the top level"
         words = _words_for(Config, place.rstrip("`").split("."))
-        hint = f"It takes {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}." if words else ""
+        hint = (
+            f"It takes {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}."
+            if words
+            else ""
+        )
         hint = hint or "config.example.yaml shows every key."
         raise ConfigError(f"{name}: {key}: {what[:1].lower()}{what[1:]}.", hint) from None
 
@@ -92,9 +102,14 @@ def _words_for(kind: Any, parts: Sequence[str]) -> tuple[str, ...]:
 def _checked(config: Config, name: str) -> Config:
     """Refuse numbers that mean nothing. Raises ConfigError."""
     auto, context = config.auto_compact, config.context
-    for key, share in (("trigger_threshold", auto.trigger_threshold), ("compact_ratio", auto.compact_ratio)):
+    for key, share in (
+        ("trigger_threshold", auto.trigger_threshold),
+        ("compact_ratio", auto.compact_ratio),
+    ):
         if not 0 < share <= 1:
-            raise ConfigError(f"{name}: auto_compact.{key} is a share above 0 and at most 1, not {share:g}.")
+            raise ConfigError(
+                f"{name}: auto_compact.{key} is a share above 0 and at most 1, not {share:g}."
+            )
     default = config.agent.default
     if ("/" in default or os.sep in default) and not Path(default).expanduser().is_absolute():
         raise ConfigError(f"{name}: agent.default must be a name or a whole path, not {default}.")
@@ -122,9 +137,14 @@ def _checked(config: Config, name: str) -> Config:
 
 def _check_shown(config: Config, name: str) -> None:
     """Refuse words that the terminal's settings do not know."""
-    for key, words, known in (("status", config.status, STATUS), ("notify.how", (config.notify.how,), HOW)):
+    for key, words, known in (
+        ("status", config.status, STATUS),
+        ("notify.how", (config.notify.how,), HOW),
+    ):
         if wrong := next((word for word in words if word not in known), None):
-            raise ConfigError(f"{name}: {key} does not know “{wrong[:40]}”.", f"It takes {', '.join(known)}.")
+            raise ConfigError(
+                f"{name}: {key} does not know “{wrong[:40]}”.", f"It takes {', '.join(known)}."
+            )
     if not 0 <= config.notify.after < float("inf"):
         raise ConfigError(f"{name}: notify.after must be seconds, 0 for never.")
 
@@ -140,19 +160,29 @@ def _check_named(config: Config, name: str) -> None:
 
         fault = fault_of(server, described)
         if fault:
-            raise ConfigError(f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs.")
+            raise ConfigError(
+                f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs."
+            )
     for provider, setting in config.providers.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
-            raise ConfigError(f"{name}: “{provider[:80]}” is no name for a provider.", "It takes a-z, 0-9, - and _.")
+            raise ConfigError(
+                f"{name}: “{provider[:80]}” is no name for a provider.",
+                "It takes a-z, 0-9, - and _.",
+            )
         if setting.api_key_env and not _names_variable(setting.api_key_env):
             where = f"{name}: providers.{provider}.api_key_env"
-            raise ConfigError(f"{where} takes the name of a variable, not a key.", "For example: api_key_env: MY_KEY.")
+            raise ConfigError(
+                f"{where} takes the name of a variable, not a key.",
+                "For example: api_key_env: MY_KEY.",
+            )
         if min(setting.max_tokens, setting.context, setting.threads) < 0:
             raise ConfigError(f"{name}: providers.{provider}: numbers must not be negative.")
 
 
 def _names_variable(text: str) -> bool:
-    """Whether `text` may be a variable's name, and is no key that was put in its place: names are shown, keys never."""
+    """Whether `text` may be a variable's name, and is no key that was put in its place: names are
+    shown, keys never.
+    """
     from chat_loop.redact import redacted
 
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", text) or redacted(text) != text:
@@ -171,7 +201,11 @@ def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
             from difflib import get_close_matches
 
             near = get_close_matches(str(key), known, 1)
-            hint = f"Did you mean {where}{near[0]}?" if near else f"Known keys: {', '.join(sorted(known))}."
+            hint = (
+                f"Did you mean {where}{near[0]}?"
+                if near
+                else f"Known keys: {', '.join(sorted(known))}."
+            )
             raise ConfigError(f"{name}: unknown key {where}{key}.", hint)
         if key in _NAMED and isinstance(inner, dict):
             for entry, setting in inner.items():

@@ -1,6 +1,8 @@
-"""Conversation: one chain as it goes on. Asks, saves, compacts, restores and ends; shows nothing itself.
+"""Conversation: one chain as it goes on. Asks, saves, compacts, restores and ends; shows nothing
+itself.
 
-Everything that happens is told to `show` as an event. The order of acts is the contract of `sessions/live.py`.
+Everything that happens is told to `show` as an event. The order of acts is the contract of
+`sessions/live.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ ARCHIVE_SECONDS = 30.0
 
 
 class Conversation:
-    """The live session and the agent that answers in it. `count(text)` estimates tokens, `memory()` reads it."""
+    """The live session and the agent that answers in it. `count(text)` estimates tokens, `memory()`
+    reads it.
+    """
 
     def __init__(
         self,
@@ -90,13 +94,19 @@ class Conversation:
 
     @property
     def left_out(self) -> int:
-        """How many exchanges the limits leave out of the next request while nothing is compacted by itself."""
+        """How many exchanges the limits leave out of the next request while nothing is compacted by
+        itself.
+        """
         return self._head.left_out
 
     def first_request(self, offer: Offer) -> int:
-        """Return the tokens of the first request after `offer` was accepted and acknowledged, a query apart."""
+        """Return the tokens of the first request after `offer` was accepted and acknowledged, a
+        query apart.
+        """
         beginning = offer.beginning
-        return self._head.would_hold(beginning.block, beginning.carried, acknowledged=self.options.acknowledge)
+        return self._head.would_hold(
+            beginning.block, beginning.carried, acknowledged=self.options.acknowledge
+        )
 
     @property
     def budget(self) -> Budget:
@@ -124,9 +134,11 @@ class Conversation:
         return Usage(input=self.budget.used, estimated=True)
 
     def only_in_archive(self) -> tuple[str, ...]:
-        """The sentences with exact values of all sessions of the chain that stand in the archive only.
+        """The sentences with exact values of all sessions of the chain that stand in the archive
+        only.
 
-        Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be read.
+        Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
+        read.
         """
         from chat_loop.chain.words import parent_of  # rarely asked for
         from chat_loop.context.archived import only_archived
@@ -137,24 +149,30 @@ class Conversation:
         if chain.broken:
             raise SessionError(chain.broken)
         ancestors = placed(chain, self.session.depth)
-        return only_archived((exchange for session in ancestors for exchange in session), self.thread)
+        return only_archived(
+            (exchange for session in ancestors for exchange in session), self.thread
+        )
 
     @property
     def pins(self) -> tuple[str, ...]:
         return self.thread.pins
 
     async def files(self, typed: str) -> tuple[Given, ...]:
-        """The files that what was typed names with `@`, read now. Raises UsageError for one that cannot be sent."""
+        """The files that what was typed names with `@`, read now. Raises UsageError for one that
+        cannot be sent.
+        """
         from chat_loop.chain.attaching import files_of  # not before a file is named
 
         return await files_of(self._head, typed)
 
     async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
-        """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError after saving what came.
+        """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
+        after saving what came.
 
-        When the context is too full it is compacted first, without a model call; when a server says that it is, it is
-        compacted and asked once more. Raises ContextFull, with the query saved, when the request cannot fit. When
-        cancelled, the partial reply is saved as interrupted and CancelledError goes on.
+        When the context is too full it is compacted first, without a model call; when a server says
+        that it is, it is compacted and asked once more. Raises ContextFull, with the query saved,
+        when the request cannot fit. When cancelled, the partial reply is saved as interrupted and
+        CancelledError goes on.
         """
         return await self._asking.ask(text, files)
 
@@ -182,16 +200,23 @@ class Conversation:
         describe(self._head, tags=tags)
 
     def last(self) -> tuple[Exchange, Loaded | None]:
-        """Return the newest exchange; and right after a compaction, the session before it, whose last one it is.
+        """Return the newest exchange; and right after a compaction, the session before it, whose
+        last one it is.
 
-        Raises UsageError when nothing was said in this session: the words before it are another session's.
+        Raises UsageError when nothing was said in this session: the words before it are another
+        session's.
         """
         if not self.session.exchanges:
             header, found = self.session.header, None
             if header.parent:
                 with contextlib.suppress(SessionError):
                     found = self.sessions.load(self.sessions.directory / f"{header.parent}.md")
-            if found and found.session.seal and found.session.seal.reason == "compact" and found.session.exchanges[1:]:
+            if (
+                found
+                and found.session.seal
+                and found.session.seal.reason == "compact"
+                and found.session.exchanges[1:]
+            ):
                 return found.session.exchanges[-1], found
             carried = self.thread.carried
             further = "" if self.live.empty else "All of it was undone; the words stay in the file."
@@ -205,15 +230,20 @@ class Conversation:
     async def undo(self) -> Exchange:
         """Take the last exchange out of the conversation; return it. Its words stay in the file.
 
-        Right after a compaction that is taken back as well: the conversation goes on with the words before it.
-        Raises UsageError as `last` does.
+        Right after a compaction that is taken back as well: the conversation goes on with the words
+        before it. Raises UsageError as `last` does.
         """
         last, before = self.last()
         await self._compacting.stop()
         if before is not None:
             offer = await self.resuming().forked(before, before.session.exchanges[-2].query.number)
             await self.accept(offer, acknowledge=False)
-            self._show(Warned("The compaction was taken back with it: the words before it are in the context again."))
+            self._show(
+                Warned(
+                    "The compaction was taken back with it: the words before it are in the "
+                    "context again."
+                )
+            )
             return last
         self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
         return last
@@ -223,7 +253,9 @@ class Conversation:
         self._head.remember()
 
     def resuming(self, *, quick: bool = False) -> Resuming:
-        """What takes stored sessions up, forks them, and makes their summaries; when `quick`, without a model."""
+        """What takes stored sessions up, forks them, and makes their summaries; when `quick`,
+        without a model.
+        """
         from chat_loop.chain.resuming import Resuming  # rarely asked for
 
         return Resuming(self._head, self._compacting, self.options, quick=quick)
@@ -237,14 +269,17 @@ class Conversation:
     async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
 
-        Without the model when its summary fails, which is told. Returns False, with everything as it was, when the disk
-        refuses, or it would not make the context smaller and `may` says no. Raises UsageError when there is nothing to
-        compact. When cancelled before the session is sealed, nothing has changed.
+        Without the model when its summary fails, which is told. Returns False, with everything as
+        it was, when the disk refuses, or it would not make the context smaller and `may` says no.
+        Raises UsageError when there is nothing to compact. When cancelled before the session is
+        sealed, nothing has changed.
         """
         draft = await self.draft(focus, may)
         return draft is not None and await self.take(draft)
 
-    async def draft(self, focus: str = "", may: May | None = None, done: str = "compacted") -> Draft | None:
+    async def draft(
+        self, focus: str = "", may: May | None = None, done: str = "compacted"
+    ) -> Draft | None:
         """Return what `compact` would do, with nothing done yet; None when `may` says no.
 
         `done` is what is said to have been done without the model when its summary fails.
@@ -256,22 +291,31 @@ class Conversation:
         return self._compacting.edited(draft, summary)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
-        """Carry out a draft of this session. False, with everything as it was, when the disk refuses."""
+        """Carry out a draft of this session. False, with everything as it was, when the disk
+        refuses.
+        """
         if not self._compacting.take(draft):
             return False
         if acknowledge and draft.answered:
             await self._asking.acknowledge()
         return True
 
-    async def offer(self, loaded: Loaded, *, last: int = 0, whole: bool = False, quick: bool = False) -> Offer:
-        """How a stored session would be taken up: from its summary (made now when it has none) and its last words, or
-        whole. A `quick` offer calls no model. Raises SessionError when there is nothing in it to resume."""
+    async def offer(
+        self, loaded: Loaded, *, last: int = 0, whole: bool = False, quick: bool = False
+    ) -> Offer:
+        """How a stored session would be taken up: from its summary (made now when it has none) and
+        its last words, or whole. A `quick` offer calls no model. Raises SessionError when there is
+        nothing in it to resume.
+        """
         from chat_loop.chain.words import resumable  # not before something is resumed
 
         session = loaded.session
         totals = session.totals
         if not resumable(session):
-            raise SessionError(f"Session {session.header.id} has no exchanges: it can't be resumed.", self.otherwise)
+            raise SessionError(
+                f"Session {session.header.id} has no exchanges: it can't be resumed.",
+                self.otherwise,
+            )
         self._show(
             SessionFound(
                 id=session.header.id,
@@ -293,11 +337,15 @@ class Conversation:
         return await self.resuming().undone()
 
     async def resume(self, loaded: Loaded) -> None:
-        """End this session and go on in a child of `loaded`, from its summary. Raises as `offer` and `accept` do."""
+        """End this session and go on in a child of `loaded`, from its summary. Raises as `offer`
+        and `accept` do.
+        """
         await self.accept(await self.offer(loaded))
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
-        """End this session and go on as offered. Raises SaveError while its words are nowhere but here."""
+        """End this session and go on as offered. Raises SaveError while its words are nowhere but
+        here.
+        """
         live, was = self.live, self.live.header.id
         self._ending.leave("resume")
         beginning = offer.beginning.renamed(was, live.header.id)
@@ -309,14 +357,17 @@ class Conversation:
     def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one.
 
-        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
+        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
+        exit.
         """
         self._ending.leave(reason)
         self._head.renew()
         self._compacting.restored_from(None)
 
     async def end(self) -> None:
-        """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""
+        """Summarise and seal the session. Cancelled during the summary, it is sealed without
+        one.
+        """
         await self._ending.end()
 
     def close(self) -> None:
@@ -327,7 +378,9 @@ class Conversation:
         self._head.tell_moved()
 
     async def settled(self) -> None:
-        """Wait until nothing is being prepared in the background, and the archive can be searched."""
+        """Wait until nothing is being prepared in the background, and the archive can be
+        searched.
+        """
         await self._compacting.settled()
         if self._head.archive is not None:
             await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)

@@ -30,17 +30,23 @@ async def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
             await open_file(path, environment)
             return path.read_text("utf-8", "replace").removesuffix("\n")
         except OSError as error:
-            raise UsageError(f"The text cannot be edited: {error.strerror}.", "Nothing is changed.") from error
+            raise UsageError(
+                f"The text cannot be edited: {error.strerror}.", "Nothing is changed."
+            ) from error
 
 
 async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Have the user edit a file, and wait. Raises UsageError when there is no editor or it fails."""
+    """Have the user edit a file, and wait. Raises UsageError when there is no editor or it
+    fails.
+    """
     command = _command(environment)
     try:
         process = await asyncio.create_subprocess_exec(*command, str(path))
     except OSError as error:
         raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-    found = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's as long as it runs
+    found = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the editor's as long as it runs
     try:
         code = await process.wait()
     except asyncio.CancelledError:
@@ -61,11 +67,19 @@ def _command(environment: Mapping[str, str]) -> list[str]:
     """The user's editor, as it is called."""
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
-        command = shlex.split(chosen) if chosen.strip() else [name for name in USUAL if shutil.which(name)][:1]
+        command = (
+            shlex.split(chosen)
+            if chosen.strip()
+            else [name for name in USUAL if shutil.which(name)][:1]
+        )
     except ValueError as error:
-        raise UsageError(f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command.") from error
+        raise UsageError(
+            f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command."
+        ) from error
     if not command:
-        raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
+        raise UsageError(
+            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+        )
     return command
 
 

@@ -28,7 +28,9 @@ from __future__ import annotations
 
 
 class ChatLoopError(Exception):
-    """A failure that the user is told about. `message` says what happened, `hint` what to do (may be empty)."""
+    """A failure that the user is told about. `message` says what happened, `hint` what to do (may
+    be empty).
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -70,7 +72,9 @@ class OutputError(ChatLoopError):
     """Standard output cannot be written."""
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(f"Standard output cannot be written: {(error.strerror or str(error)).lower()}.")
+        super().__init__(
+            f"Standard output cannot be written: {(error.strerror or str(error)).lower()}."
+        )
 
 
 class AgentError(ChatLoopError):
@@ -88,8 +92,9 @@ class ToolDenied(ChatLoopError):
 class ProviderError(ChatLoopError):
     """A model call that failed.
 
-    `retryable`: the same request may succeed later. `retry_after`: seconds the server asked to wait, if it did.
-    `adapted`: the provider leaves out what was refused, so the next attempt is another request.
+    `retryable`: the same request may succeed later. `retry_after`: seconds the server asked to
+    wait, if it did. `adapted`: the provider leaves out what was refused, so the next attempt is
+    another request.
     """
 
     retryable = False
@@ -125,7 +130,9 @@ class Overloaded(ProviderError):
 
 
 class ContextTooLong(ProviderError):
-    """The request does not fit the model's window. `window` is what the server says that it takes, in tokens."""
+    """The request does not fit the model's window. `window` is what the server says that it takes,
+    in tokens.
+    """
 
     window: int | None = None
 

@@ -1,4 +1,6 @@
-"""The one stream: what happens while a model answers. Display, fold, `--json` and tests all read these."""
+"""The one stream: what happens while a model answers. Display, fold, `--json` and tests all read
+these.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,18 @@ class Retrying:
 
 @dataclass(frozen=True)
 class ToolCalled:
-    """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own from the agent on."""
+    """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own
+    from the agent on.
+    """
 
     call: ToolCall
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolReturned:
-    """A call has its result. `text` is what the model is given of it. `denied`: the user did not allow it."""
+    """A call has its result. `text` is what the model is given of it. `denied`: the user did not
+    allow it.
+    """
 
     id: str
     name: str
@@ -61,7 +67,8 @@ class ToolReturned:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """The last event of one model call. `stop` is end, length, refusal, or tool when the model waits for its calls.
+    """The last event of one model call. `stop` is end, length, refusal, or tool when the model
+    waits for its calls.
 
     `usage` is None when none was told.
     """
@@ -72,7 +79,9 @@ class Finished:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyEnded:
-    """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the acknowledgment."""
+    """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the
+    acknowledgment.
+    """
 
     number: int
     stop: StopReason
@@ -129,7 +138,9 @@ class SummaryProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryEnded:
-    """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's is missing."""
+    """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's
+    is missing.
+    """
 
     source: str
     usage: Usage | None = None
@@ -139,7 +150,9 @@ class SummaryEnded:
 
 @dataclass(frozen=True, kw_only=True)
 class Compacted:
-    """The context was compacted: the session ended, its child goes on. `block` is the summary block's inner text."""
+    """The context was compacted: the session ended, its child goes on. `block` is the summary
+    block's inner text.
+    """
 
     compaction: Compaction
     reason: str
@@ -157,14 +170,18 @@ class Connecting:
 
 @dataclass(frozen=True)
 class Recalled:
-    """Passages of the archive were attached to the newest query. `refs` are the references they come from."""
+    """Passages of the archive were attached to the newest query. `refs` are the references they
+    come from.
+    """
 
     refs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Attached:
-    """Files go with the newest query. `files` tells each in a few words, as `photo.png, 640×480`."""
+    """Files go with the newest query. `files` tells each in a few words, as `photo.png,
+    640×480`.
+    """
 
     files: tuple[str, ...]
 

@@ -10,10 +10,11 @@ _FENCE = "---"
 
 
 def split(text: str) -> tuple[str, str]:
-    """The YAML and the rest, each without the lines between them; a text without such a beginning has no YAML.
+    """The YAML and the rest, each without the lines between them; a text without such a beginning
+    has no YAML.
 
-    The YAML begins with as many empty lines as stand above it, so that a parser names the file's lines. Raises
-    ValueError when it has no end.
+    The YAML begins with as many empty lines as stand above it, so that a parser names the file's
+    lines. Raises ValueError when it has no end.
     """
     first, _, rest = text.partition("\n")
     if first.rstrip() != _FENCE:
@@ -36,5 +37,9 @@ def read_yaml(data: bytes, name: str) -> Any:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # such as a date that there is not
+    except (
+        yaml.YAMLError,
+        RecursionError,
+        ValueError,
+    ) as error:  # such as a date that there is not
         raise ConfigError(f"{name} is not valid YAML.") from error

@@ -1,8 +1,9 @@
 """Frozen dataclasses whose methods are compiled when they are first needed.
 
-`dataclasses.dataclass` writes and compiles up to six methods per class while its module is imported: a quarter of a
-millisecond each, and of the hundred classes that the prompt imports most have no instance before somebody types, and
-nearly all others one. The first instances of a class are therefore made without it.
+`dataclasses.dataclass` writes and compiles up to six methods per class while its module is
+imported: a quarter of a millisecond each, and of the hundred classes that the prompt imports most
+have no instance before somebody types, and nearly all others one. The first instances of a class
+are therefore made without it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ else:
     def dataclass(*, frozen, kw_only=False):
         """Like `dataclasses.dataclass` with the same options; `frozen` has to be true.
 
-        The class is complete from its first few instances, their first comparison, or the first question about its
-        fields, on. One that inherits from another is complete at once.
+        The class is complete from its first few instances, their first comparison, or the first
+        question about its fields, on. One that inherits from another is complete at once.
         """
         if not frozen:
             raise TypeError("what can be changed is a dataclasses.dataclass")
@@ -34,8 +35,14 @@ else:
         def decorate(cls):
             if any(issubclass(base, _Late) for base in cls.__bases__):
                 return dataclasses.dataclass(frozen=True, kw_only=kw_only)(cls)
-            body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-            late = type(cls)(cls.__name__, (_Late, *(base for base in cls.__bases__ if base is not object)), body)
+            body = {
+                name: value
+                for name, value in vars(cls).items()
+                if name not in ("__dict__", "__weakref__")
+            }
+            late = type(cls)(
+                cls.__name__, (_Late, *(base for base in cls.__bases__ if base is not object)), body
+            )
             _waiting[late] = kw_only
             return late
 
@@ -50,10 +57,16 @@ else:
                     del _waiting[cls]
 
     def _values(kind, args, kwargs):
-        """The fields of an instance, by name; None for a call that the class itself has to answer for."""
+        """The fields of an instance, by name; None for a call that the class itself has to answer
+        for.
+        """
         kw_only = _waiting.get(kind)
         names = kind.__annotations__
-        if kw_only is None or len(args) > (0 if kw_only else len(names)) or "__post_init__" in vars(kind):
+        if (
+            kw_only is None
+            or len(args) > (0 if kw_only else len(names))
+            or "__post_init__" in vars(kind)
+        ):
             return None
         given = dict(zip(names, args, strict=False))
         if not (given.keys().isdisjoint(kwargs) and kwargs.keys() <= names.keys()):
@@ -68,7 +81,11 @@ else:
             if name in given:
                 value = given[name]
             elif field is not None:
-                value = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+                value = (
+                    field.default
+                    if field.default_factory is dataclasses.MISSING
+                    else field.default_factory()
+                )
             if value is dataclasses.MISSING:
                 return None
             values[name] = value
@@ -89,8 +106,8 @@ else:
     class _Late:
         """The base with the methods that a class does not have yet.
 
-        They are never taken away while the others are made, and wait for the lock: a second thread that comes upon a
-        class that is half made finds either these or those.
+        They are never taken away while the others are made, and wait for the lock: a second thread
+        that comes upon a class that is half made finds either these or those.
         """
 
         __dataclass_fields__ = _Asked()

@@ -21,7 +21,14 @@ from chat_loop.config import Config, expanded
 from chat_loop.conversation import Conversation
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, ContextFull, ContextTooLong, OutputError, SaveError, UsageError
+from chat_loop.errors import (
+    ChatLoopError,
+    ContextFull,
+    ContextTooLong,
+    OutputError,
+    SaveError,
+    UsageError,
+)
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
@@ -42,18 +49,24 @@ CUT: Mapping[str, tuple[str, str]] = {
         "The reply was cut off at the token limit.",
         "--max-tokens N sets the limit, providers.NAME.max_tokens in the config as well.",
     ),
-    "refusal": ("The reply was refused, by the model or by a filter of its service.", "Say it in other words."),
+    "refusal": (
+        "The reply was refused, by the model or by a filter of its service.",
+        "Say it in other words.",
+    ),
 }
 """Why a reply ended -> what is said of it, where it is not whole."""
 SURELY_FITS = 2_000
-"""Characters of a question that every window takes; before a longer one the model's is looked up."""
+"""Characters of a question that every window takes; before a longer one the model's is looked
+up.
+"""
 LARGEST_INPUT = 64 << 20
 STDIN = "-"
 """The question that stands for standard input."""
 
 
 def whole_question(question: str) -> str:
-    """The question, and after it standard input when that is not a terminal; `-` is standard input alone.
+    """The question, and after it standard input when that is not a terminal; `-` is standard input
+    alone.
 
     Raises UsageError when both are empty, or standard input has more than 64 MB.
     """
@@ -62,7 +75,10 @@ def whole_question(question: str) -> str:
     if alone or not sys.stdin.isatty():
         data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
         if len(data) > LARGEST_INPUT:
-            raise UsageError(f"Standard input has more than {LARGEST_INPUT >> 20} MB.", "No model takes that much.")
+            raise UsageError(
+                f"Standard input has more than {LARGEST_INPUT >> 20} MB.",
+                "No model takes that much.",
+            )
         piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
@@ -72,10 +88,11 @@ def whole_question(question: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One question. `typed` is the part of it that may name files: never what came from standard input.
+    """One question. `typed` is the part of it that may name files: never what came from standard
+    input.
 
-    `allow`: tools run that the user would be asked about. `reference`: the session that is gone on with; "" begins one.
-    `saves` is False when `sessions` are those that leave nothing behind.
+    `allow`: tools run that the user would be asked about. `reference`: the session that is gone on
+    with; "" begins one. `saves` is False when `sessions` are those that leave nothing behind.
     """
 
     agent: Agent
@@ -100,7 +117,9 @@ class Target:
     force: bool
 
     def write(self, text: str) -> None:
-        """Put the text there, private, and over a file only when that is forced. Raises SaveError."""
+        """Put the text there, private, and over a file only when that is forced. Raises
+        SaveError.
+        """
         files = Files()
         data = text.encode("utf-8", "replace")
         try:
@@ -109,14 +128,18 @@ class Target:
             else:
                 files.put(self.path, data)
         except FileExistsError:
-            raise SaveError(f"{self.path} is there already by now: the reply is not in it.") from None
+            raise SaveError(
+                f"{self.path} is there already by now: the reply is not in it."
+            ) from None
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise SaveError(f"{self.path} cannot be written: {reason}.") from error
 
 
 def target_of(file: str, *, force: bool) -> Target | None:
-    """Where the reply goes: None is standard output. Raises UsageError for what cannot become that file."""
+    """Where the reply goes: None is standard output. Raises UsageError for what cannot become that
+    file.
+    """
     if file in ("", STDIN):
         return None
     path = expanded(file).absolute()
@@ -126,8 +149,14 @@ def target_of(file: str, *, force: bool) -> Target | None:
         if not path.parent.is_dir():
             raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
         if there and not path.is_file():
-            raise UsageError(f"{path} is not a file.", "Name a file, or leave --output away and redirect.")
-    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a loop of links, a NUL
+            raise UsageError(
+                f"{path} is not a file.", "Name a file, or leave --output away and redirect."
+            )
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # a name that is too long, a loop of links, a NUL
         raise UsageError(f"{one_line(file)} cannot be a file.", "Name another one.") from error
     if there and not force:
         raise UsageError(f"{path} is there already.", "--force replaces it.")
@@ -135,12 +164,16 @@ def target_of(file: str, *, force: bool) -> Target | None:
 
 
 def ask(asked: Asked) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; a session is saved."""
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; a
+    session is saved.
+    """
     text: list[str] = []
     reply = Paragraphs(text.append) if asked.target is not None else None
     look = asked.config.display
     on_screen = text_output(look.theme if look.markdown else "", wraps=look.wrap == "words")
-    shown = JsonOutput() if asked.as_json else on_screen if reply is None else TextOutput(text.append)
+    shown = (
+        JsonOutput() if asked.as_json else on_screen if reply is None else TextOutput(text.append)
+    )
     kept = asked.target is None
     try:
         code, whole = asyncio.run(_ask(asked, _Watched(shown, reply if asked.as_json else None)))
@@ -156,7 +189,11 @@ def ask(asked: Asked) -> int:
 async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
     """The exit code, and whether the reply is whole."""
     place, servers = asked.place, asked.servers
-    approve = anything if asked.allow else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
+    approve = (
+        anything
+        if asked.allow
+        else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
+    )
     agent = replace(asked.agent, approve=approve)
     options = options_of(asked.config, None)
     notebook = Notebook(place, output.show) if place is not None else None
@@ -173,7 +210,9 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
     )
     task = asyncio.ensure_future(_answered(conversation, asked, output))
     received: list[int] = []
-    output.left = task.cancel  # nobody reads any more: what is there is saved, and nothing more is paid for
+    output.left = (
+        task.cancel
+    )  # nobody reads any more: what is there is saved, and nothing more is paid for
 
     def stop(number: int) -> None:
         received.append(number)
@@ -203,7 +242,9 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
 
 
 def _code(asked: Asked, output: _Watched) -> int:
-    """Return the exit code of a reply that came to its end. Raises OutputError when it could not be written."""
+    """Return the exit code of a reply that came to its end. Raises OutputError when it could not be
+    written.
+    """
     if output.refused is not None:
         if asked.saves and output.saved:
             output.refused.hint = "The reply is saved: chat-loop sessions show last."
@@ -214,7 +255,9 @@ def _code(asked: Asked, output: _Watched) -> int:
 
 
 async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
-    """Ask with the files that are named. What looks like a secret in them is left out: nobody is there to be asked."""
+    """Ask with the files that are named. What looks like a secret in them is left out: nobody is
+    there to be asked.
+    """
     provider = conversation.agent.provider
     if asked.reference or len(asked.question) > SURELY_FITS:
         await asyncio.to_thread(provider.warm)  # a guess of the window would not do
@@ -228,7 +271,8 @@ async def _answered(conversation: Conversation, asked: Asked, output: _Watched) 
 
 
 async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -> None:
-    """Go on with a saved session, in the words that its model saw as far as they fit. No model is asked for a summary.
+    """Go on with a saved session, in the words that its model saw as far as they fit. No model is
+    asked for a summary.
 
     Raises SessionError, and UsageError for a session of another agent's file.
     """
@@ -238,7 +282,10 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
     library = Library(asked.sessions.directory, asked.sessions.now)
     try:
         shelf = Shelf(
-            sessions=asked.sessions, library=library, config=asked.config, models=lambda: (conversation.agent, None)
+            sessions=asked.sessions,
+            library=library,
+            config=asked.config,
+            models=lambda: (conversation.agent, None),
         )
         loaded = shelf.load(asked.reference)
     finally:
@@ -253,7 +300,9 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
         )
     offer = await conversation.offer(loaded, whole=True, quick=True)
     if offer.left_out:
-        output.show(Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised."))
+        output.show(
+            Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised.")
+        )
     await conversation.accept(offer, acknowledge=False)
 
 

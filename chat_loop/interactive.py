@@ -1,4 +1,6 @@
-"""The interactive run: reader, display, conversation and loop put together, and what is loaded behind the prompt."""
+"""The interactive run: reader, display, conversation and loop put together, and what is loaded
+behind the prompt.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ from chat_loop.values import Usage
 from chat_loop.wording import when_text
 
 TERMINAL_GONE = 129
-"""The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually comes with it."""
+"""The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually
+comes with it.
+"""
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
@@ -58,9 +62,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What the command line and the config decided. `resume` is a number or an id to begin with, or empty.
+    """What the command line and the config decided. `resume` is a number or an id to begin with, or
+    empty.
 
-    `memory` is where the project's memory is looked for; None when it is switched off; `prompts` where templates are.
+    `memory` is where the project's memory is looked for; None when it is switched off; `prompts`
+    where templates are.
     """
 
     config: Config
@@ -105,7 +111,9 @@ class Interactive:
         )
         self._chat: Chat | None = None
         self._offering: Offering | None = None
-        self._notebook = Notebook(setting.memory, self._show) if setting.memory is not None else None
+        self._notebook = (
+            Notebook(setting.memory, self._show) if setting.memory is not None else None
+        )
         self._permission = Permission(self._display)
         self._templates = Templates(setting.prompts, registry.names())
         self._conversation = Conversation(
@@ -134,7 +142,9 @@ class Interactive:
         self._setting.sessions.remove_leftovers()
 
     async def run(self) -> int:
-        """Chat until the user leaves; return the exit code. A signal leaves at once: everything is on disk."""
+        """Chat until the user leaves; return the exit code. A signal leaves at once: everything is
+        on disk.
+        """
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         received: list[int] = []
@@ -212,8 +222,13 @@ class Interactive:
             return await work(editor)
 
     def _tell_notices(self) -> None:
-        """Say before the first prompt what memory is used, where others may have written it, and what is wrong."""
-        for notice in (self._notebook.notice if self._notebook is not None else "", self._templates.notice):
+        """Say before the first prompt what memory is used, where others may have written it, and
+        what is wrong.
+        """
+        for notice in (
+            self._notebook.notice if self._notebook is not None else "",
+            self._templates.notice,
+        ):
             if notice:
                 self._tell(notice)
 
@@ -236,7 +251,9 @@ class Interactive:
             self._tell(offer(last.name or identity, when, columns()))
 
     def _clear_the_way(self) -> None:
-        """For a command that the chat begins with: what it tells stands before the prompt, not behind it."""
+        """For a command that the chat begins with: what it tells stands before the prompt, not
+        behind it.
+        """
         if self._setting.first:
             if self._instant is not None:
                 self._instant.erase()
@@ -287,11 +304,16 @@ class Interactive:
 
     def _status(self) -> str:
         symbols = self._display.has_symbols
-        return status_line(self._standing(), self._setting.config.status, columns() - 2, symbols=symbols)
+        return status_line(
+            self._standing(), self._setting.config.status, columns() - 2, symbols=symbols
+        )
 
     def _show(self, event: Event) -> None:
         self._loading.used.set()
         self._display.show(event)
-        if isinstance(event, ReplyEnded | SessionBegun | SessionSealed) and self._conversation.live.saved:
+        if (
+            isinstance(event, ReplyEnded | SessionBegun | SessionSealed)
+            and self._conversation.live.saved
+        ):
             live = self._conversation.live
             self._keeper.note(live.session, live.path, sealed=isinstance(event, SessionSealed))

@@ -28,17 +28,23 @@ class Reader(Protocol):
         """Whether Ctrl-C is a key of the line that is being edited, rather than a signal."""
 
     async def read(self) -> str:
-        """Return the next entry, possibly of several lines. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
+        """Return the next entry, possibly of several lines. Raises EOFError at the end,
+        KeyboardInterrupt on Ctrl-C.
+        """
 
     @property
     def typed(self) -> str:
-        """The last entry without pastes of several lines: files are only taken where they were typed."""
+        """The last entry without pastes of several lines: files are only taken where they were
+        typed.
+        """
 
     def put_back(self) -> None:
         """Let the last entry be edited again, where there is an editor."""
 
     def offer(self, text: str) -> bool:
-        """Let `text` stand in the next line to be changed; Ctrl-C then gives it up. False where there is no editor."""
+        """Let `text` stand in the next line to be changed; Ctrl-C then gives it up. False where
+        there is no editor.
+        """
 
     async def ask(self, question: str) -> str:
         """Ask for one word; return it in small letters, empty when there is no answer."""
@@ -57,7 +63,9 @@ class Reader(Protocol):
 
 
 def clean(text: str) -> str:
-    """Text as it can be encoded: bytes that the locale could not read are UTF-8, halves of characters become U+FFFD."""
+    """Text as it can be encoded: bytes that the locale could not read are UTF-8, halves of
+    characters become U+FFFD.
+    """
     try:
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:  # surrogates that stand for no byte
@@ -66,7 +74,9 @@ def clean(text: str) -> str:
 
 
 class LineReader:
-    """Lines from a pipe or a file; the prompt and the line are repeated on `out`, so that the output can be read."""
+    """Lines from a pipe or a file; the prompt and the line are repeated on `out`, so that the
+    output can be read.
+    """
 
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
@@ -134,18 +144,25 @@ class LineReader:
         return line
 
     async def _next(self) -> bytes:
-        """Return the next line with its end; nothing at the end, whoever asks next. Raises UsageError."""
+        """Return the next line with its end; nothing at the end, whoever asks next. Raises
+        UsageError.
+        """
         while not self._lines and not self._ended:
             await self._take()
         return self._lines.popleft() if self._lines else b""
 
     async def _take(self) -> None:
-        """Read one piece into lines. What nobody asks for stays in the pipe, and its writer waits."""
+        """Read one piece into lines. What nobody asks for stays in the pipe, and its writer
+        waits.
+        """
         if self._pieces is None:
             self._pieces = asyncio.Queue()
             # A daemon: a pipe that never ends must not keep the program from leaving.
             threading.Thread(
-                target=self._pump, args=(asyncio.get_running_loop(), self._pieces), daemon=True, name="stdin"
+                target=self._pump,
+                args=(asyncio.get_running_loop(), self._pieces),
+                daemon=True,
+                name="stdin",
             ).start()
         if not self._asked:  # the one who asked before may have been stopped
             self._asked = True
@@ -157,7 +174,10 @@ class LineReader:
         self._rest.append(head)
         self._held += len(head)
         if self._held > LONGEST_LINE:
-            raise UsageError(f"A line of standard input has more than {LONGEST_LINE >> 20} MB.", "Name a file with @.")
+            raise UsageError(
+                f"A line of standard input has more than {LONGEST_LINE >> 20} MB.",
+                "Name a file with @.",
+            )
         for line in lines:
             self._lines.append(b"".join(self._rest) + b"\n")
             self._rest, self._held = [line], len(line)

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up to 20."""
+"""How long a thread that loads may keep a key waiting for its echo, where Python's own 5 ms add up
+to 20.
+"""
 
 
 class Loading:
     """Loads what the first request and the first reply need; failures come back with them.
 
-    `provider()` is who answers. The tokenizer follows when the user waits for something, which `used` says: building it
-    holds up every other thread for 0.1 s. `later()` comes after it, for what the prompt after the reply shows.
+    `provider()` is who answers. The tokenizer follows when the user waits for something, which
+    `used` says: building it holds up every other thread for 0.1 s. `later()` comes after it, for
+    what the prompt after the reply shows.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class Loading:
         provider = self._provider()
         try:
             _load_saving()
-            with contextlib.suppress(ChatLoopError):  # the first request says it again, to somebody who waits
+            with contextlib.suppress(
+                ChatLoopError
+            ):  # the first request says it again, to somebody who waits
                 provider.warm()
             self._display.load()
             _load_compaction()
@@ -88,6 +93,8 @@ def _load_compaction() -> None:
 
 
 def _collect_again() -> None:
-    """Modules are no garbage: set them aside, so that no collection holds up a key or a reply to look through them."""
+    """Modules are no garbage: set them aside, so that no collection holds up a key or a reply to
+    look through them.
+    """
     gc.freeze()
     gc.enable()

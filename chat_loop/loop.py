@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
-    def __init__(self, chat: Chat, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, chat: Chat, reader: Reader, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._chat = chat
         self._clock = clock
         self._reader = reader
@@ -54,7 +56,9 @@ class ChatLoop:
         chat.attended = self._attend
 
     async def run(self, first: str = "") -> int:
-        """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a resume."""
+        """Loop until exit, Ctrl-D or the end of input. `first` is a line to begin with, such as a
+        resume.
+        """
         line = first
         try:
             with self._interruptible():
@@ -76,7 +80,9 @@ class ChatLoop:
         return 0 if self._chat.conversation.live.empty or self._chat.conversation.live.saved else 1
 
     def _say_goodbye(self) -> None:
-        """Leave a session that did not begin; one that was resumed is resumed again from where it was."""
+        """Leave a session that did not begin; one that was resumed is resumed again from where it
+        was.
+        """
         display, header = self._chat.display, self._chat.conversation.live.header
         display.line("Goodbye!")
         if header.parent:
@@ -100,7 +106,10 @@ class ChatLoop:
                     self._give_up()
                     nearest = self._chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
-                    display.warn(f"There is no command /{name}.", f"{meant} A leading space sends it as text.")
+                    display.warn(
+                        f"There is no command /{name}.",
+                        f"{meant} A leading space sends it as text.",
+                    )
                 case None:
                     await self._turn(line)
         except ChatLoopError as error:
@@ -148,19 +157,24 @@ class ChatLoop:
         except ChatLoopError as error:
             self._failed(error)
         if any(exchange.failed for exchange in self._chat.conversation.session.exchanges[-1:]):
-            self._chat.display.prose("This message is not sent again with the next one; /retry asks it anew.", "dim")
+            self._chat.display.prose(
+                "This message is not sent again with the next one; /retry asks it anew.", "dim"
+            )
         if self._chat.conversation.options.limits.enabled:
             return  # it makes room by itself
         budget = self._chat.conversation.budget
         if budget.warning > self._warned:
             self._chat.display.warn(
-                f"The context is {budget.share:.0%} full ({budget.used:,} of {budget.window.tokens:,} tokens).",
+                f"The context is {budget.share:.0%} full ({budget.used:,} of "
+                f"{budget.window.tokens:,} tokens).",
                 "compact makes room.",
             )
         self._warned = budget.warning
 
     def _notify(self, what: str) -> None:
-        """Tell that what the user has been waiting for has come, when that took long; not when the user stopped it."""
+        """Tell that what the user has been waiting for has come, when that took long; not when the
+        user stopped it.
+        """
         wanted = self._chat.config.notify
         if wanted.after and not self._cancelled and self._clock() - self._begun >= wanted.after:
             from chat_loop.display.notice import notice  # not before it is wanted
@@ -181,7 +195,9 @@ class ChatLoop:
             self._attend()
 
     async def _files(self) -> tuple[Given, ...] | None:
-        """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry to be edited."""
+        """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry
+        to be edited.
+        """
         chat = self._chat
         if "@" not in self._reader.typed:
             return ()
@@ -224,9 +240,11 @@ class ChatLoop:
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C stops the work that runs. In between it is the editor's key, or leaves when there is no editor.
+        """Ctrl-C stops the work that runs. In between it is the editor's key, or leaves when there
+        is no editor.
 
-        One handler for all the time: a Ctrl-C between two steps must find neither the editor's nor Python's own.
+        One handler for all the time: a Ctrl-C between two steps must find neither the editor's nor
+        Python's own.
         """
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -248,7 +266,9 @@ class ChatLoop:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    async def _cancellable(self, work: Coroutine[Any, Any, object], stopped: str = "Stopped.") -> None:
+    async def _cancellable(
+        self, work: Coroutine[Any, Any, object], stopped: str = "Stopped."
+    ) -> None:
         """Run `work`; Ctrl-C cancels it, says so, and the prompt comes back."""
         self._cancelled = False
         self._attend()
@@ -261,7 +281,9 @@ class ChatLoop:
             task.result()
             self._chat.display.stop_waiting()
         except asyncio.CancelledError:
-            if not self._cancelled:  # the whole program is told to go: let the work save what came before
+            if (
+                not self._cancelled
+            ):  # the whole program is told to go: let the work save what came before
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 raise

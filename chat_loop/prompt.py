@@ -1,4 +1,6 @@
-"""The line editor on a terminal: history, completion, pasted text folded, keys of emacs or vi, a status line below."""
+"""The line editor on a terminal: history, completion, pasted text folded, keys of emacs or vi, a
+status line below.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,11 @@ async def _unchanged(text: str) -> str:
 class PromptReader:
     """Reads entries with prompt_toolkit's editor.
 
-    `status()` is the status line's text. `instant` is the prompt that was drawn before this module was loaded.
-    `ready()` is called once, when the editor has been drawn and takes keys. `complete(before)` says what the text
-    before the cursor can become; it is called in a thread. `edit(text)` has the user edit it in an editor.
-    `moving()`: the status may change while nothing is typed.
+    `status()` is the status line's text. `instant` is the prompt that was drawn before this module
+    was loaded. `ready()` is called once, when the editor has been drawn and takes keys.
+    `complete(before)` says what the text before the cursor can become; it is called in a thread.
+    `edit(text)` has the user edit it in an editor. `moving()`: the status may change while nothing
+    is typed.
     """
 
     def __init__(
@@ -72,7 +75,9 @@ class PromptReader:
         self._instant = instant
         self._terminal = instant.terminal if instant is not None else _terminal()
         if instant is None and self._terminal is not None:
-            self._terminal.silence(signals=True)  # else what is typed before the first prompt is echoed twice
+            self._terminal.silence(
+                signals=True
+            )  # else what is typed before the first prompt is echoed twice
         self._status = status
         self._edit = edit
         self._moving = moving
@@ -108,7 +113,9 @@ class PromptReader:
 
         self._session.app.after_render += drawn
         self._session.app.before_render += lambda _: self._drawing()
-        self._session.app.key_processor.before_key_press += lambda _: self._lines.followed(self._session.default_buffer)
+        self._session.app.key_processor.before_key_press += lambda _: self._lines.followed(
+            self._session.default_buffer
+        )
 
     @property
     def has_editor(self) -> bool:
@@ -116,7 +123,9 @@ class PromptReader:
         return True
 
     async def read(self) -> str:
-        """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in an empty line."""
+        """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in
+        an empty line.
+        """
         if self._instant is not None:
             self._instant.erase()
         self._lines.begin(offered=self._offered)
@@ -136,7 +145,9 @@ class PromptReader:
 
     @property
     def typed(self) -> str:
-        """The last entry without what was pasted into it, but for pastes of one line: they may be paths."""
+        """The last entry without what was pasted into it, but for pastes of one line: they may be
+        paths.
+        """
         text, pasted = self._last
         for paste in pasted:
             text = text.replace(paste, " ", 1)
@@ -198,7 +209,9 @@ class PromptReader:
 
     def _between(self) -> None:
         """Until the next prompt, keys wait for it, unseen; and so does a paste, as one."""
-        self._hear_suspending(on=True)  # first: what stopped the program behind it would find it silent
+        self._hear_suspending(
+            on=True
+        )  # first: what stopped the program behind it would find it silent
         if self._terminal is not None:
             self._terminal.silence(signals=True)
         self._tell_pastes(on=True)
@@ -217,8 +230,9 @@ class PromptReader:
         if self._terminal is not None:
             self._terminal.restore()
         self._hear_suspending(on=False)
-        # Not SIGSTOP: where no shell could continue the program, the system ignores this one. To this thread: sent to
-        # the process it could stop it a moment later, with the terminal silent again.
+        # Not SIGSTOP: where no shell could continue the program, the system ignores this one. To
+        # this thread: sent to the process it could stop it a moment later, with the terminal silent
+        # again.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         self._between()
 
@@ -241,7 +255,10 @@ class PromptReader:
     def _toolbar(self) -> str:
         if self._columns < NARROW:
             return ""
-        return f" {HINT if self._lines.several else OFFERED if self._lines.offered else self._status()}"
+        return (
+            " "
+            f"{HINT if self._lines.several else OFFERED if self._lines.offered else self._status()}"
+        )
 
     async def _edited(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""
@@ -252,7 +269,9 @@ class PromptReader:
 
 
 def _continuation(width: int, line_number: int, wrap_count: int) -> str:
-    """Further lines stand below the first; what is only wrapped begins at the margin, so that it can be copied."""
+    """Further lines stand below the first; what is only wrapped begins at the margin, so that it
+    can be copied.
+    """
     return "" if wrap_count else " " * width
 
 

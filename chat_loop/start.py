@@ -1,7 +1,8 @@
 """The instant prompt: drawn before the line editor is loaded, and nothing typed meanwhile is lost.
 
-The terminal is put into the state that the editor will want (no echo, every key as it comes), so that keys wait in its
-queue until the editor reads them. Only the smallest modules of the standard library are imported here.
+The terminal is put into the state that the editor will want (no echo, every key as it comes), so
+that keys wait in its queue until the editor reads them. Only the smallest modules of the standard
+library are imported here.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from chat_loop import __version__
 PROMPT = "You: "
 _ERASE = "\r\x1b[K"
 ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that end the program, after it has given the terminal back; a system may lack some."""
-_VALUED = frozenset({"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"})
+"""The signals that end the program, after it has given the terminal back; a system may lack
+some.
+"""
+_VALUED = frozenset(
+    {"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"}
+)
 _PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
 
 
@@ -31,7 +36,9 @@ def banner(room: int = 80) -> str:
 
 
 class Terminal:
-    """The terminal's settings: silenced while no editor reads the keys, given back as they were found."""
+    """The terminal's settings: silenced while no editor reads the keys, given back as they were
+    found.
+    """
 
     def __init__(self, descriptor: int) -> None:
         """Raises OSError when `descriptor` is no terminal."""
@@ -47,7 +54,8 @@ class Terminal:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C still interrupts.
+        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C
+        still interrupts.
 
         It then takes nothing away of what was typed before it, or was printed and is not shown yet.
         """
@@ -59,7 +67,9 @@ class Terminal:
                 return  # the terminal is gone
         state = [*self._found[:6], [*self._found[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
-        state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG))
+        state[3] &= ~(
+            termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG)
+        )
         state[3] |= termios.NOFLSH
         state[6][termios.VMIN] = 1
         self._set(state)
@@ -72,7 +82,9 @@ class Terminal:
             return  # the terminal is gone
 
     def restore(self) -> None:
-        """Give the terminal back as `silence` found it; do nothing when it is given back already."""
+        """Give the terminal back as `silence` found it; do nothing when it is given back
+        already.
+        """
         found, self._found = self._found, None
         if found is not None:
             self._set(found)
@@ -117,7 +129,8 @@ def columns() -> int:
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     """Draw banner and prompt when this is an interactive start on a terminal; else return None.
 
-    Only arguments that certainly lead to the prompt count: everything else is looked at later, at leisure.
+    Only arguments that certainly lead to the prompt count: everything else is looked at later, at
+    leisure.
     """
     rest = iter(arguments)
     for argument in rest:
@@ -125,7 +138,11 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
             next(rest, None)
         elif argument not in _PLAIN and argument.partition("=")[0] not in _VALUED:
             return None
-    if os.name == "nt" or not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+    if (
+        os.name == "nt"
+        or not (sys.stdin.isatty() and sys.stdout.isatty())
+        or os.environ.get("TERM") == "dumb"
+    ):
         return None
     try:
         terminal = Terminal(sys.stdin.fileno())

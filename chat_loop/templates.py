@@ -42,7 +42,9 @@ class Template:
 
 
 class Templates:
-    """The templates of a folder. Their texts are read when they are used, so that an edit counts at once."""
+    """The templates of a folder. Their texts are read when they are used, so that an edit counts at
+    once.
+    """
 
     def __init__(self, folder: Path | None = None, taken: Sequence[str] = ()) -> None:
         """`taken` are the names that commands have."""
@@ -61,12 +63,20 @@ class Templates:
     def notice(self) -> str:
         """A line for the start about templates that are not used; empty when there are none."""
         shadowed = [f"/{name}" for name in self.shadowed()]
-        return f"Not used as templates, as commands have their names: {', '.join(shadowed)}." if shadowed else ""
+        return (
+            f"Not used as templates, as commands have their names: {', '.join(shadowed)}."
+            if shadowed
+            else ""
+        )
 
     def find(self, name: str) -> Template | None:
         """The template of this name. Raises ChatLoopError when its file is none."""
         known = self.names()
-        found = name if name in known else next((one for one in known if one.lower() == name.lower()), "")
+        found = (
+            name
+            if name in known
+            else next((one for one in known if one.lower() == name.lower()), "")
+        )
         return read(self._files()[found], found) if found else None
 
     def nearest(self, name: str) -> str:
@@ -114,15 +124,21 @@ def read(path: Path, name: str) -> Template:
         value = frontmatter.read_yaml(front.encode(), str(path)) or {}
     except ConfigError as error:
         raise ChatLoopError(error.message, "Set the template right.") from error
-    known = isinstance(value, dict) and all(key in _KEYS and isinstance(said, str) for key, said in value.items())
+    known = isinstance(value, dict) and all(
+        key in _KEYS and isinstance(said, str) for key, said in value.items()
+    )
     if not known:
         raise _unusable(path, f"above its text it may only say {' and '.join(_KEYS)}, as texts")
     if not body.strip():
         raise _unusable(path, "it has no text")
     return Template(
-        name=name, text=body.strip("\n"), **{key: " ".join(said.split())[:200] for key, said in value.items()}
+        name=name,
+        text=body.strip("\n"),
+        **{key: " ".join(said.split())[:200] for key, said in value.items()},
     )
 
 
 def _unusable(path: Path, reason: str) -> ChatLoopError:
-    return ChatLoopError(f"The template {path} is not used: {reason}.", "Set it right, or take it away.")
+    return ChatLoopError(
+        f"The template {path} is not used: {reason}.", "Set it right, or take it away."
+    )

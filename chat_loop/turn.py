@@ -1,4 +1,6 @@
-"""One turn: a reply streams from the agent into the file, step by step, and is saved however it ends."""
+"""One turn: a reply streams from the agent into the file, step by step, and is saved however it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,16 @@ async def answer(
     show: Callable[[Event], None],
     max_tokens: int | None = None,
 ) -> Reply:
-    """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the acknowledgment's.
+    """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the
+    acknowledgment's.
 
     A query that the model refuses, or that fails before anything is said, is marked as failed.
 
-    When tools are called, each step is a record of its own, its calls are written before they run and their results
-    when they come; the reply that is returned is all steps joined. An acknowledgment gets no tools.
-    One of which nothing came is not saved.
-    `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and CancelledError after
-    saving what came.
+    When tools are called, each step is a record of its own, its calls are written before they run
+    and their results when they come; the reply that is returned is all steps joined. An
+    acknowledgment gets no tools. One of which nothing came is not saved. `estimate(text)` is the
+    usage of a step whose server told none. Raises ProviderError and CancelledError after saving
+    what came.
     """
     records = _Records(live, number, at, agent.patience.clock, estimate)
     stop: StopReason = "error"
@@ -56,7 +59,11 @@ async def answer(
         raise
     finally:
         reply = records.close(stop, rejected=rejected)
-        show(ReplyEnded(number=number, stop=reply.stop, usage=reply.usage, seconds=reply.seconds or 0.0))
+        show(
+            ReplyEnded(
+                number=number, stop=reply.stop, usage=reply.usage, seconds=reply.seconds or 0.0
+            )
+        )
     return reply
 
 
@@ -108,13 +115,18 @@ class _Records:
                 self._result(event.id, event.text, failed=event.failed, seconds=event.seconds)
 
     def close(self, stop: StopReason, *, rejected: bool = False) -> Reply:
-        """End what is open: with `stop`, unless the reply is complete. Return all steps as one reply.
+        """End what is open: with `stop`, unless the reply is complete. Return all steps as one
+        reply.
 
-        The query has failed when nothing came before an error, and when the server `rejected` what it was sent: the
-        same words would be rejected with the next query too.
+        The query has failed when nothing came before an error, and when the server `rejected` what
+        it was sent: the same words would be rejected with the next query too.
         """
         if not self._complete:
-            said = self._called or any(step.text.strip() for step in self._steps) or self._begun().text.strip()
+            said = (
+                self._called
+                or any(step.text.strip() for step in self._steps)
+                or self._begun().text.strip()
+            )
             self._interrupt_calls()
             self._end_step(stop, None, failed=stop == "error" and (rejected or not said))
             self._interrupt_calls()
@@ -137,11 +149,19 @@ class _Records:
         writer, ended = self._begun(), self._clock()
         text = writer.text
         if usage is None and (text or self._calls or stop not in ("error", "interrupted")):
-            usage = self._estimate("\n".join([text, *(f"{call.name} {call.arguments}" for call in self._calls)]))
+            usage = self._estimate(
+                "\n".join([text, *(f"{call.name} {call.arguments}" for call in self._calls)])
+            )
         seconds = round(ended - self._step_started, 2)
         failed = failed or stop == "refusal"
         reply = Reply(
-            number=self._number, at=self._step_at, text=text, stop=stop, seconds=seconds, usage=usage, failed=failed
+            number=self._number,
+            at=self._step_at,
+            text=text,
+            stop=stop,
+            seconds=seconds,
+            usage=usage,
+            failed=failed,
         )
         if text or self._number or stop not in ("error", "interrupted"):
             writer.finish(reply)
@@ -149,14 +169,24 @@ class _Records:
         self._writer, self._step_started = None, ended
         for call in self._calls:
             at = self._now()
-            self._live.add(Call(number=self._number, at=at, id=call.id, name=call.name, arguments=call.arguments))
+            self._live.add(
+                Call(
+                    number=self._number, at=at, id=call.id, name=call.name, arguments=call.arguments
+                )
+            )
             self._waiting.append(call.id)
         self._calls = []
 
-    def _result(self, identity: str, text: str, *, failed: bool, seconds: float | None = None) -> None:
+    def _result(
+        self, identity: str, text: str, *, failed: bool, seconds: float | None = None
+    ) -> None:
         self._waiting.remove(identity)
         at = self._now()
-        self._live.add(Result(number=self._number, at=at, id=identity, text=text, failed=failed, seconds=seconds))
+        self._live.add(
+            Result(
+                number=self._number, at=at, id=identity, text=text, failed=failed, seconds=seconds
+            )
+        )
 
     def _interrupt_calls(self) -> None:
         for identity in list(self._waiting):

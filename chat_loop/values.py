@@ -1,4 +1,6 @@
-"""Values that all layers speak: pure, frozen, equal by content. No path is opened and no clock read here."""
+"""Values that all layers speak: pure, frozen, equal by content. No path is opened and no clock read
+here.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,18 @@ from typing import Literal
 from chat_loop.frozen import dataclass
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
-"""Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the user; broken off."""
+"""Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the
+user; broken off.
+"""
 
 Role = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to it."""
+    """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to
+    it.
+    """
 
     input: int = 0
     """All prompt tokens, cached ones included."""
@@ -24,7 +30,9 @@ class Usage:
     cached: int = 0
     """The part of `input` that the provider read from its prompt cache."""
     written: int = 0
-    """The part of `input` that the provider wrote to its prompt cache, which some charge more for."""
+    """The part of `input` that the provider wrote to its prompt cache, which some charge more
+    for.
+    """
     reasoning: int = 0
     """The part of `output` that was reasoning and is not in the reply's text."""
     estimated: bool = False
@@ -47,7 +55,8 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Compaction:
-    """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are in tokens.
+    """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are
+    in tokens.
 
     `first` and `last` are references; `cost` is in US dollars, None when the price is unknown.
     """
@@ -78,7 +87,9 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have been."""
+    """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have
+    been.
+    """
 
     id: str
     name: str
@@ -96,7 +107,8 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of a message. `file` is where its bytes are kept, `data` is them in base64: empty until they are sent.
+    """An image of a message. `file` is where its bytes are kept, `data` is them in base64: empty
+    until they are sent.
 
     `width` and `height` are in pixels.
     """
@@ -111,10 +123,11 @@ class Image:
 
 @dataclass(frozen=True)
 class Message:
-    """One message as it is sent. Exists only between the context and a provider; the stored form is an exchange.
+    """One message as it is sent. Exists only between the context and a provider; the stored form is
+    an exchange.
 
-    The calls of an assistant's message come after its text. The user's message that follows answers each of them with
-    one result, before its own images and its text.
+    The calls of an assistant's message come after its text. The user's message that follows answers
+    each of them with one result, before its own images and its text.
     """
 
     role: Role
@@ -133,7 +146,9 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One model call, independent of the wire. `messages` alternate, starting and ending with the user."""
+    """One model call, independent of the wire. `messages` alternate, starting and ending with the
+    user.
+    """
 
     system: str
     messages: tuple[Message, ...]

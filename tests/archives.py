@@ -33,11 +33,15 @@ class Counting(SessionManager):
         return read
 
 
-def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2) -> Session:
+def session(
+    sessions: SessionManager, name: str, parent: str, said: Sequence[Said], depth: int = 2
+) -> Session:
     """Write a sealed session; return it. The agent's name is the beginning of its id."""
     live = sessions.begin(agent=name, parent=parent)
     if parent:
-        live.add(Restoration(at=START, parent_created=START, queries=1, tokens=1, block="", depth=depth))
+        live.add(
+            Restoration(at=START, parent_created=START, queries=1, tokens=1, block="", depth=depth)
+        )
     for number, one in enumerate(said, 1):
         query, reply = (one, "Fine.") if isinstance(one, str) else one
         live.add(Query(number=number, at=START, text=query))
@@ -48,7 +52,9 @@ def session(sessions: SessionManager, name: str, parent: str, said: Sequence[Sai
 
 
 def chained(sessions: SessionManager, *spoken: Sequence[Said]) -> Session:
-    """A chain with these words, the oldest session first; return the last, which is the live one."""
+    """A chain with these words, the oldest session first; return the last, which is the live
+    one.
+    """
     last = session(sessions, "s1", "", spoken[0])
     for number, said in enumerate(spoken[1:], 2):
         last = session(sessions, f"s{number}", last.header.id, said, number)

@@ -50,7 +50,9 @@ MakeProvider = Callable[..., WireProvider[Any]]
 """Takes the address of a server, then a key and a model's name."""
 
 
-def anthropic_at(url: str, key: str | None = "sk-test", model: str = "claude-test") -> AnthropicProvider:
+def anthropic_at(
+    url: str, key: str | None = "sk-test", model: str = "claude-test"
+) -> AnthropicProvider:
     return AnthropicProvider(model, window=Window(200_000), base_url=url, api_key=key)
 
 
@@ -59,7 +61,9 @@ def openai_at(url: str, key: str | None = "sk-test", model: str = "gpt-4o") -> O
 
 
 def compatible_at(url: str, key: str | None = None, model: str = "qwen3") -> OpenAIProvider:
-    return OpenAIProvider(model, name="compatible", window=Window(8_192), base_url=url and f"{url}/v1", api_key=key)
+    return OpenAIProvider(
+        model, name="compatible", window=Window(8_192), base_url=url and f"{url}/v1", api_key=key
+    )
 
 
 def host(server: Loopback) -> str:
@@ -68,7 +72,9 @@ def host(server: Loopback) -> str:
 
 
 def told(message: str, server: Loopback) -> str:
-    """The whole message of an error: HOST is the server, and a full stop follows the words of a server without one."""
+    """The whole message of an error: HOST is the server, and a full stop follows the words of a
+    server without one.
+    """
     return message.replace("HOST", host(server)) + ("" if message[-1] in ".!?" else ".")
 
 
@@ -88,12 +94,16 @@ def failure_of(provider: Provider, request: Request = REQUEST) -> ProviderError:
     return error
 
 
-def outcome_of(provider: Provider, request: Request = REQUEST) -> tuple[list[Event], ProviderError | None]:
+def outcome_of(
+    provider: Provider, request: Request = REQUEST
+) -> tuple[list[Event], ProviderError | None]:
     """The events of one call and the error that ended it."""
     return asyncio.run(_outcome(provider, request))
 
 
-async def _outcome(provider: Provider, request: Request) -> tuple[list[Event], ProviderError | None]:
+async def _outcome(
+    provider: Provider, request: Request
+) -> tuple[list[Event], ProviderError | None]:
     events: list[Event] = []
     try:
         async with closing(provider, request) as stream:

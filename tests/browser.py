@@ -1,4 +1,6 @@
-"""A real browser for tests of pages: headless Chromium, driven by playwright, with every request caught."""
+"""A real browser for tests of pages: headless Chromium, driven by playwright, with every request
+caught.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _FLAGS = (
 
 
 def chromium_path() -> str:
-    """Where Chromium is. Skips the test without it or playwright; fails instead when CI_REQUIRE_CHROMIUM is 1."""
+    """Where Chromium is. Skips the test without it or playwright; fails instead when
+    CI_REQUIRE_CHROMIUM is 1.
+    """
     if importlib.util.find_spec("playwright") is None:
         _missing("the package playwright is not installed: pip install 'chat-loop[test]'")
     for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):

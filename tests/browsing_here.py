@@ -1,10 +1,11 @@
 """The session browser on this terminal: `python -m tests.browsing_here COUNT [WORDS]`.
 
-COUNT is how many made sessions there are, or a folder of real ones; with `prompt HISTORY` instead of all that it stands
-between two lines of the prompt.
+COUNT is how many made sessions there are, or a folder of real ones; with `prompt HISTORY` instead
+of all that it stands between two lines of the prompt.
 
-It tells on the terminal what was chosen and done, and how the terminal's settings were before and after. What the rows
-say is made to be hostile, wide and long. SHELF_FAILS names a method of the shelf that fails.
+It tells on the terminal what was chosen and done, and how the terminal's settings were before and
+after. What the rows say is made to be hostile, wide and long. SHELF_FAILS names a method of the
+shelf that fails.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ NAMES = (
 
 
 def row(number: int) -> SessionRow:
-    """The session that is `number`th from the newest. Every fifth has three older ones behind it."""
+    """The session that is `number`th from the newest. Every fifth has three older ones behind
+    it.
+    """
     return SessionRow(
         id=f"sally_{number:06d}",
         path=Path(f"/nowhere/sally_{number:06d}.md"),
@@ -80,12 +83,18 @@ def older(head: SessionRow) -> list[SessionRow]:
 def session(shown: SessionRow) -> Session:
     """A session for the preview of any row."""
     said = [
-        f"Question {number} of {shown.id}: and what about \x1b[2J ties in the second key?" for number in range(1, 12)
+        f"Question {number} of {shown.id}: and what about \x1b[2J ties in the second key?"
+        for number in range(1, 12)
     ]
     used = shown.updated or NOW
-    answer = "Sort by the second key first, then by the first: the sort is stable, so ties keep their order. " * 3
+    answer = (
+        "Sort by the second key first, then by the first: the sort is stable, so ties keep "
+        "their order. " * 3
+    )
     return Session(
-        header=Header(id=shown.id, created=used, agent=shown.agent, model="test-model", parent=shown.parent),
+        header=Header(
+            id=shown.id, created=used, agent=shown.agent, model="test-model", parent=shown.parent
+        ),
         entries=tuple(
             entry
             for number, text in enumerate(said, 1)
@@ -125,7 +134,9 @@ class MadeShelf:
         return found
 
     def preview(self, row: SessionRow) -> Preview:
-        return preview_of(session(row), ("It was edited.",) if f"edited {row.id}" in self.done else ())
+        return preview_of(
+            session(row), ("It was edited.",) if f"edited {row.id}" in self.done else ()
+        )
 
     def trash(self, row: SessionRow) -> str:
         self._fail("trash")
@@ -178,11 +189,15 @@ def tell(*words: str) -> None:
 
 def settings() -> str:
     """How the terminal is set, as stty prints it."""
-    return subprocess.run(["stty", "-g"], stdin=0, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["stty", "-g"], stdin=0, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 async def between_prompts(history: Path) -> None:
-    """The browser after one line of the prompt and before another, as a command of the chat has it."""
+    """The browser after one line of the prompt and before another, as a command of the chat has
+    it.
+    """
     from chat_loop.prompt import PromptReader
 
     found = settings()
@@ -193,7 +208,9 @@ async def between_prompts(history: Path) -> None:
     before = settings()
     chosen = await browse(shelf, now=NOW)
     tell("chosen:", chosen.id if chosen is not None else "none")
-    tell("at the command:", "as before" if settings() == before else f"{before} became {settings()}")
+    tell(
+        "at the command:", "as before" if settings() == before else f"{before} became {settings()}"
+    )
     lines.append(await reader.read())
     reader.close()
     tell("lines:", ", ".join(lines))
@@ -219,4 +236,6 @@ async def main(what: str, words: str) -> None:
 
 if __name__ == "__main__":
     between = sys.argv[1] == "prompt"
-    asyncio.run(between_prompts(Path(sys.argv[2])) if between else main(sys.argv[1], " ".join(sys.argv[2:])))
+    asyncio.run(
+        between_prompts(Path(sys.argv[2])) if between else main(sys.argv[1], " ".join(sys.argv[2:]))
+    )

@@ -1,10 +1,11 @@
-"""A server on loopback that counts what it is sent with tiktoken, and a chat whose four numbers are compared with it.
+"""A server on loopback that counts what it is sent with tiktoken, and a chat whose four numbers are
+compared with it.
 
     with Loopback(answered) as server:
         numbers = CountedChat(tmp_path, openai_at(server.url), ["Hi", "compact"], server).numbers()
 
-The judge counts the texts of the request as the wire has them: 3 tokens for each message and for the reply's beginning,
-each tool as its JSON, each image as the service prices it.
+The judge counts the texts of the request as the wire has them: 3 tokens for each message and for
+the reply's beginning, each tool as its JSON, each image as the service prices it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ SUMMARY = """\
 ACKNOWLEDGED = """\
 Thank you, I have read the summary. We talked about boats, about the wood for the hull and about the paint.
 You decided for oak because it can be sanded. I am ready to go on from here, so just tell me what comes next."""
-LONG = "The hull of the boat is sanded twice, then it is painted with two layers that dry for a day each. "
+LONG = (
+    "The hull of the boat is sanded twice, then it is painted with two layers that dry for a "
+    "day each. "
+)
 
 
 @cache
@@ -76,7 +80,9 @@ def counted(request: Received) -> int:
     """Return the tokens of a request by the judge's count."""
     body = request.body
     system = body.get("system") or ""
-    total = 3 + (tokens(system if isinstance(system, str) else "".join(block["text"] for block in system)))
+    total = 3 + (
+        tokens(system if isinstance(system, str) else "".join(block["text"] for block in system))
+    )
     for message in body["messages"]:
         total += MESSAGE + _content(message["content"])
         total += sum(
@@ -84,7 +90,11 @@ def counted(request: Received) -> int:
             for call in message.get("tool_calls") or ()
         )
     for tool in body.get("tools") or ():
-        told = {key: value for key, value in tool.get("function", tool).items() if key != "cache_control"}
+        told = {
+            key: value
+            for key, value in tool.get("function", tool).items()
+            if key != "cache_control"
+        }
         total += tokens(json.dumps(told))
     return total
 
@@ -111,7 +121,9 @@ IMAGE = ((640, 480), 425)
 
 
 def answered(request: Received) -> Reply:
-    """Answer a summary task with a summary, an acknowledgment with one, else with sentences; count as the judge."""
+    """Answer a summary task with a summary, an acknowledgment with one, else with sentences; count
+    as the judge.
+    """
     if request.system.startswith(SUMMARY_TASK):
         text = SUMMARY
     elif ACKNOWLEDGE in request.query:
@@ -137,19 +149,25 @@ async def _opened(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The four numbers: `status` line, sum of the parts of /context, `told` by the line of a compaction or a resume
-    (None where there was none), and what the server counts for the next request."""
+    """The four numbers: `status` line, sum of the parts of /context, `told` by the line of a
+    compaction or a resume (None where there was none), and what the server counts for the next
+    request.
+    """
 
     status: int
     parts: int
     told: int | None
     told_served: int
-    """What the server counted for the request that `told` is about: an automatic compaction makes room for one."""
+    """What the server counted for the request that `told` is about: an automatic compaction makes
+    room for one.
+    """
     served: int
 
     @property
     def agree(self) -> bool:
-        """Whether none is further from what the server counts than 10 % or 50 tokens, whichever is more."""
+        """Whether none is further from what the server counts than 10 % or 50 tokens, whichever is
+        more.
+        """
         pairs = [(self.status, self.served), (self.parts, self.served)]
         pairs += [(self.told, self.told_served)] if self.told is not None else []
         return all(abs(told - served) <= max(50, served // 10) for told, served in pairs)
@@ -157,14 +175,18 @@ class Numbers:
 
 @dataclass
 class CountedChat:
-    """A chat over `lines` on a real provider. `numbers` asks for what is shown and then sends one short query."""
+    """A chat over `lines` on a real provider. `numbers` asks for what is shown and then sends one
+    short query.
+    """
 
     directory: Path
     provider: Provider
     lines: Sequence[str]
     server: Any
     tools: tuple[Tool, ...] = ()
-    options: Options = field(default_factory=lambda: Options(summary_on_exit=False, attach_from_archive=False))
+    options: Options = field(
+        default_factory=lambda: Options(summary_on_exit=False, attach_from_archive=False)
+    )
     others: Sequence[Provider] = ()
     answers: Sequence[str] = ()
     hours: int = 0
@@ -246,16 +268,22 @@ class CountedChat:
             await loop.take("Go on.")
             self.text = out.getvalue()
             assert len(self.server.requests) > before, self.text
-            about = next(filter(_is_turn, self.server.requests[compacted[-1] if compacted else before :]))
+            about = next(
+                filter(_is_turn, self.server.requests[compacted[-1] if compacted else before :])
+            )
             return Numbers(used, parts, told, counted(about), counted(self.server.requests[before]))
         finally:
             conversation.close()
-            for provider in {id(one): one for one in (self.provider, conversation.agent.provider)}.values():
+            for provider in {
+                id(one): one for one in (self.provider, conversation.agent.provider)
+            }.values():
                 await provider.close()
 
 
 def _told(text: str) -> int | None:
-    """The tokens after that the last line of a compaction, of a resume or of an uncompact tells, if it came last."""
+    """The tokens after that the last line of a compaction, of a resume or of an uncompact tells, if
+    it came last.
+    """
     found = [
         *re.finditer(r"Compacted \S+ → (\S+) tokens", text),
         *re.finditer(r"The context will hold ([\d,]+) tokens", text),
@@ -270,5 +298,7 @@ def _number(text: str) -> int:
 
 
 def quiet(**changes: Any) -> Options:
-    """Options without a summary at exit and without the archive's passages, which come with a query."""
+    """Options without a summary at exit and without the archive's passages, which come with a
+    query.
+    """
     return replace(Options(summary_on_exit=False, attach_from_archive=False), **changes)

@@ -1,7 +1,7 @@
 """A conversation that goes on until it is killed: `python -m tests.killed_chat FOLDER RUN`.
 
-It resumes the newest session of the folder that can be resumed, asks, pins and compacts without end, and writes a
-line to stdout for everything that must survive from then on.
+It resumes the newest session of the folder that can be resumed, asks, pins and compacts without
+end, and writes a line to stdout for everything that must survive from then on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def query_text(name: str) -> str:
 
 
 def reply_text(name: str) -> str:
-    return f"Reply to {name}:\n\n```\n<!-- chat:query n=1 -->\n```\nand eight words more, all of them kept."
+    return (
+        f"Reply to {name}:\n\n```\n<!-- chat:query n=1 -->\n```\nand eight words more, all of "
+        "them kept."
+    )
 
 
 def pin_text(name: str) -> str:
@@ -47,7 +50,9 @@ def tell(*words: str) -> None:
 
 
 class Telling(ScriptedProvider):
-    """Answers the query `asked`, and tells that its request leaves: by then the query is on disk."""
+    """Answers the query `asked`, and tells that its request leaves: by then the query is on
+    disk.
+    """
 
     asked = ""
 
@@ -67,7 +72,9 @@ def show(event: Event) -> None:
             tell("warned", event.message.replace("\n", " "))
 
 
-def conversation_in(folder: Path, provider: ScriptedProvider, show: Callable[[Event], None]) -> Conversation:
+def conversation_in(
+    folder: Path, provider: ScriptedProvider, show: Callable[[Event], None]
+) -> Conversation:
     agent = Agent(name="Assistant", system_prompt="Be brief.", provider=provider)
     return Conversation(agent, SessionManager(folder), count=len, show=show, options=Options())
 

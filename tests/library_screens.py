@@ -1,4 +1,6 @@
-"""A shelf of sessions with branches for tests of commands, and screens without the times at which tests run."""
+"""A shelf of sessions with branches for tests of commands, and screens without the times at which
+tests run.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def in_zone(patch: pytest.MonkeyPatch) -> None:
 def run(folder: Path, *lines: str, hours: int, answers: tuple[str, ...] = ()) -> str:
     """Return what the user saw."""
     screen = Screen(folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=answers)
-    text = "\n".join(line.rstrip() for line in screen.text.split("\n")).replace(str(folder), "/sessions")
+    text = "\n".join(line.rstrip() for line in screen.text.split("\n")).replace(
+        str(folder), "/sessions"
+    )
     return text.replace("Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n", "")
 
 
@@ -35,6 +39,19 @@ def shelf(folder: Path) -> None:
         *("/rename Kitchen", "/tag home"),
         hours=0,
     )
-    run(folder, "/resume 1", "The gateway listens on port 5544 now.", "Decision: we take oak fronts.", hours=1)
-    run(folder, "/sessions --unfold", "/resume 2", "The gateway listens on port 6000 now.", "/untag home", hours=2)
+    run(
+        folder,
+        "/resume 1",
+        "The gateway listens on port 5544 now.",
+        "Decision: we take oak fronts.",
+        hours=1,
+    )
+    run(
+        folder,
+        "/sessions --unfold",
+        "/resume 2",
+        "The gateway listens on port 6000 now.",
+        "/untag home",
+        hours=2,
+    )
     run(folder, "Wie heiß wird [b]Öl[/b]? 漢字 \x1b]0;x\x07", hours=3)

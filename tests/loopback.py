@@ -1,11 +1,13 @@
-"""A server on 127.0.0.1 that speaks every provider's wire, records every request and does with each what a script says.
+"""A server on 127.0.0.1 that speaks every provider's wire, records every request and does with each
+what a script says.
 
     with Loopback() as server:
-        server.enqueue(Reply(chunks=("Hel", "lo")), failing(429, retry_after="3"))
-        ...a program talks to server.url (Anthropic, Azure, Bedrock) or server.url + "/v1" (OpenAI)...
+        server.enqueue(Reply(chunks=("Hel", "lo")), failing(429, retry_after="3")) ...a program
+        talks to server.url (Anthropic, Azure, Bedrock) or server.url + "/v1" (OpenAI)...
         server.requests[0].body
 
-Without a script it holds a conversation (`talk`), so that a program in another process can be driven through one.
+Without a script it holds a conversation (`talk`), so that a program in another process can be
+driven through one.
 """
 
 from __future__ import annotations
@@ -52,9 +54,15 @@ SUMMARY = """\
 
 
 def talk(request: Received) -> Reply:
-    """The reply without a script: a summary for a summary task, else an echo; sizes are counted in words."""
+    """The reply without a script: a summary for a summary task, else an echo; sizes are counted in
+    words.
+    """
     if request.system.partition("\n")[0].startswith("Task: session summary"):
-        said = (line.removeprefix("User:").split() for line in request.query.splitlines() if line.startswith("User:"))
+        said = (
+            line.removeprefix("User:").split()
+            for line in request.query.splitlines()
+            if line.startswith("User:")
+        )
         text = SUMMARY.format(topic=" ".join(next(said, ["conversation"])[:6]))
     else:
         text = f"You said: {request.query[:60]}"
@@ -78,7 +86,9 @@ def failing(
 
 
 class Loopback:
-    """The server. Its thread runs from `with` to the end of the block; `url` has no trailing slash."""
+    """The server. Its thread runs from `with` to the end of the block; `url` has no trailing
+    slash.
+    """
 
     def __init__(self, handler: Handler = talk, *, models: tuple[str, ...] = ("loopback",)) -> None:
         self.handler = handler
@@ -95,7 +105,9 @@ class Loopback:
         self._started = threading.Event()
         self._faults: list[BaseException] = []
         self._connections: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), name="loopback", daemon=True
+        )
 
     def enqueue(self, *replies: Reply) -> None:
         """Answer the next model calls with `replies`, one each, before asking the handler again."""
@@ -104,7 +116,9 @@ class Loopback:
     def request(self, number: int = 0) -> Received:
         """The request with this number, waited for. Raises AssertionError when it does not come."""
         with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.requests) > number, PATIENCE_SECONDS), "no request came"
+            assert self._arrived.wait_for(lambda: len(self.requests) > number, PATIENCE_SECONDS), (
+                "no request came"
+            )
             return self.requests[number]
 
     def stalled(self, number: int = 0) -> Received:
@@ -134,7 +148,10 @@ class Loopback:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(PATIENCE_SECONDS)
@@ -152,7 +169,9 @@ class Loopback:
         self._started.set()
         await self._stop.wait()
         server.close()
-        for _ in range(5):  # what was accepted just now becomes a connection within these rounds of the loop
+        for _ in range(
+            5
+        ):  # what was accepted just now becomes a connection within these rounds of the loop
             await asyncio.sleep(0)
         for connection in self._connections:
             connection.cancel()
@@ -160,7 +179,9 @@ class Loopback:
 
     def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
-        self._faults.append(error if isinstance(error, BaseException) else RuntimeError(str(context["message"])))
+        self._faults.append(
+            error if isinstance(error, BaseException) else RuntimeError(str(context["message"]))
+        )
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -175,7 +196,9 @@ class Loopback:
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (request := await self._receive(reader)) and await self._answer(request, reader, writer):
+            while (request := await self._receive(reader)) and await self._answer(
+                request, reader, writer
+            ):
                 pass
         finally:
             writer.close()
@@ -199,12 +222,19 @@ class Loopback:
             self._arrived.notify_all()
         return request
 
-    async def _answer(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(
+        self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Answer; False when the connection is to end."""
         path = request.path.partition("?")[0]
         if path.endswith("/models"):
-            data = [{"id": model, "object": "model", "type": "model", "display_name": model} for model in self.models]
-            reply = Reply(body=json.dumps({"object": "list", "data": data, "has_more": False}).encode())
+            data = [
+                {"id": model, "object": "model", "type": "model", "display_name": model}
+                for model in self.models
+            ]
+            reply = Reply(
+                body=json.dumps({"object": "list", "data": data, "has_more": False}).encode()
+            )
         elif path.endswith(CALLS):
             reply = self._script.popleft() if self._script else self.handler(request)
         else:
@@ -213,8 +243,16 @@ class Loopback:
             if reply.body is None and reply.status == 200:
                 return await self._stream(reply, request, reader, writer)
             error = reply.error or Failure("api_error", "")
-            body = json.dumps(failure_body(request.wire, error)).encode() if reply.body is None else reply.body
-            headers = {"content-type": "application/json", "content-length": str(len(body)), **reply.headers}
+            body = (
+                json.dumps(failure_body(request.wire, error)).encode()
+                if reply.body is None
+                else reply.body
+            )
+            headers = {
+                "content-type": "application/json",
+                "content-length": str(len(body)),
+                **reply.headers,
+            }
             if request.wire == "bedrock":
                 headers["x-amzn-errortype"] = f"{error.kind}:http://internal.amazon.com/"
             writer.write(_head(reply.status, headers) + body)
@@ -225,7 +263,11 @@ class Loopback:
         return True
 
     async def _stream(
-        self, reply: Reply, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        reply: Reply,
+        request: Received,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> bool:
         kind = CONTENT_TYPE if request.wire == "bedrock" else "text/event-stream; charset=utf-8"
         headers = {"content-type": kind, "transfer-encoding": "chunked", **reply.headers}
@@ -251,7 +293,9 @@ class Loopback:
         return True
 
     async def _held(self, reader: asyncio.StreamReader) -> bool:
-        """Wait for `release`; False when the client leaves first. A client sends nothing while it waits."""
+        """Wait for `release`; False when the client leaves first. A client sends nothing while it
+        waits.
+        """
         released = asyncio.ensure_future(self._released.wait())
         gone = asyncio.ensure_future(reader.read(1))
         try:

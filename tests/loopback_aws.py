@@ -1,6 +1,8 @@
-"""AWS's event stream as a server writes it (https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html).
+"""AWS's event stream as a server writes it
+(https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html).
 
-A frame is its length, the length of its headers, a checksum of both, the headers, the payload, and a checksum of all.
+A frame is its length, the length of its headers, a checksum of both, the headers, the payload, and
+a checksum of all.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ _STRING = 7
 def framed(headers: dict[str, str], payload: bytes) -> bytes:
     """One frame."""
     packed = b"".join(
-        struct.pack("!B", len(name)) + name.encode() + struct.pack("!BH", _STRING, len(value)) + value.encode()
+        struct.pack("!B", len(name))
+        + name.encode()
+        + struct.pack("!BH", _STRING, len(value))
+        + value.encode()
         for name, value in headers.items()
     )
     prelude = struct.pack("!II", 12 + len(packed) + len(payload) + 4, len(packed))
@@ -30,16 +35,25 @@ def framed(headers: dict[str, str], payload: bytes) -> bytes:
 def chunk(data: bytes) -> bytes:
     """A part of a reply: an event of the model's own wire."""
     payload = json.dumps({"bytes": base64.b64encode(data).decode(), "p": "abcdefghij"}).encode()
-    return framed({":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}, payload)
+    return framed(
+        {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"},
+        payload,
+    )
 
 
 def exception(kind: str, message: str) -> bytes:
     """The end of a reply that failed."""
-    headers = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
+    headers = {
+        ":exception-type": kind,
+        ":content-type": "application/json",
+        ":message-type": "exception",
+    }
     return framed(headers, json.dumps({"message": message}).encode())
 
 
 def from_sse(events: bytes) -> bytes:
     """Server-sent events as frames."""
-    lines = (line.removeprefix(b"data: ") for line in events.split(b"\n") if line.startswith(b"data: "))
+    lines = (
+        line.removeprefix(b"data: ") for line in events.split(b"\n") if line.startswith(b"data: ")
+    )
     return b"".join(map(chunk, lines))

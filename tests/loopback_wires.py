@@ -1,4 +1,5 @@
-"""The two wires as a server speaks them: what a scripted reply looks like in bytes, and how a request is read.
+"""The two wires as a server speaks them: what a scripted reply looks like in bytes, and how a
+request is read.
 
 Sources: https://docs.anthropic.com/en/api/messages-streaming and
 https://platform.openai.com/docs/api-reference/chat-streaming.
@@ -34,7 +35,8 @@ class Failure:
 class Reply:
     """What the server does with one request.
 
-    `..._after` counts the pieces of thinking, text, `raw` and calls, of which each has two; 0 is before everything.
+    `..._after` counts the pieces of thinking, text, `raw` and calls, of which each has two; 0 is
+    before everything.
     """
 
     chunks: tuple[str, ...] = ()
@@ -43,7 +45,8 @@ class Reply:
     """Data of events that are sent as they stand."""
     calls: tuple[ToolCall, ...] = ()
     stop: str | None = "end"
-    """end, length, refusal or tool in the words of the wire, anything else as it stands; None is never said.
+    """end, length, refusal or tool in the words of the wire, anything else as it stands; None is
+    never said.
 
     With calls, end is tool.
     """
@@ -99,12 +102,20 @@ class Received:
     def system(self) -> str:
         if self.wire != "openai":
             return _text(self.body.get("system"))
-        return "".join(_text(message["content"]) for message in self.body["messages"] if message["role"] == "system")
+        return "".join(
+            _text(message["content"])
+            for message in self.body["messages"]
+            if message["role"] == "system"
+        )
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The messages without the system prompt; of those with calls or results, their text."""
-        return tuple(_text(message["content"]) for message in self.body["messages"] if message["role"] != "system")
+        return tuple(
+            _text(message["content"])
+            for message in self.body["messages"]
+            if message["role"] != "system"
+        )
 
     @property
     def query(self) -> str:
@@ -123,7 +134,10 @@ def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
         content = message.get("content")
         if isinstance(content, list):
-            content = [{key: value for key, value in block.items() if key != "cache_control"} for block in content]
+            content = [
+                {key: value for key, value in block.items() if key != "cache_control"}
+                for block in content
+            ]
             if [*map(set, content)] == [{"type", "text"}]:
                 content = content[0]["text"]
         made.append({**message, "content": content} if "content" in message else message)
@@ -134,7 +148,12 @@ _ANTHROPIC = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "
 STOPS: dict[Wire, dict[str, str]] = {
     "anthropic": _ANTHROPIC,
     "bedrock": _ANTHROPIC,
-    "openai": {"end": "stop", "length": "length", "refusal": "content_filter", "tool": "tool_calls"},
+    "openai": {
+        "end": "stop",
+        "length": "length",
+        "refusal": "content_filter",
+        "tool": "tool_calls",
+    },
 }
 
 
@@ -149,12 +168,16 @@ def halves(text: str) -> tuple[str, str]:
 
 
 def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
-    """The stream of `reply`, event by event, with the points where something else happens than sending."""
+    """The stream of `reply`, event by event, with the points where something else happens than
+    sending.
+    """
     if request.wire == "bedrock":
         for frame in _frames(reply, Bedrock(reply)):
             yield from_sse(frame) if isinstance(frame, bytes) and frame.startswith(SSE) else frame
     else:
-        yield from _frames(reply, Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request))
+        yield from _frames(
+            reply, Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request)
+        )
 
 
 def _frames(reply: Reply, wire: Anthropic | OpenAI) -> Iterator[bytes | Point]:
@@ -162,7 +185,12 @@ def _frames(reply: Reply, wire: Anthropic | OpenAI) -> Iterator[bytes | Point]:
     if 0 in (reply.cut_after, reply.error_after):
         return
     yield from wire.head()
-    pieces = [*wire.thinking(), *wire.text(), *(event(None, data) for data in reply.raw), *wire.calls()]
+    pieces = [
+        *wire.thinking(),
+        *wire.text(),
+        *(event(None, data) for data in reply.raw),
+        *wire.calls(),
+    ]
     for number, piece in enumerate(pieces, start=1):
         yield piece
         yield from _points(reply, wire, number)
@@ -194,8 +222,19 @@ def failure_body(wire: Wire, failure: Failure) -> dict[str, object]:
     if wire == "bedrock":
         return {"message": failure.message}
     if wire == "anthropic":
-        return {"type": "error", "error": {"type": failure.kind, "message": failure.message}, "request_id": "req_1"}
-    return {"error": {"message": failure.message, "type": failure.kind, "param": None, "code": failure.code}}
+        return {
+            "type": "error",
+            "error": {"type": failure.kind, "message": failure.message},
+            "request_id": "req_1",
+        }
+    return {
+        "error": {
+            "message": failure.message,
+            "type": failure.kind,
+            "param": None,
+            "code": failure.code,
+        }
+    }
 
 
 class Anthropic:
@@ -240,16 +279,27 @@ class Anthropic:
                 self._delta(index, {"type": "input_json_delta", "partial_json": piece})
                 for piece in ("", *halves(call.arguments))
             )
-            yield self._start(index, {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}) + none + one
+            yield (
+                self._start(
+                    index, {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+                )
+                + none
+                + one
+            )
             yield two + self._stop(index)
 
     @staticmethod
     def _start(index: int, block: Mapping[str, object]) -> bytes:
-        return event("content_block_start", {"type": "content_block_start", "index": index, "content_block": block})
+        return event(
+            "content_block_start",
+            {"type": "content_block_start", "index": index, "content_block": block},
+        )
 
     @staticmethod
     def _delta(index: int, delta: Mapping[str, object]) -> bytes:
-        return event("content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta})
+        return event(
+            "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
+        )
 
     @staticmethod
     def _stop(index: int) -> bytes:
@@ -290,7 +340,12 @@ class OpenAI:
         self.tells_usage = bool((request.body.get("stream_options") or {}).get("include_usage"))
 
     def _chunk(self, choices: list[dict[str, object]], **more: object) -> bytes:
-        data = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "loopback"}
+        data = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "loopback",
+        }
         return event(None, {**data, "choices": choices, **more})
 
     def _delta(self, delta: dict[str, object], finish: str | None = None) -> bytes:
@@ -307,13 +362,21 @@ class OpenAI:
         return (self._delta({"content": piece}) for piece in self.reply.chunks)
 
     def calls(self) -> Iterator[bytes]:
-        """The first pieces of all calls, then their second ones: calls that run together may come mixed."""
+        """The first pieces of all calls, then their second ones: calls that run together may come
+        mixed.
+        """
         for index, call in enumerate(self.reply.calls):
             function = {"name": call.name, "arguments": halves(call.arguments)[0]}
             piece = {"index": index, "id": call.id, "type": "function", "function": function}
             yield self._delta({"content": None, "tool_calls": [piece]})
         for index, call in enumerate(self.reply.calls):
-            yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": halves(call.arguments)[1]}}]})
+            yield self._delta(
+                {
+                    "tool_calls": [
+                        {"index": index, "function": {"arguments": halves(call.arguments)[1]}}
+                    ]
+                }
+            )
 
     def tail(self) -> Iterator[bytes]:
         stop = stop_of(self.reply, "openai")

@@ -24,7 +24,9 @@ DIGITS = string.digits
 
 
 def shape(pattern: str) -> Maker:
-    """A maker of texts such as `key-{L20}`: 20 letters or digits; U: URL-safe ones, C: capitals, H: hex, D: digits."""
+    """A maker of texts such as `key-{L20}`: 20 letters or digits; U: URL-safe ones, C: capitals, H:
+    hex, D: digits.
+    """
     alphabets = {"L": LETTERS, "U": URL_SAFE, "C": CAPITALS, "H": HEX, "D": DIGITS}
 
     def make(rng: random.Random) -> str:
@@ -48,12 +50,21 @@ def private_key(rng: random.Random, kind: str = "RSA ", newline: str = "\n", lin
     return newline.join([edges[0], *rows, edges[1]])
 
 
-def card(rng: random.Random, prefix: str = "4", length: int = 16, groups: tuple[int, ...] = (), sign: str = " ") -> str:
+def card(
+    rng: random.Random,
+    prefix: str = "4",
+    length: int = 16,
+    groups: tuple[int, ...] = (),
+    sign: str = " ",
+) -> str:
     digits = prefix + "".join(rng.choices(DIGITS, k=length - len(prefix) - 1))
     doubled = sum(int(digit) * 2 - 9 * (digit > "4") for digit in digits[::-1][::2])
     digits += str(-(doubled + sum(map(int, digits[::-1][1::2]))) % 10)
     ends = [sum(groups[: at + 1]) for at in range(len(groups))]
-    return sign.join(digits[end - size : end] for end, size in zip(ends, groups, strict=True)) or digits
+    return (
+        sign.join(digits[end - size : end] for end, size in zip(ends, groups, strict=True))
+        or digits
+    )
 
 
 TOKENS: dict[str, tuple[str, Maker]] = {
@@ -92,7 +103,9 @@ TOKENS: dict[str, tuple[str, Maker]] = {
 """Name -> kind and maker of secrets that no neighbour may hide."""
 
 BOUNDED = {"openai", "deepseek"}
-"""Those whose prefix is a part of words (disk-, task-): a letter before them makes them another word."""
+"""Those whose prefix is a part of words (disk-, task-): a letter before them makes them another
+word.
+"""
 
 CARDS: tuple[Maker, ...] = (
     card,

@@ -1,8 +1,10 @@
-"""An MCP server without the SDK, for what the SDK would not say: `mcp_raw_server.py SCRIPT`, over stdio.
+"""An MCP server without the SDK, for what the SDK would not say: `mcp_raw_server.py SCRIPT`, over
+stdio.
 
-The script is JSON: `pages` of the list of tools, `results` by tool, `junk` that is written before anything else.
-A call of `change` has the pages in `after` from then on; `quit` ends the process; a tool without a result hangs.
-`RECORD` in the environment names a file for the process id and every message that comes.
+The script is JSON: `pages` of the list of tools, `results` by tool, `junk` that is written before
+anything else. A call of `change` has the pages in `after` from then on; `quit` ends the process; a
+tool without a result hangs. `RECORD` in the environment names a file for the process id and every
+message that comes.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def main() -> None:
         message = json.loads(line)
         method, params = message.get("method"), message.get("params") or {}
         if method != "server/discover":
-            record(method + (f" {params.get('reason')}" if method == "notifications/cancelled" else ""))
+            record(
+                method + (f" {params.get('reason')}" if method == "notifications/cancelled" else "")
+            )
         if "id" in message:
             server.answer(message["id"], method, params)
     record("end")

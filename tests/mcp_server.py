@@ -1,4 +1,5 @@
-"""An MCP server made with the SDK, started by tests as a process: over stdio, or `http PORT` on loopback.
+"""An MCP server made with the SDK, started by tests as a process: over stdio, or `http PORT` on
+loopback.
 
 `RECORD` in its environment names a file: its process id, then a line for each thing that happens.
 """
@@ -95,9 +96,12 @@ def value(name: str) -> str:
 def child() -> str:
     """Start a process that ignores what it is told, and say its id."""
     code = (
-        "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(3600)"
+        "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', "
+        "flush=True); time.sleep(3600)"
     )
-    made = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    made = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
     assert made.stdout is not None
     made.stdout.readline()
     return str(made.pid)

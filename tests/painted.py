@@ -11,7 +11,12 @@ from chat_loop.sessions.entries import IMAGES
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+    )
 
 
 def png(width: int = 4, height: int = 3, *, noise: bytes = b"") -> bytes:
@@ -19,7 +24,13 @@ def png(width: int = 4, height: int = 3, *, noise: bytes = b"") -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pixels = zlib.compress((b"\0" + b"\x40\x80\xff" * width) * height)
     extra = _chunk(b"tEXt", noise) if noise else b""
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + extra + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", header)
+        + extra
+        + _chunk(b"IDAT", pixels)
+        + _chunk(b"IEND", b"")
+    )
 
 
 def huge_png(width: int, height: int) -> bytes:
@@ -32,20 +43,39 @@ def jpeg(width: int = 4, height: int = 3) -> bytes:
     """The frame of one, with a comment and fill bytes before its size."""
     comment = b"\xff\xfe" + struct.pack(">H", 7) + b"hello"
     frame = b"\xff\xff\xc2" + struct.pack(">HBHHB", 8, 8, height, width, 0)
-    return b"\xff\xd8\xff\xe0" + struct.pack(">H", 4) + b"\0\0" + comment + frame + b"\xff\xda\0\2\1\2\3\xff\xd9"
+    return (
+        b"\xff\xd8\xff\xe0"
+        + struct.pack(">H", 4)
+        + b"\0\0"
+        + comment
+        + frame
+        + b"\xff\xda\0\2\1\2\3\xff\xd9"
+    )
 
 
 def gif(width: int = 4, height: int = 3) -> bytes:
-    return b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0" + b"\x2c" + bytes(9) + b"\2\1\0\0" + b"\x3b"
+    return (
+        b"GIF89a"
+        + struct.pack("<HH", width, height)
+        + b"\0\0\0"
+        + b"\x2c"
+        + bytes(9)
+        + b"\2\1\0\0"
+        + b"\x3b"
+    )
 
 
 def webp(width: int = 4, height: int = 3, kind: bytes = b"VP8X") -> bytes:
     """The header of one; `kind` is that of its first chunk."""
     match kind:
         case b"VP8X":
-            content = bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+            content = (
+                bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+            )
         case b"VP8L":
-            content = b"\x2f" + ((width - 1) | (height - 1) << 14).to_bytes(4, "little") + b"\0\0\0\0\0"
+            content = (
+                b"\x2f" + ((width - 1) | (height - 1) << 14).to_bytes(4, "little") + b"\0\0\0\0\0"
+            )
         case _:
             content = b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", width, height)
     chunk = kind + struct.pack("<I", len(content)) + content

@@ -1,4 +1,6 @@
-"""The pictures of the documentation: `python -m tests.pictures` takes them of the exported chain in `sessions/`."""
+"""The pictures of the documentation: `python -m tests.pictures` takes them of the exported chain in
+`sessions/`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def main() -> None:
     chain = [*reversed(ChainReader(sessions).read(last.session).loaded), last]
     page_text = exported(chain, "html").decode()
     with chromium() as browser:
-        for scheme, width, height, scale, place in (("light", 1200, 860, 1, ""), ("dark", 390, 844, 2, "#s2q1")):
+        for scheme, width, height, scale, place in (
+            ("light", 1200, 860, 1, ""),
+            ("dark", 390, 844, 2, "#s2q1"),
+        ):
             context = browser.new_context(
                 viewport={"width": width, "height": height},
                 device_scale_factor=scale,

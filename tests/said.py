@@ -1,6 +1,8 @@
-"""What people say in chats, in eight languages and more: sentences with something to keep, and chatter without.
+"""What people say in chats, in eight languages and more: sentences with something to keep, and
+chatter without.
 
-A line of FACTS is who says it (`u` the user, `r` the model), the sentence, and the part that must be kept.
+A line of FACTS is who says it (`u` the user, `r` the model), the sentence, and the part that must
+be kept.
 """
 
 from __future__ import annotations

@@ -32,7 +32,9 @@ Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
 class Script:
     """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
 
-    def __init__(self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str], talk: Talk) -> None:
+    def __init__(
+        self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str], talk: Talk
+    ) -> None:
         self._lines = list(lines)
         self._talk = talk
         self._answers = list(answers)
@@ -43,7 +45,9 @@ class Script:
         self.again: list[str] = []
         """The entries that were put back into the line."""
         self.offered: list[str] | None = None
-        """The texts that were put into the line to be changed; None: there is no line that can be."""
+        """The texts that were put into the line to be changed; None: there is no line that can
+        be.
+        """
 
     async def read(self) -> str:
         if not self._lines:
@@ -146,7 +150,11 @@ class Screen:
         out = out or io.StringIO()
         clock = Clock()
         clock.seconds = hours * 3600.0
-        notebook = Notebook(memory, lambda event: self.talk.screen and self.talk.screen(event)) if memory else None
+        notebook = (
+            Notebook(memory, lambda event: self.talk.screen and self.talk.screen(event))
+            if memory
+            else None
+        )
         self.talk = Talk(
             directory,
             *steps,
@@ -157,7 +165,9 @@ class Screen:
             options=options,
             memory=notebook.block if notebook else str,
         )
-        display = DisplayManager(out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks)
+        display = DisplayManager(
+            out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks
+        )
         reader = self.reader = Script(lines, out, answers, self.talk)
         reader.offered = [] if line_editor else None
         reader.compacts = compacts

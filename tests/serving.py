@@ -36,7 +36,10 @@ def text(said: str) -> dict[str, Any]:
 
 def listing(*names: str) -> list[dict[str, Any]]:
     """A page of tools that take anything."""
-    return [{"name": name, "description": f"It is {name}.", "inputSchema": {"type": "object"}} for name in names]
+    return [
+        {"name": name, "description": f"It is {name}.", "inputSchema": {"type": "object"}}
+        for name in names
+    ]
 
 
 def raw(folder: Path, script: Mapping[str, Any], **more: Any) -> McpServer:
@@ -95,7 +98,10 @@ class Offered:
 
     async def again(self, taken: tuple[str, ...] = (), room: int = 100_000) -> list[str]:
         """Ask for them as a request does; their names."""
-        self.tools = {tool.spec.name: tool for tool in await self.servers.tools(taken, room, self.waited.append)}
+        self.tools = {
+            tool.spec.name: tool
+            for tool in await self.servers.tools(taken, room, self.waited.append)
+        }
         return list(self.tools)
 
     async def call(self, name: str, /, **arguments: object) -> str:

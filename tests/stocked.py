@@ -1,4 +1,6 @@
-"""A sessions folder for tests: a chain of two, one that a crash left open, and an old one without a summary."""
+"""A sessions folder for tests: a chain of two, one that a crash left open, and an old one without a
+summary.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ FIRST = Session(
         tags=("work",),
         project="/home/kim/shop",
     ),
-    entries=talk("How do we limit the rate?", "With a token bucket.", "Take 100.", "Done.", created=at(11, 1)),
+    entries=talk(
+        "How do we limit the rate?", "With a token bucket.", "Take 100.", "Done.", created=at(11, 1)
+    ),
     seal=Seal(
         at=at(11, 1, 60),
         reason="compact",
@@ -82,19 +86,33 @@ SECOND = Session(
         project="/home/kim/shop",
     ),
     entries=(
-        Restoration(at=at(11, 2), parent_created=at(11, 1), queries=2, tokens=220, block=block.render(RATES)),
+        Restoration(
+            at=at(11, 2), parent_created=at(11, 1), queries=2, tokens=220, block=block.render(RATES)
+        ),
         *talk("And bursts?", "Up to 20 at once.", created=at(11, 2, 10)),
     ),
-    seal=Seal(at=at(11, 2, 60), reason="exit", source="model", summary=LATER, usage=Usage(input=300, output=50)),
+    seal=Seal(
+        at=at(11, 2, 60),
+        reason="exit",
+        source="model",
+        summary=LATER,
+        usage=Usage(input=300, output=50),
+    ),
 )
 OPEN = Session(
     header=Header(
-        id="bob_20261110_100000", created=at(11, 10), agent="Bob", model="scripted:echo", project="/home/kim/blue"
+        id="bob_20261110_100000",
+        created=at(11, 10),
+        agent="Bob",
+        model="scripted:echo",
+        project="/home/kim/blue",
     ),
     entries=talk("Which port does the database listen on?", "Port 5544.", created=at(11, 10)),
 )
 OLD = Session(
-    header=Header(id="sally_20200301_100000", created=datetime(2020, 3, 1, 10, tzinfo=UTC), agent="Sally"),
+    header=Header(
+        id="sally_20200301_100000", created=datetime(2020, 3, 1, 10, tzinfo=UTC), agent="Sally"
+    ),
     entries=talk("What is a monad?", "A monoid.", created=datetime(2020, 3, 1, 10, tzinfo=UTC)),
     seal=Seal(at=datetime(2020, 3, 1, 11, tzinfo=UTC), reason="exit"),
 )
@@ -125,5 +143,7 @@ def simple(identity: str, moment: datetime, *texts: str, parent: str = "") -> Se
     return Session(
         header=Header(id=identity, created=moment, agent="Sally", parent=parent),
         entries=talk(*(texts or (f"About {identity}", "So.")), created=moment),
-        seal=Seal(at=moment, reason="exit", source="model", summary=Summary(topics=(f"About {identity}",))),
+        seal=Seal(
+            at=moment, reason="exit", source="model", summary=Summary(topics=(f"About {identity}",))
+        ),
     )

@@ -1,4 +1,6 @@
-"""Hostile sessions for Hypothesis: text made of our own markers, headings, labels, rules, fences and odd characters."""
+"""Hostile sessions for Hypothesis: text made of our own markers, headings, labels, rules, fences
+and odd characters.
+"""
 
 from __future__ import annotations
 
@@ -88,10 +90,18 @@ seconds = st.one_of(st.none(), st.floats(0, 1e6, allow_nan=False))
 usages = st.one_of(
     st.none(),
     st.builds(
-        Usage, input=counts, output=counts, cached=counts, written=counts, reasoning=counts, estimated=st.booleans()
+        Usage,
+        input=counts,
+        output=counts,
+        cached=counts,
+        written=counts,
+        reasoning=counts,
+        estimated=st.booleans(),
     ),
 )
-places = st.sampled_from(("", " [2 user]", " [2.14]", " [2 reply]", " [2 user] [2 user]", "[2 user]"))
+places = st.sampled_from(
+    ("", " [2 user]", " [2.14]", " [2 reply]", " [2 user] [2 user]", "[2 user]")
+)
 items = st.lists(st.builds(str.__add__, texts, places), max_size=5).map(tuple)
 summaries = st.builds(
     Summary,
@@ -108,7 +118,9 @@ words = st.from_regex(r"[A-Za-z0-9_.:+/-]{1,40}", fullmatch=True)
 digests = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
 refs = st.from_regex(r"[0-9]{1,6}\.[0-9]{1,9}", fullmatch=True)
 some_refs = st.one_of(st.just(""), refs)
-tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(tuple)
+tags = st.lists(st.from_regex(r"[\w][\w./+-]{0,39}", fullmatch=True), max_size=4, unique=True).map(
+    tuple
+)
 headers = st.builds(
     Header,
     id=ids,
@@ -215,5 +227,8 @@ seals = st.builds(
     compaction=st.one_of(st.none(), compactions),
 )
 sessions = st.builds(
-    Session, header=headers, entries=st.lists(entries, max_size=6).map(tuple), seal=st.one_of(st.none(), seals)
+    Session,
+    header=headers,
+    entries=st.lists(entries, max_size=6).map(tuple),
+    seal=st.one_of(st.none(), seals),
 )

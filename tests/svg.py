@@ -38,20 +38,26 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 def shown(raw: bytes, cols: int, rows: int) -> pyte.Screen:
     """The screen after a program has printed `raw`."""
     screen = pyte.Screen(cols, rows)
-    pyte.ByteStream(screen).feed(_DIM.sub(lambda found: b"\x1b[%b90%bm" % (found[1], found[2]), raw))
+    pyte.ByteStream(screen).feed(
+        _DIM.sub(lambda found: b"\x1b[%b90%bm" % (found[1], found[2]), raw)
+    )
     return screen
 
 
 def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
     """The lines from `first` to before `last`; those that are empty at the end are left out."""
-    lines = [[screen.buffer[row][column] for column in range(screen.columns)] for row in range(screen.lines)]
+    lines = [
+        [screen.buffer[row][column] for column in range(screen.columns)]
+        for row in range(screen.lines)
+    ]
     lines = lines[first:last]
     while lines and not "".join(char.data for char in lines[-1]).strip():
         lines.pop()
     width, height = screen.columns * WIDTH + 2 * MARGIN, len(lines) * HEIGHT + 2 * MARGIN
     parts = [part for row, line in enumerate(lines) for part in _line(line, MARGIN + row * HEIGHT)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" '
         f'role="img" aria-label="A terminal with {counted(len(lines), "line")} of chat-loop">\n'
         f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
         f'<g font-family="{FONT}" font-size="14">\n' + "\n".join(parts) + "\n</g>\n</svg>\n"
@@ -61,7 +67,9 @@ def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
 def _line(line: list[Char], top: float) -> list[str]:
     """The runs of one style in a line."""
     found, column = [], 0
-    for look, run in groupby(line, lambda char: (char.fg, char.bg, char.bold, char.italics, char.reverse)):
+    for look, run in groupby(
+        line, lambda char: (char.fg, char.bg, char.bold, char.italics, char.reverse)
+    ):
         chars = list(run)
         text = "".join(char.data for char in chars)
         fore, back, bold, italic, reverse = look
@@ -71,14 +79,18 @@ def _line(line: list[Char], top: float) -> list[str]:
         left, width = MARGIN + column * WIDTH, len(chars) * WIDTH
         column += len(chars)
         if paper:
-            found.append(f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{HEIGHT}" fill="{paper}"/>')
+            found.append(
+                f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{HEIGHT}" '
+                f'fill="{paper}"/>'
+            )
         blank = len(text) - len(text.lstrip(" "))
         text = text.strip(" ")
         if text:
             style = ' font-weight="bold"' * bold + ' font-style="italic"' * italic
             x, length = left + blank * WIDTH, _cells(chars, blank, text) * WIDTH
             found.append(
-                f'<text x="{x:.1f}" y="{top + HEIGHT - 5:.1f}" fill="{ink}"{style} textLength="{length:.1f}" '
+                f'<text x="{x:.1f}" y="{top + HEIGHT - 5:.1f}" fill="{ink}"{style} '
+                f'textLength="{length:.1f}" '
                 f'lengthAdjust="spacingAndGlyphs">{escape(text).replace(" ", NO_BREAK)}</text>'
             )
     return found
@@ -97,4 +109,8 @@ def _cells(chars: list[Char], blank: int, text: str) -> int:
 
 def _colour(name: str) -> str:
     bright = name.removeprefix("bright")
-    return COLOURS.get(name) or COLOURS.get(bright) or (f"#{name}" if re.fullmatch(r"[0-9a-f]{6}", name) else "#d7dae0")
+    return (
+        COLOURS.get(name)
+        or COLOURS.get(bright)
+        or (f"#{name}" if re.fullmatch(r"[0-9a-f]{6}", name) else "#d7dae0")
+    )

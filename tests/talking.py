@@ -1,4 +1,6 @@
-"""A conversation in a test: a model that follows a script, one clock for everything, and the events as they come."""
+"""A conversation in a test: a model that follows a script, one clock for everything, and the events
+as they come.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class Clock:
 
 @dataclass(frozen=True)
 class Says:
-    """One call: its pieces of text, then how it ends. `silence` waits until the call is cancelled."""
+    """One call: its pieces of text, then how it ends. `silence` waits until the call is
+    cancelled.
+    """
 
     pieces: tuple[str, ...] = ()
     then: StopReason | ProviderError | Literal["silence"] = "end"
@@ -69,13 +73,19 @@ Step = str | ProviderError | Says
 
 
 class Model:
-    """Follows its script, a step per call, and remembers every request. A call that is not in the script fails."""
+    """Follows its script, a step per call, and remembers every request. A call that is not in the
+    script fails.
+    """
 
     name = "scripted"
     calls_tools = takes_images = False
 
     def __init__(
-        self, *steps: Step, clock: Clock | None = None, window: Window | None = None, model: str = "test"
+        self,
+        *steps: Step,
+        clock: Clock | None = None,
+        window: Window | None = None,
+        model: str = "test",
     ) -> None:
         self.model = model
         self.steps = list(steps)
@@ -145,16 +155,23 @@ class Talk:
         self.events: list[Event] = []
         self.screen: Callable[[Event], None] | None = None
         """Shows the events as well, when there is one."""
-        self.sessions = SessionManager(directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files)
+        self.sessions = SessionManager(
+            directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files
+        )
         patience = Patience(
-            attempts=attempts, sleep=self.clock.sleep, jitter=lambda: 1.0, clock=self.clock.monotonic, idle=60.0
+            attempts=attempts,
+            sleep=self.clock.sleep,
+            jitter=lambda: 1.0,
+            clock=self.clock.monotonic,
+            idle=60.0,
         )
         self.conversation = Conversation(
             Agent(name=agent, system_prompt="Be kind.", provider=self.model, patience=patience),
             self.sessions,
             count=words,
             show=self._tell,
-            options=options or Options(attach_from_archive=False),  # a thread decides when there is an archive
+            options=options
+            or Options(attach_from_archive=False),  # a thread decides when there is an archive
             memory=memory,
         )
 
@@ -202,7 +219,9 @@ def words(text: str) -> int:
 
 def said(*texts: str) -> tuple[Message, ...]:
     """Messages that alternate, beginning with the user's."""
-    return tuple(Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts))
+    return tuple(
+        Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)
+    )
 
 
 def names(directory: Path) -> Sequence[str]:

@@ -81,7 +81,9 @@ def complaint(path: Path, text: str | bytes) -> str:
     return f"{caught.value.message} {caught.value.hint}".replace(str(path), path.name)
 
 
-@pytest.mark.parametrize(("name", "text"), [("sally.md", MARKDOWN), ("sally.yaml", YAML), ("sally.yml", YAML)])
+@pytest.mark.parametrize(
+    ("name", "text"), [("sally.md", MARKDOWN), ("sally.yaml", YAML), ("sally.yml", YAML)]
+)
 def test_markdown_and_yaml_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     from dataclasses import replace
 
@@ -103,13 +105,18 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
     [
         ("a.md", "", "The agent a.md is empty. Its text is the system prompt."),
         ("a.yaml", "# nothing\n", "The agent a.yaml is empty. Its text is the system prompt."),
-        ("a.md", "---\nname: x\n", "The agent a.md: the line --- that ends its beginning is missing. "),
+        (
+            "a.md",
+            "---\nname: x\n",
+            "The agent a.md: the line --- that ends its beginning is missing. ",
+        ),
         ("a.md", "---\nname: x\nnmae: y\n---\nHi", "a.md: unknown key nmae. Did you mean name?"),
         (
             "a.md",
             "---\nqqqqq: y\n---\nHi",
             (
-                "a.md: unknown key qqqqq. Known keys: name, description, model, tools, mcp, servers, "
+                "a.md: unknown key qqqqq. Known keys: name, description, model, tools, mcp, "
+                "servers, "
                 "summary_instructions, config, system_prompt."
             ),
         ),
@@ -118,8 +125,16 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             "---\nsystem_prompt: x\n---\nHi",
             "a.md: unknown key system_prompt. In markdown the text below is the system prompt.",
         ),
-        ("a.md", "---\nname: [\n---\nHi", "a.md, line 2: expected the node content, but found '<stream end>'. "),
-        ("a.yaml", "name: [", "a.yaml, line 1: expected the node content, but found '<stream end>'. "),
+        (
+            "a.md",
+            "---\nname: [\n---\nHi",
+            "a.md, line 2: expected the node content, but found '<stream end>'. ",
+        ),
+        (
+            "a.yaml",
+            "name: [",
+            "a.yaml, line 1: expected the node content, but found '<stream end>'. ",
+        ),
         ("a.yaml", "tools: read_file", "a.yaml: tools: expected `array`, got `str`. "),
         ("a.yaml", "tools: [1]", "a.yaml: tools[0]: expected `str`, got `int`. "),
         ("a.yaml", "servers: {x: y}", "a.yaml: servers[...]: expected `object`, got `str`. "),
@@ -127,7 +142,8 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             "a.yaml",
             "- a",
             (
-                "a.yaml: an agent is a list of keys and values. Known keys: name, description, model, tools, mcp, "
+                "a.yaml: an agent is a list of keys and values. Known keys: name, "
+                "description, model, tools, mcp, "
                 "servers, summary_instructions, config, system_prompt."
             ),
         ),
@@ -139,9 +155,16 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
         (
             "a.yaml",
             "config: {memory: {max_tokens: lots}}",
-            "a.yaml: config.memory.max_tokens: expected `int`, got `str`. config.example.yaml shows every key.",
+            (
+                "a.yaml: config.memory.max_tokens: expected `int`, got `str`. config.example.yaml "
+                "shows every key."
+            ),
         ),
-        ("a.yaml", "config: {agent: {default: x}}", "a.yaml: config.agent.default cannot be set for one agent. "),
+        (
+            "a.yaml",
+            "config: {agent: {default: x}}",
+            "a.yaml: config.agent.default cannot be set for one agent. ",
+        ),
         ("a.yaml", "config: {agents: {}}", "a.yaml: config.agents cannot be set for one agent. "),
         (
             "a.yaml",
@@ -156,7 +179,9 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
         ("a.md", "x" * 300_000, "The agent a.md is larger than 256 KB. "),
     ],
 )
-def test_a_mistake_is_one_sentence(tmp_path: Path, name: str, text: str | bytes, message: str) -> None:
+def test_a_mistake_is_one_sentence(
+    tmp_path: Path, name: str, text: str | bytes, message: str
+) -> None:
     assert complaint(tmp_path / name, text) == message
 
 
@@ -173,7 +198,12 @@ config: {summary: {timeout: 1}, providers: {anthropic: {base_url: "https://evil.
         "the MCP server web: url: https://x.example",
         "providers.anthropic.base_url: https://evil.example",
     )
-    assert agent_file.wants(agent_file.read(path, b"system_prompt: Hi\nconfig: {summary: {timeout: 1}}")) == ()
+    assert (
+        agent_file.wants(
+            agent_file.read(path, b"system_prompt: Hi\nconfig: {summary: {timeout: 1}}")
+        )
+        == ()
+    )
 
 
 @given(st.text(alphabet="-\n ab:\r", max_size=40))
@@ -215,7 +245,10 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "loop.md").symlink_to(tmp_path / "loop.md")
     os.mkfifo(tmp_path / "pipe.md")
-    forms = "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
+    forms = (
+        "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in "
+        "a folder."
+    )
     for name, message in {
         "none.md": "There is no agent {}. chat-loop agents lists those that have a name.",
         "no.txt": f"{{}} is no agent. {forms}",
@@ -254,7 +287,15 @@ def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path
 def test_the_users_folder_holds_agents_by_their_names(tmp_path: Path) -> None:
     names = places(tmp_path)
     (names.folder / "poet").mkdir(parents=True)
-    for name in ("poet/agent.yaml", "both.md", "both.py", "plain.md", ".hidden.md", "_part.py", "notes.txt"):
+    for name in (
+        "poet/agent.yaml",
+        "both.md",
+        "both.py",
+        "plain.md",
+        ".hidden.md",
+        "_part.py",
+        "notes.txt",
+    ):
         (names.folder / name).write_text("x")
     (names.folder / "empty").mkdir()
     found = {place.name: place.path.name for place in names.all()}
@@ -274,10 +315,12 @@ def test_a_name_that_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     for reference, message in {
-        "sally": f"The agent sally is no longer at {file}. chat-loop agents remove sally takes it away; "
+        "sally": f"The agent sally is no longer at {file}. chat-loop agents remove sally takes it "
+        "away; "
         "agents add sally PATH sets it right.",
         "saly": "There is no agent saly. Did you mean sally?",
-        "xyz": "There is no agent xyz. chat-loop agents lists those that have a name; a path works, too.",
+        "xyz": "There is no agent xyz. chat-loop agents lists those that have a name; a path "
+        "works, too.",
         "here": "There is no agent here. For the one in this directory: ./here",
     }.items():
         with pytest.raises(AgentError) as caught:
@@ -326,7 +369,11 @@ agents:
         config={"summary": {"timeout": 2}, "memory": {"enabled": False}},
     )
     found = configured(config, definition)
-    assert (found.model, found.agent.name, found.agent.system_prompt) == ("openai:sally", "Sally", "Everyone.")
+    assert (found.model, found.agent.name, found.agent.system_prompt) == (
+        "openai:sally",
+        "Sally",
+        "Everyone.",
+    )
     assert found.agent.summary_instructions == "Hers."
     assert (found.summary.timeout, found.summary.on_exit, found.memory.enabled) == (3, False, False)
     assert found.windows == {"m": 5, "n": 7}
@@ -334,16 +381,24 @@ agents:
     harry = Definition(name="Harry", path="/h.md", model="openai:other", system_prompt="His.")
     assert configured(config, harry).model == "openai:harry"
     assert configured(config, harry).agent.system_prompt == "His."
-    assert configured(Config(), Definition(name="F", path="/f.py", foreign=object())).agent.system_prompt == ""
+    assert (
+        configured(
+            Config(), Definition(name="F", path="/f.py", foreign=object())
+        ).agent.system_prompt
+        == ""
+    )
 
 
 def test_settings_for_one_agent_are_checked_with_the_config() -> None:
     for text, message in {
-        "agents: {Sally: {memry: {}}}": "c.yaml: unknown key agents.Sally.memry. Did you mean agents.Sally.memory?",
-        "agents: {Sally: {memory: 3}}": "c.yaml: agents.Sally.memory: expected `object`, got `int`. "
+        "agents: {Sally: {memry: {}}}": "c.yaml: unknown key agents.Sally.memry. Did you mean "
+        "agents.Sally.memory?",
+        "agents: {Sally: {memory: 3}}": "c.yaml: agents.Sally.memory: expected `object`, got "
+        "`int`. "
         "config.example.yaml shows every key.",
         "agents: {Sally: {agents: {}}}": "c.yaml: agents.Sally.agents cannot be set for one agent. ",
-        "agents: {Sally: 3}": "c.yaml: agents[...]: expected `object`, got `int`. config.example.yaml shows every key.",
+        "agents: {Sally: 3}": "c.yaml: agents[...]: expected `object`, got `int`. "
+        "config.example.yaml shows every key.",
     }.items():
         with pytest.raises(ConfigError) as caught:
             parse(text.encode(), "c.yaml")

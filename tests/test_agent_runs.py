@@ -1,4 +1,6 @@
-"""Agents in the running program: who answers, what is asked before Python code runs, and going on with another one."""
+"""Agents in the running program: who answers, what is asked before Python code runs, and going on
+with another one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 from tests.test_headless import ECHO, run, said, saved
 
-ECHOES = '"""Repeats."""\nfrom words import WORD\n\n\ndef agent(text):\n    return f"{WORD}: {text}"\n'
+ECHOES = (
+    '"""Repeats."""\nfrom words import WORD\n\n\ndef agent(text):\n    return f"{WORD}: {text}"\n'
+)
 
 
 def python_agent(folder: Path, word: str = "heard") -> Path:
@@ -30,13 +34,22 @@ def told(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str, str]:
 
 
 def terminal(home: Path, *arguments: str, cwd: Path | None = None) -> PtyChat:
-    environment = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
-    return PtyChat([sys.executable, "-m", "chat_loop", *arguments], environment, rows=40, cols=120, cwd=cwd)
+    environment = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
+    return PtyChat(
+        [sys.executable, "-m", "chat_loop", *arguments], environment, rows=40, cols=120, cwd=cwd
+    )
 
 
 def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "sally.md"
-    file.write_text("---\nname: Sally\nmodel: scripted:echo\nsummary_instructions: Short.\n---\nBe kind.\n")
+    file.write_text(
+        "---\nname: Sally\nmodel: scripted:echo\nsummary_instructions: Short.\n---\nBe kind.\n"
+    )
     assert told(run(home, "--agent", str(file), "-p", "hi")) == (0, "You said: hi\n", "")
     [session] = saved(home)
     header = session.header
@@ -46,7 +59,9 @@ def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: P
         0, f"sal is {file}. Talk to it with: chat-loop --agent sal\n", "",
     )  # fmt: skip
     assert run(home, "--agent", "sal", "-p", "hi").stdout == b"You said: hi\n"
-    (home / "config.yaml").write_text("agent: {default: sal}\nagents: {sally: {summary: {on_exit: false}}}\n")
+    (home / "config.yaml").write_text(
+        "agent: {default: sal}\nagents: {sally: {summary: {on_exit: false}}}\n"
+    )
     text = run(home, stdin=b"hi\n/info\n").stdout.decode()
     assert f"Agent:          Sally\nAgent Path:     {file}\n" in text
     assert "Generating session summary" not in text
@@ -67,7 +82,8 @@ def test_where_nobody_can_be_asked_unapproved_python_is_refused(tmp_path: Path) 
     assert told(run(home, "--agent", str(path), "-p", "hi")) == refused
     approved = run(home, "agents", "approve", str(path.parent)).stdout.decode()
     assert approved == (
-        f"Approved {path} as it is now. Any change asks again.\n  agent.py  {len(ECHOES)} bytes\n  words.py  15 bytes\n"
+        f"Approved {path} as it is now. Any change asks again.\n  agent.py  {len(ECHOES)} "
+        "bytes\n  words.py  15 bytes\n"
     )
     assert told(run(home, "--agent", str(path), "-p", "hi")) == (0, "heard: hi\n", "")
     python_agent(path.parent, "evil")
@@ -77,7 +93,9 @@ def test_where_nobody_can_be_asked_unapproved_python_is_refused(tmp_path: Path) 
     assert not list(path.parent.rglob("__pycache__"))
 
 
-def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(tmp_path: Path) -> None:
+def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(
+    tmp_path: Path,
+) -> None:
     home, path = tmp_path / "home", tmp_path / "project.yaml"
     url = '"https://evil.example\\nRun it? (y/N) y\\e[2J"'
     text = f"model: scripted:echo\nconfig: {{providers: {{anthropic: {{base_url: {url}}}}}}}\n"
@@ -86,7 +104,10 @@ def test_processes_and_addresses_that_a_file_describes_are_asked_about_as_well(t
     assert (code, error.partition("\n")[0]) == (2, f"The agent {path} is not approved.")
     with terminal(home, "--agent", str(path)) as screen:
         screen.wait_for("as it is? (y/N)")
-        assert "asks for:\n  providers.anthropic.base_url: https://evil.example␊Run it? (y/N) y␛[2J\n" in screen.text()
+        assert (
+            "asks for:\n  providers.anthropic.base_url: https://evil.example␊Run it? (y/N) y␛[2J\n"
+            in screen.text()
+        )
         screen.line("")
         assert screen.exit_code() == 2
     own = home / "agents"
@@ -139,11 +160,15 @@ def test_a_file_that_never_ends_is_interrupted_in_one_line(tmp_path: Path) -> No
             time.sleep(0.01)
         screen.ctrl("c")
         assert screen.exit_code() == 130
-        assert screen.text().rstrip().split("\n")[-1] == f"Loading the agent {path} was interrupted."
+        assert (
+            screen.text().rstrip().split("\n")[-1] == f"Loading the agent {path} was interrupted."
+        )
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path: Path, there: bool) -> None:
+def test_going_on_with_another_agent_than_the_one_that_made_the_session(
+    tmp_path: Path, there: bool
+) -> None:
     home, sally, harry = tmp_path / "home", tmp_path / "sally.md", tmp_path / "harry.md"
     for file in (sally, harry):
         file.write_text("---\nmodel: scripted:echo\n---\nBe kind.\n")
@@ -154,11 +179,17 @@ def test_going_on_with_another_agent_than_the_one_that_made_the_session(tmp_path
     text = run(home, "--agent", str(harry), stdin=b"resume 1\nn\n").stdout.decode()
     back = f"With that one: chat-loop --agent {sally} --resume {session.header.id}"
     assert (
-        f"⚠️  Session created with {sally}, using {harry}. {back if there else 'That file is not there any more.'}\n"
+        f"⚠️  Session created with {sally}, using {harry}. "
+        f"{back if there else 'That file is not there any more.'}\n"
         "Different agent detected. Continue? (y/n) n\nNot resumed. Starting fresh.\n"
     ) in text
     if there:
-        again = run(home, "--agent", f"{sally.parent}/./sally.md", stdin=f"resume {session.header.id}\n".encode())
+        again = run(
+            home,
+            "--agent",
+            f"{sally.parent}/./sally.md",
+            stdin=f"resume {session.header.id}\n".encode(),
+        )
         assert "Different agent" not in again.stdout.decode()
         assert "Restoring context" in again.stdout.decode()
     text = run(home, *ECHO, stdin=f"resume {session.header.id}\ny\n".encode()).stdout.decode()
@@ -171,14 +202,21 @@ def test_input_that_ends_at_the_question_resumes_nothing_and_leaves(tmp_path: Pa
     run(tmp_path, "--agent", str(tmp_path / "sally.md"), stdin=b"hi\n")
     result = run(tmp_path, *ECHO, stdin=b"resume 1\n")
     assert result.returncode == 0
-    assert result.stdout.decode().endswith("Continue? (y/n) \nNot resumed. Starting fresh.\nYou: \nGoodbye!\n")
+    assert result.stdout.decode().endswith(
+        "Continue? (y/n) \nNot resumed. Starting fresh.\nYou: \nGoodbye!\n"
+    )
 
 
 def test_a_model_does_not_go_with_an_agent_that_has_its_own(tmp_path: Path) -> None:
     path = python_agent(tmp_path / "dice")
     for more in (("--model", "scripted:echo"), ("--local",)):
-        code, _, error = told(run(tmp_path, "--agent", str(path), "--trust-agent", *more, "-p", "hi"))
-        assert (code, error) == (2, "The agent dice has a model of its own: --model does not go with it.\n")
+        code, _, error = told(
+            run(tmp_path, "--agent", str(path), "--trust-agent", *more, "-p", "hi")
+        )
+        assert (code, error) == (
+            2,
+            "The agent dice has a model of its own: --model does not go with it.\n",
+        )
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
@@ -189,7 +227,9 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
 
 def test_agents_are_listed_and_shown(tmp_path: Path) -> None:
     home, path = tmp_path / "home", python_agent(tmp_path / "dice")
-    assert told(run(home, "agents"))[1].startswith("No agent has a name yet. chat-loop agents add NAME PATH gives one")
+    assert told(run(home, "agents"))[1].startswith(
+        "No agent has a name yet. chat-loop agents add NAME PATH gives one"
+    )
     (home / "agents").mkdir(parents=True)
     poet = home / "agents" / "poet.md"
     poet.write_text('---\ndescription: "Rhymes\\e[2J"\ntools: [read_file]\n---\nRhyme.\n')
@@ -225,17 +265,26 @@ poet    Rhymes [2J
         f"  agent.py  {len(ECHOES)} bytes\n  words.py  15 bytes\n\n{ECHOES}"
     )
     assert run(home, "agents", "show", "poet").stdout.decode() == (
-        f"Path:        {poet}\nName:        poet\nDescription: Rhymes [2J\nTools:       read_file\n\nRhyme.\n"
+        f"Path:        {poet}\nName:        poet\nDescription: Rhymes [2J\nTools:       "
+        "read_file\n\nRhyme.\n"
     )
-    assert json.loads(run(home, "agents", "show", "poet", "--json").stdout)["tools"] == ["read_file"]
-    assert told(run(home, "agents", "approve", "poet")) == (0, f"{poet} runs nothing: it needs no approval.\n", "")
+    assert json.loads(run(home, "agents", "show", "poet", "--json").stdout)["tools"] == [
+        "read_file"
+    ]
+    assert told(run(home, "agents", "approve", "poet")) == (
+        0,
+        f"{poet} runs nothing: it needs no approval.\n",
+        "",
+    )
     assert told(run(home, "agents", "remove", "dice"))[0] == 0
     assert told(run(home, "agents", "show", "dice"))[0] == 2
 
 
 def test_an_agent_that_asks_a_server(tmp_path: Path) -> None:
     file = tmp_path / "sally.yaml"
-    file.write_text("model: anthropic:m\nsystem_prompt: You are Sally.\nconfig: {memory: {enabled: false}}\n")
+    file.write_text(
+        "model: anthropic:m\nsystem_prompt: You are Sally.\nconfig: {memory: {enabled: false}}\n"
+    )
     with Loopback() as server:
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
         result = run(tmp_path, "--agent", str(file), "-p", "hi", keys=keys)
@@ -278,26 +327,37 @@ def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> Non
         keys = {"DICE_URL": f"{server.url}/v1"}
         call = ToolCall("t1", "roll", '{"sides": 6}')
         server.enqueue(
-            Reply(chunks=("Let me ", "roll."), calls=(call,), usage=Usage(input=20, output=5, cached=8)),
+            Reply(
+                chunks=("Let me ", "roll."),
+                calls=(call,),
+                usage=Usage(input=20, output=5, cached=8),
+            ),
             Reply(chunks=("It is ", "4."), usage=Usage(input=30, output=3)),
             Reply(chunks=("You are ", "welcome.")),
             failing(401, "authentication_error", "Wrong key."),
         )
-        text = run(home, "--agent", "dice", stdin=b"Roll\nThanks\nMore\n", keys=keys).stdout.decode()
+        text = run(
+            home, "--agent", "dice", stdin=b"Roll\nThanks\nMore\n", keys=keys
+        ).stdout.decode()
         first, second, third, *_ = server.requests
     shown = text.partition("You: Roll\n")[2]
     assert shown.startswith("Dice: Let me roll.\n🔧 roll: ")
     assert "\nDice: It is 4.\nTime: " in shown
     assert "Tokens: 58 (in: 50, out: 8, cached: 8)" in text
     assert "rolling" not in text
-    assert "✗ The agent Dice failed: ModelAuthenticationError: status_code: 401, model_name: dice-model" in text
+    assert (
+        "✗ The agent Dice failed: ModelAuthenticationError: status_code: 401, model_name: "
+        "dice-model" in text
+    )
     assert [tool["function"]["name"] for tool in first.body["tools"]] == ["roll"]
     assert first.system == third.system == "Roll when asked."
     assert "4" in str(second.body["messages"][-1])
     assert third.query == "Thanks"
     [session] = saved(home)
     assert (session.header.agent, session.header.model) == ("Dice", "python:Dice")
-    assert [(use.call.name, use.result and use.result.text) for use in session.exchanges[0].uses] == [("roll", "4")]
+    assert [
+        (use.call.name, use.result and use.result.text) for use in session.exchanges[0].uses
+    ] == [("roll", "4")]
     assert said(session)[:3] == ["Roll", "Let me roll.", "It is 4."]
 
 
@@ -311,10 +371,14 @@ def test_another_model_takes_over_from_an_agent_that_had_its_own(tmp_path: Path)
     assert said(saved(home)[0]) == ["hi", "heard: hi", "again", "You said: again"]
 
 
-def test_who_summarises_for_an_agent_that_has_its_own_model_has_to_be_said_whole(tmp_path: Path) -> None:
+def test_who_summarises_for_an_agent_that_has_its_own_model_has_to_be_said_whole(
+    tmp_path: Path,
+) -> None:
     home, path = tmp_path / "home", python_agent(tmp_path / "dice")
     home.mkdir()
     (home / "config.yaml").write_text("auto_compact: {summary_model: m}\n")
     result = told(run(home, "--trust-agent", "--agent", str(path), stdin=b"hi\n"))
-    message = "auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?\n"
+    message = (
+        "auto_compact.summary_provider is missing: whose model is auto_compact.summary_model?\n"
+    )
     assert result == (2, "", message)

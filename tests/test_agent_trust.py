@@ -1,4 +1,6 @@
-"""Agents in Python: only what was approved runs, exactly so, and whatever goes wrong in it is one sentence."""
+"""Agents in Python: only what was approved runs, exactly so, and whatever goes wrong in it is one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,8 @@ def test_modules_beside_the_agent_come_from_what_was_read(tmp_path: Path) -> Non
     path = agent(
         tmp_path,
         "import pieces, pkg.deep.leaf\nfrom spread.part import WORD\n"
-        "def agent(text): import late; return (pieces.WORD, pkg.NAME, pkg.deep.leaf.WORD, WORD, late.WORD)\n",
+        "def agent(text): import late; return (pieces.WORD, pkg.NAME, pkg.deep.leaf.WORD, "
+        "WORD, late.WORD)\n",
         **{
             "pieces": "WORD = 1",
             "late": "from pieces import WORD",
@@ -127,7 +130,9 @@ def test_modules_beside_the_agent_come_from_what_was_read(tmp_path: Path) -> Non
 
 
 def test_bytecode_that_somebody_planted_is_not_run(tmp_path: Path) -> None:
-    path = agent(tmp_path, "import pieces\ndef agent(text): return pieces.WORD\n", pieces="WORD = 'evil'")
+    path = agent(
+        tmp_path, "import pieces\ndef agent(text): return pieces.WORD\n", pieces="WORD = 'evil'"
+    )
     pieces = tmp_path / "pieces.py"
     py_compile.compile(str(pieces), doraise=True)
     before = pieces.stat()
@@ -159,7 +164,11 @@ def test_installed_and_standard_modules_keep_their_meaning(tmp_path: Path) -> No
 def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approved_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = agent(tmp_path / "a", "import pieces\ndef agent(text): return pieces.WORD\n", pieces="WORD = 'good'")
+    path = agent(
+        tmp_path / "a",
+        "import pieces\ndef agent(text): return pieces.WORD\n",
+        pieces="WORD = 'good'",
+    )
     agent(tmp_path / "cwd", "", pieces="WORD = 'evil'")
     monkeypatch.chdir(tmp_path / "cwd")
     for entry in (str(tmp_path / "a"), str(tmp_path / "cwd"), ""):
@@ -173,7 +182,10 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
     ("text", "message"),
     [
         ("agent = (", "F/agent.py, line 1: '(' was never closed. It is no valid Python."),
-        ("a\0b", "F/agent.py: source code string cannot contain null bytes. It is no valid Python."),
+        (
+            "a\0b",
+            "F/agent.py: source code string cannot contain null bytes. It is no valid Python.",
+        ),
         ("# coding: nonsense\n", "F/agent.py: unknown encoding: nonsense. It is no valid Python."),
         (
             "x = 1",
@@ -186,7 +198,8 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
             "agent = 3",
             (
                 "F/agent.py: agent is an int, which cannot be asked anything. "
-                "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however it is asked."
+                "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or "
+                "however it is asked."
             ),
         ),
         (
@@ -196,19 +209,29 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
         ("import pieces", f"{FAILED}ValueError: two lines (pieces.py, line 3). "),
         ("raise SystemExit(3)", f"{FAILED}it ended the program (exit code 3) (agent.py, line 1). "),
         ("raise KeyboardInterrupt", f"{FAILED}KeyboardInterrupt (agent.py, line 1). "),
-        ("import asyncio\nraise asyncio.CancelledError", f"{FAILED}RuntimeError: CancelledError (agent.py, line 2). "),
-        ("class E(Exception):\n    def __str__(self): raise self\nraise E", f"{FAILED}E (agent.py, line 3). "),
+        (
+            "import asyncio\nraise asyncio.CancelledError",
+            f"{FAILED}RuntimeError: CancelledError (agent.py, line 2). ",
+        ),
+        (
+            "class E(Exception):\n    def __str__(self): raise self\nraise E",
+            f"{FAILED}E (agent.py, line 3). ",
+        ),
         ("raise Exception('x' * 10_000)", f"{FAILED}Exception: {'x' * 299}… (agent.py, line 1). "),
         (
             "import nothing_like_it.at_all",
             (
-                f"{FAILED}ModuleNotFoundError: No module named 'nothing_like_it' (agent.py, line 1). "
+                f"{FAILED}ModuleNotFoundError: No module named 'nothing_like_it' (agent.py, "
+                "line 1). "
                 "Install nothing_like_it where chat-loop is installed, or put it beside the agent."
             ),
         ),
         ("import broken", "F/broken.py, line 2: invalid syntax. It is no valid Python."),
         ("input('who?')", f"{FAILED}EOFError: EOF when reading a line (agent.py, line 1). "),
-        ("from chat_loop import Agent\nagent = Agent(name=3)", "F/agent.py: name of the agent must be a text. "),
+        (
+            "from chat_loop import Agent\nagent = Agent(name=3)",
+            "F/agent.py: name of the agent must be a text. ",
+        ),
         (
             "from chat_loop import Agent\nagent = Agent(tools=[3])",
             "F/agent.py: a tool is a function or the name of a built-in one, not int. ",
@@ -223,9 +246,15 @@ def test_a_module_of_the_working_directory_does_not_take_the_place_of_an_approve
         ),
         (
             "from chat_loop import Agent\nagent = Agent(nmae='x')",
-            f"{FAILED}TypeError: Agent.__init__() got an unexpected keyword argument 'nmae' (agent.py, line 2). ",
+            (
+                f"{FAILED}TypeError: Agent.__init__() got an unexpected keyword argument 'nmae' "
+                "(agent.py, line 2). "
+            ),
         ),
-        ("from chat_loop import Agent\nagent = Agent(config=[])", "F/agent.py: config of the agent must be a dict. "),
+        (
+            "from chat_loop import Agent\nagent = Agent(config=[])",
+            "F/agent.py: config of the agent must be a dict. ",
+        ),
     ],
 )
 def test_what_goes_wrong_in_it_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
@@ -235,21 +264,31 @@ def test_what_goes_wrong_in_it_is_one_sentence(tmp_path: Path, text: str, messag
 
 def test_what_it_prints_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = agent(
-        tmp_path, "import sys\nprint('\\x1b[2J')\nprint('x', file=sys.stderr)\nsys.stdout.write('y')\n" + AGENT
+        tmp_path,
+        "import sys\nprint('\\x1b[2J')\nprint('x', file=sys.stderr)\nsys.stdout.write('y')\n"
+        + AGENT,
     )
     load(path)
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_docstring_is_read_without_running_anything() -> None:
-    assert python_file.description_of(b'"""Rolls dice.\n\nMore."""\nraise SystemExit') == "Rolls dice."
+    assert (
+        python_file.description_of(b'"""Rolls dice.\n\nMore."""\nraise SystemExit') == "Rolls dice."
+    )
     assert python_file.description_of(b"x = (") == ""
     assert python_file.description_of(b"\xff\0") == ""
 
 
 def test_what_belongs_to_an_agent(tmp_path: Path) -> None:
     path = agent(tmp_path, AGENT, **{"pieces": "1", "pkg/part": "2"})
-    for name in ("venv/lib/python3.11/site-packages/big.py", ".git/hook.py", "my-notes/x.py", "data.txt", "not-one.py"):
+    for name in (
+        "venv/lib/python3.11/site-packages/big.py",
+        ".git/hook.py",
+        "my-notes/x.py",
+        "data.txt",
+        "not-one.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / "elsewhere").symlink_to("/usr/lib")
@@ -258,7 +297,9 @@ def test_what_belongs_to_an_agent(tmp_path: Path) -> None:
     assert snapshot_of(agent(tmp_path / "alone", AGENT)).digest != snapshot.digest
 
 
-def test_a_link_beside_the_agent_and_too_much_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_beside_the_agent_and_too_much_code_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = agent(tmp_path / "one", AGENT)
     (tmp_path / "one" / "pieces.py").symlink_to("/etc/passwd")
     with pytest.raises(AgentError, match=r"pieces.py beside the agent in .* is a symbolic link"):
@@ -283,7 +324,11 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     assert approvals.question(snapshot_of(path)) is None
     assert stat.S_IMODE(approvals.file_of(path).stat().st_mode) == 0o600
     assert stat.S_IMODE(approvals.file_of(path).parent.stat().st_mode) == 0o700
-    assert sorted(file.name for file in path.parent.iterdir()) == ["agent.py", "gone.py", "pieces.py"]
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "agent.py",
+        "gone.py",
+        "pieces.py",
+    ]
     agent(tmp_path / "sally", AGENT, pieces="3", fresh="4")
     (path.parent / "gone.py").unlink()
     changed = snapshot_of(path)
@@ -329,14 +374,18 @@ def test_a_damaged_file_of_approvals_approves_nothing(tmp_path: Path, text: str)
 
 def test_what_is_much_is_approved_without_its_text(tmp_path: Path) -> None:
     approvals = Trust(tmp_path)
-    large = Snapshot(path=tmp_path / "agent.py", files={"agent.py": b"x" * 200_000, "b.py": b"y" * 200_000})
+    large = Snapshot(
+        path=tmp_path / "agent.py", files={"agent.py": b"x" * 200_000, "b.py": b"y" * 200_000}
+    )
     approvals.approve(large)
     changed = Snapshot(path=large.path, files={**large.files, "b.py": b"z"})
     assert approvals.question(changed) == Question(snapshot=changed, changes=("b.py has changed",))
     lines = b"x\n" * 1_500
     approvals.approve(Snapshot(path=large.path, files={"agent.py": lines}))
     changed = Snapshot(path=large.path, files={"agent.py": lines + b"y"})
-    assert approvals.question(changed) == Question(snapshot=changed, changes=("agent.py has changed",))
+    assert approvals.question(changed) == Question(
+        snapshot=changed, changes=("agent.py has changed",)
+    )
 
 
 def test_names_of_files_cannot_make_one_digest_of_two(tmp_path: Path) -> None:

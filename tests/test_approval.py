@@ -8,7 +8,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from chat_loop.agent.approval import MOST_ASKED, Answer, Approvals, anything, covered, meant, nobody, question
+from chat_loop.agent.approval import (
+    MOST_ASKED,
+    Answer,
+    Approvals,
+    anything,
+    covered,
+    meant,
+    nobody,
+    question,
+)
 from chat_loop.agent.tools import Approve, Tool, Toolbox, never
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
@@ -47,17 +56,33 @@ class User:
 
 def test_always_is_for_all_calls_of_a_tool() -> None:
     user = User("y", "n", "a", "n")
-    assert [user.approve("edit_file", f"diff {number}") for number in range(5)] == [True, False, True, True, True]
+    assert [user.approve("edit_file", f"diff {number}") for number in range(5)] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
     assert user.approve("write_file", "diff 1") is False
     asked = "Run it? (y, n, a = always, until you leave: {}) "
     edit, write = asked.format("edit_file"), asked.format("write_file")
     assert user.seen == [
-        *("edit_file|diff 0", edit, "edit_file|diff 1", edit, "edit_file|diff 2", edit, "write_file|diff 1", write),
+        *(
+            "edit_file|diff 0",
+            edit,
+            "edit_file|diff 1",
+            edit,
+            "edit_file|diff 2",
+            edit,
+            "write_file|diff 1",
+            write,
+        ),
     ]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("run_command", "In /tmp:\n  $ ls"), ("edit_file", OUT), ("edit_file", POWERFUL)]
+    ("name", "text"),
+    [("run_command", "In /tmp:\n  $ ls"), ("edit_file", OUT), ("edit_file", POWERFUL)],
 )
 def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -> None:
     user = User("a", "n", "n")
@@ -71,7 +96,12 @@ def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
     user = User("", "what?", "y")
     assert user.approve("edit_file", "diff") is True
     assert len(user.seen) == 4
-    assert [line.startswith("Please answer y, n or a. ") for line in user.seen] == [False, False, True, True]
+    assert [line.startswith("Please answer y, n or a. ") for line in user.seen] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     user = User(*[""] * MOST_ASKED)
     assert user.approve("edit_file", "diff") is False
     assert user.answers == []
@@ -89,7 +119,10 @@ def test_nobody_and_anything() -> None:
         asyncio.run(refused())
     assert caught.value.message == "Not run: the user has to allow it, and there is nobody to ask."
     assert told == [
-        ("rm was not run: it has to be allowed, and there is nobody to ask.", "--yes allows all such calls.")
+        (
+            "rm was not run: it has to be allowed, and there is nobody to ask.",
+            "--yes allows all such calls.",
+        )
     ]
 
 
@@ -128,8 +161,12 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
             "asks": Tool(ToolSpec("asks", "It asks.", SCHEMA), run, lambda given: str(given["n"])),
             "quick": Tool(ToolSpec("quick", "It does not.", SCHEMA), run_quickly),
         }
-        box = Toolbox(tools=tools, seconds=60, characters=100, clock=time.monotonic, approve=approve)
-        calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [ToolCall("c3", "quick", "{}")]
+        box = Toolbox(
+            tools=tools, seconds=60, characters=100, clock=time.monotonic, approve=approve
+        )
+        calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
+            ToolCall("c3", "quick", "{}")
+        ]
         async for event in box.use(calls):
             assert open_questions == 0
             order.append(f"told {event.id} {event.text}")
@@ -140,7 +177,10 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
     ]
     assert order.index("told c3 done") > order.index("answered 1")
     assert "run 2" not in order
-    assert set(order) >= {"told c1 [allowed by the user]\ndone", "told c2 Not run: the user did not allow it."}
+    assert set(order) >= {
+        "told c1 [allowed by the user]\ndone",
+        "told c2 Not run: the user did not allow it.",
+    }
 
 
 def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
@@ -160,9 +200,16 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
 
     async def results(approve: Approve) -> list[str]:
         tool = Tool(ToolSpec("asks", "It asks.", SCHEMA), run, asks)
-        box = Toolbox(tools={"asks": tool}, seconds=60, characters=100, clock=time.monotonic, approve=approve)
+        box = Toolbox(
+            tools={"asks": tool}, seconds=60, characters=100, clock=time.monotonic, approve=approve
+        )
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2, 3)]
-        return [event.text for event in sorted([event async for event in box.use(calls)], key=lambda event: event.id)]
+        return [
+            event.text
+            for event in sorted(
+                [event async for event in box.use(calls)], key=lambda event: event.id
+            )
+        ]
 
     given = ["done", "[allowed by the user]\ndone", "There is no third one."]
     assert asyncio.run(results(approve)) == given

@@ -1,4 +1,6 @@
-"""What the layout in `chat_loop/__init__.py` promises: imports point one way, one door per library, small files."""
+"""What the layout in `chat_loop/__init__.py` promises: imports point one way, one door per library,
+small files.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,12 @@ DOORS = {
     "openai": {"providers/openai.py", "providers/azure.py"},
     "httpx2": {
         *("providers/wire.py", "providers/refusals.py"),
-        *("providers/anthropic.py", "providers/bedrock.py", "providers/openai.py", "providers/azure.py"),
+        *(
+            "providers/anthropic.py",
+            "providers/bedrock.py",
+            "providers/openai.py",
+            "providers/azure.py",
+        ),
         "agent/mcp.py",
     },
     "boto3": {"providers/bedrock.py"},
@@ -82,7 +89,9 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def part(name: str) -> str:
-    """The part of the package that a dotted name belongs to: its first component after chat_loop."""
+    """The part of the package that a dotted name belongs to: its first component after
+    chat_loop.
+    """
     return name.split(".")[1] if name.count(".") else ""
 
 
@@ -115,7 +124,11 @@ def test_each_library_has_one_door() -> None:
             library = target.split(".")[0]
             if library in found:
                 found[library].add(name)
-    assert {library: doors - DOORS[library] for library, doors in found.items() if doors - DOORS[library]} == {}
+    assert {
+        library: doors - DOORS[library]
+        for library, doors in found.items()
+        if doors - DOORS[library]
+    } == {}
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
@@ -129,8 +142,16 @@ def test_display_prompt_and_browser_know_only_values() -> None:
         browser = name.startswith("browser/")
         if browser or name.startswith(("display/", "input/")) or name in ("prompt.py", "lines.py"):
             known = allowed | {"browser"} if browser else allowed | {"input", "redact"}
-            ours = [target.removeprefix("chat_loop.") for target in imported(tree) if target.startswith("chat_loop.")]
-            wrong += [target for target in ours if not any(f"{target}.".startswith(f"{part}.") for part in known)]
+            ours = [
+                target.removeprefix("chat_loop.")
+                for target in imported(tree)
+                if target.startswith("chat_loop.")
+            ]
+            wrong += [
+                target
+                for target in ours
+                if not any(f"{target}.".startswith(f"{part}.") for part in known)
+            ]
     assert wrong == []
 
 
@@ -143,7 +164,11 @@ def test_nothing_prints_outside_the_doors() -> None:
     wrong = []
     for name, _, tree in modules():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "print"
+            ):
                 wrong.append(f"{name}:{node.lineno} prints")
             if not isinstance(node, ast.Attribute) or name in printing:
                 continue
@@ -158,7 +183,10 @@ def test_no_broad_excepts() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler):
                 kinds = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
-                if any(kind is None or (isinstance(kind, ast.Name) and kind.id == "Exception") for kind in kinds):
+                if any(
+                    kind is None or (isinstance(kind, ast.Name) and kind.id == "Exception")
+                    for kind in kinds
+                ):
                     wrong.append(f"{name}:{node.lineno}")
     assert wrong == []
 
@@ -178,5 +206,7 @@ heavy = {
 }
 print(sorted(heavy & set(sys.modules)))
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "[]\n"

@@ -1,4 +1,6 @@
-"""The archive of a live conversation: followed in the background, searched, read, and put into words for a model."""
+"""The archive of a live conversation: followed in the background, searched, read, and put into
+words for a model.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_loop.context.archive import NO_ARCHIVE, NOT_READY, READ, SEARCH, TOOLS, Archive, common_words
+from chat_loop.context.archive import (
+    NO_ARCHIVE,
+    NOT_READY,
+    READ,
+    SEARCH,
+    TOOLS,
+    Archive,
+    common_words,
+)
 from chat_loop.context.found import (
     RECALL_ROOM,
     ROOM,
@@ -49,7 +59,10 @@ def followed(sessions: Counting, *spoken: list[str | tuple[str, str]]) -> Archiv
 
 def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
     archive = followed(
-        Counting(tmp_path), [WEATHER, PORT], [WEATHER, "The port is open."], ["port of the live session"]
+        Counting(tmp_path),
+        [WEATHER, PORT],
+        [WEATHER, "The port is open."],
+        ["port of the live session"],
     )
     assert (archive.ready, len(archive), archive.problem) == (True, 4, "")
     assert refs(archive.search("staging port")) == ["1.2", "2.2"]
@@ -146,7 +159,9 @@ def test_an_archive_that_is_closed_while_it_reads_stops(tmp_path: Path) -> None:
     archive.follow(live, 2)
     archive.close()
     slow.go.set()
-    [worker] = [thread for thread in threading.enumerate() if thread.name == "archive"] or [threading.Thread()]
+    [worker] = [thread for thread in threading.enumerate() if thread.name == "archive"] or [
+        threading.Thread()
+    ]
     if worker.ident is not None:
         worker.join(30)
     assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
@@ -164,22 +179,36 @@ User: Decision: the staging database listens on port 5433.
 Assistant: Fine."""
     )
     assert archive.call(SEARCH, {"query": "unicorn"}) == (
-        "Nothing in the archive matches “unicorn”. It may have been said in other words: search for other words."
+        "Nothing in the archive matches “unicorn”. It may have been said in other words: "
+        "search for other words."
     )
     friday = "[2.1] 2026-11-21 22:30\nUser: Which day?\nAssistant: Friday."
     assert archive.call(READ, {"queries": "1"}) == archive.call(READ, {"queries": 1}) == friday
     assert archive.call(READ, {"queries": "[2.1]", "more": 7}) == friday
     assert archive.call(READ, {"queries": "1-2"}).startswith(f"{friday}\n\n[2.2]")
-    for arguments in ({}, {"queries": None}, {"queries": True}, {"queries": ["1"]}, {"query": "1"}, {"queries": " "}):
+    for arguments in (
+        {},
+        {"queries": None},
+        {"queries": True},
+        {"queries": ["1"]},
+        {"query": "1"},
+        {"queries": " "},
+    ):
         assert archive.call(READ, arguments) == f"{READ} needs the argument “queries”, a text."
-    assert archive.call("rm", {}) == f"There is no tool of that name; there are {READ} and {SEARCH}."
+    assert (
+        archive.call("rm", {}) == f"There is no tool of that name; there are {READ} and {SEARCH}."
+    )
     archive.close()
 
 
 def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
     archive = followed(sessions, ["hello"])
-    assert archive.call(READ, {"queries": "1"}) == archive.call(SEARCH, {"query": "hello"}) == NO_ARCHIVE
+    assert (
+        archive.call(READ, {"queries": "1"})
+        == archive.call(SEARCH, {"query": "hello"})
+        == NO_ARCHIVE
+    )
     archive.close()
     assert archive.call(SEARCH, {"query": "hello"}) == NOT_READY
     live = chained(sessions, ["lost"], ["hello"])
@@ -220,7 +249,9 @@ LONG = " ".join(f"Sentence number {at} is about nothing at all." for at in range
 
 def test_a_long_reply_is_cut_to_what_matches() -> None:
     reply = f"{LONG} The invoice of the printer is no. 771. {LONG}"
-    text = found_text(searched(said(("Which one?", reply), ("hello", "")), "invoice of the printer"), 60, words)
+    text = found_text(
+        searched(said(("Which one?", reply), ("hello", "")), "invoice of the printer"), 60, words
+    )
     heading, at, user, assistant = [line for line in text.split("\n") if line]
     assert (heading, at, user) == (
         "Found in the archive of this conversation, best first, as it was said:",
@@ -234,11 +265,16 @@ def test_a_long_reply_is_cut_to_what_matches() -> None:
 
 
 def test_newer_mentions_are_named() -> None:
-    older = [exchange(1, 1, "The dentist appointment is on 14 March at 9:40."), *said(("hello", "hi"))]
+    older = [
+        exchange(1, 1, "The dentist appointment is on 14 March at 9:40."),
+        *said(("hello", "hi")),
+    ]
     newer = exchange(3, 1, "The dentist appointment is on 21 March at 8:15.")
     hits = searched([*older, newer], "dentist appointment")
     text = found_text(hits, ROOM, estimate)
-    assert text.index("[3.1] 2026-03-02 09:00\n") < text.index("[1.1] 2026-03-02 09:00 (newer mention: 3.1)\n")
+    assert text.index("[3.1] 2026-03-02 09:00\n") < text.index(
+        "[1.1] 2026-03-02 09:00 (newer mention: 3.1)\n"
+    )
 
 
 def test_what_is_attached_to_a_query() -> None:
@@ -249,8 +285,10 @@ def test_what_is_attached_to_a_query() -> None:
     text, attached = recall_text(search.search(FACTS[0].question), estimate)
     assert attached == (place.ref,)
     assert text == (
-        "Found automatically earlier in this conversation; it may be superseded or beside the point:\n"
-        f"[{place.ref}] {place.query.at:%Y-%m-%d}, user: “Decision: the staging database listens on port 5433.”"
+        "Found automatically earlier in this conversation; it may be superseded or beside the "
+        "point:\n"
+        f"[{place.ref}] {place.query.at:%Y-%m-%d}, user: “Decision: the staging database "
+        "listens on port 5433.”"
     )
     for query in ("thanks, go on", "write a poem about the sea", "", "\x00", "port"):
         assert recall_text(search.search(query), estimate) == ("", ())
@@ -258,23 +296,38 @@ def test_what_is_attached_to_a_query() -> None:
 
 
 def test_the_answer_to_a_question_is_attached_with_it() -> None:
-    hit = Hit(exchange(2, 3, "Which day is market day?", "Friday. Or so."), 1.0, 1.0, "3.1", (Place(0, 0, 24),))
+    hit = Hit(
+        exchange(2, 3, "Which day is market day?", "Friday. Or so."),
+        1.0,
+        1.0,
+        "3.1",
+        (Place(0, 0, 24),),
+    )
     text, attached = recall_text([hit], estimate)
     assert attached == ("2.3",)
     assert text.split("\n")[1] == (
-        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday. Or so.” (newer mention: 3.1)"
+        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday. Or so.” "
+        "(newer mention: 3.1)"
     )
 
 
 def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
-    strong, weak = (Hit(one, 1.0, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01))
+    strong, weak = (
+        Hit(one, 1.0, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
+    )
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak], estimate) == ("", ())
     assert recall_text([Hit(one, 1.0, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [
-        Hit(exchange(2, number, f"Port {number} it is.", "Fine."), 1.0, STRONG, "", (Place(0, 0, 16),))
+        Hit(
+            exchange(2, number, f"Port {number} it is.", "Fine."),
+            1.0,
+            STRONG,
+            "",
+            (Place(0, 0, 16),),
+        )
         for number in range(3, 12)
     ]
     assert recall_text(others, estimate, 60)[1] == ("2.3", "2.4")
@@ -283,7 +336,10 @@ def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
 TALK = said(*((f"Question {number}?", f"Answer {number}.") for number in range(1, 15)))
 ONLY = "Only the previous session can be read here, which is number 2 of the chain."
 HAS = "The previous session has queries 1 to 14."
-FORMS = 'Give the number of a query such as "14", a range such as "12-16", or a reference such as "2.14".'
+FORMS = (
+    'Give the number of a query such as "14", a range such as "12-16", or a reference such as '
+    '"2.14".'
+)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +357,8 @@ FORMS = 'Give the number of a query such as "14", a range such as "12-16", or a 
 )
 def test_reading_queries(request_: str, numbers: list[int]) -> None:
     assert read_text(TALK, request_, ROOM, estimate) == "\n\n".join(
-        f"[2.{number}] 2026-03-02 09:00\nUser: Question {number}?\nAssistant: Answer {number}." for number in numbers
+        f"[2.{number}] 2026-03-02 09:00\nUser: Question {number}?\nAssistant: Answer {number}."
+        for number in numbers
     )
 
 
@@ -345,7 +402,9 @@ def test_a_query_that_is_too_long_is_read_in_parts() -> None:
     assert asked == ["1-2", "1:2", "1:3", "1:4"]
     assert read.split()[4:] == f"hello Assistant: {LONG}".split()
     assert read_text(exchanges, "1:9", 1000, words) == "Query 1 has 4 parts."
-    assert read_text(exchanges, "1-2", 1000, words).endswith('\n\n(Cut here. Read "1:2", then "2" for what follows.)')
+    assert read_text(exchanges, "1-2", 1000, words).endswith(
+        '\n\n(Cut here. Read "1:2", then "2" for what follows.)'
+    )
 
 
 PAIRS = st.lists(st.tuples(st.one_of(hostile, st.just(LONG)), hostile), min_size=1, max_size=4)
@@ -363,7 +422,10 @@ def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
     text, attached = recall_text(hits, estimate, room)
     assert estimate(text) <= room
     assert set(attached) <= {one.ref for one in exchanges}
-    assert recall_text(hits, estimate)[1] == () or estimate(recall_text(hits, estimate)[0]) <= RECALL_ROOM
+    assert (
+        recall_text(hits, estimate)[1] == ()
+        or estimate(recall_text(hits, estimate)[0]) <= RECALL_ROOM
+    )
     assert estimate(read_text(exchanges, asked, room, estimate)) <= max(room, 100)
 
 
@@ -377,13 +439,17 @@ def test_an_excerpt_without_any_room_is_a_few_words() -> None:
 def test_an_excerpt_fits_and_is_of_the_text(text: str, room: int, data: st.DataObject) -> None:
     text = f"{text} {LONG[:600]}"
     start = data.draw(st.integers(0, len(text) - 1))
-    cut = excerpt(text, [Place(0, start, data.draw(st.integers(start + 1, len(text))))], room, words)
+    cut = excerpt(
+        text, [Place(0, start, data.draw(st.integers(start + 1, len(text))))], room, words
+    )
     assert len(cut) <= 60 or words(cut) <= room
     assert all(piece.strip() in text for piece in cut.strip("…").split(" … "))
 
 
 def test_precision_and_recall_of_what_is_attached() -> None:
-    """Of the facts of the second half, which were kept out of all tuning, in an archive of 1,000 exchanges."""
+    """Of the facts of the second half, which were kept out of all tuning, in an archive of 1,000
+    exchanges.
+    """
     search = Search(common_words())
     search.add(conversation())
     right = wrong = 0
@@ -391,7 +457,9 @@ def test_precision_and_recall_of_what_is_attached() -> None:
         text, attached = recall_text(search.search(fact.question), estimate)
         right += fact.answer in text
         wrong += bool(attached) and fact.answer not in text
-    wrong += sum(recall_text(search.search(query), estimate) != ("", ()) for query in NOTHING_TO_FIND[1::2])
+    wrong += sum(
+        recall_text(search.search(query), estimate) != ("", ()) for query in NOTHING_TO_FIND[1::2]
+    )
     search.close()
     assert right / (right + wrong) >= 0.95
     assert right / len(FACTS[1::2]) >= 0.6
@@ -402,8 +470,12 @@ def test_an_exchanges_texts() -> None:
 
 
 def test_what_the_restored_block_says_word_for_word_is_not_attached() -> None:
-    exchanges = said(("The database listens on port 5544, by the way.", "Noted."), ("How are you?", "Well."))
+    exchanges = said(
+        ("The database listens on port 5544, by the way.", "Noted."), ("How are you?", "Well.")
+    )
     hits = searched(exchanges, "Which port does the database listen on?")
     text, _ = recall_text(hits, words)
     assert "port 5544" in text
-    assert recall_text(hits, words, known="- The database listens on port 5544, by the way. [2 user]") == ("", ())
+    assert recall_text(
+        hits, words, known="- The database listens on port 5544, by the way. [2 user]"
+    ) == ("", ())

@@ -1,4 +1,6 @@
-"""The archive in a conversation: as tools for a model that calls them, attached to the query for one that does not."""
+"""The archive in a conversation: as tools for a model that calls them, attached to the query for
+one that does not.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,15 @@ from tests.talking import Clock, words
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False)
 SAID = "The heating engineer is called Nora Falk, she comes in the second week of May."
-CHATTER = [f"Tell me something about sailing boats, part {part}." for part in ("one", "two", "three", "four", "five")]
+CHATTER = [
+    f"Tell me something about sailing boats, part {part}."
+    for part in ("one", "two", "three", "four", "five")
+]
 
 
-def conversation(folder: Path, provider: ScriptedProvider, shown: list[Event], options: Options) -> Conversation:
+def conversation(
+    folder: Path, provider: ScriptedProvider, shown: list[Event], options: Options
+) -> Conversation:
     clock = Clock()
     sessions = SessionManager(folder, now=clock.now, monotonic=clock.monotonic)
     agent = Agent(name="Sally", system_prompt="Be kind.", provider=provider)
@@ -48,7 +55,11 @@ def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:
         ToolCall("wire-2", READ, '{"queries": "1"}'),
     )
     provider = ScriptedProvider(
-        steps=[*["Noted."] * 6, Message("assistant", "I will look.", calls=calls), "She is called Nora Falk."],
+        steps=[
+            *["Noted."] * 6,
+            Message("assistant", "I will look.", calls=calls),
+            "She is called Nora Falk.",
+        ],
         calls_tools=True,
     )
     shown: list[Event] = []
@@ -61,10 +72,14 @@ def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:
 
     asyncio.run(run())
     talk.close()
-    assert [len(request.tools) for request in provider.requests if request.grammar is None] == [0] * 6 + [2, 2]
+    assert [len(request.tools) for request in provider.requests if request.grammar is None] == [
+        0
+    ] * 6 + [2, 2]
     entries = talk.session.entries
     assert [entry.name for entry in entries if isinstance(entry, Call)] == [SEARCH, READ]
-    results = {entry.id: entry.text for entry in entries if isinstance(entry, Result)}  # as they came
+    results = {
+        entry.id: entry.text for entry in entries if isinstance(entry, Result)
+    }  # as they came
     found, read = results["c1"], results["c2"]
     assert SAID in found
     assert SAID in read
@@ -88,8 +103,13 @@ def test_a_model_without_tools_is_given_what_was_found(tmp_path: Path, attach: b
     asked = provider.requests[-2].messages[-1].text
     assert asked.endswith("What is the heating engineer called?") is not attach
     assert (SAID in asked) is attach
-    assert [event for event in shown if isinstance(event, Recalled)] == ([Recalled(("1.1",))] if attach else [])
+    assert [event for event in shown if isinstance(event, Recalled)] == (
+        [Recalled(("1.1",))] if attach else []
+    )
     assert len([entry for entry in talk.session.entries if isinstance(entry, Recall)]) == attach
     assert words(asked) < 400
     assert provider.requests[-1].messages[-1].text == "Thanks, go on."
-    assert provider.requests[-1].messages[: len(provider.requests[-2].messages)] == provider.requests[-2].messages
+    assert (
+        provider.requests[-1].messages[: len(provider.requests[-2].messages)]
+        == provider.requests[-2].messages
+    )

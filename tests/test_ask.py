@@ -1,4 +1,6 @@
-"""One model call and its limits: when it is tried again, when it is given up, and that it is closed."""
+"""One model call and its limits: when it is tried again, when it is given up, and that it is
+closed.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ DOWN = Overloaded("It is down.")
 class Asked:
     """One call on a scripted model: its events, its error, and how long was slept."""
 
-    def __init__(self, *steps: Step, jitter: float = 1.0, attempts: int = 5, budget: float = 120.0) -> None:
+    def __init__(
+        self, *steps: Step, jitter: float = 1.0, attempts: int = 5, budget: float = 120.0
+    ) -> None:
         self.model = Model(*steps)
         self.events: list[Event] = []
         self.error: ProviderError | None = None
@@ -94,7 +98,11 @@ def test_a_later_attempt_that_works_is_the_reply() -> None:
 
 
 def test_a_pause_varies_between_half_and_whole() -> None:
-    assert [Asked(DOWN, "Hello.", jitter=jitter).slept for jitter in (0.0, 0.5, 1.0)] == [[0.5], [0.75], [1.0]]
+    assert [Asked(DOWN, "Hello.", jitter=jitter).slept for jitter in (0.0, 0.5, 1.0)] == [
+        [0.5],
+        [0.75],
+        [1.0],
+    ]
 
 
 def test_a_pause_is_never_longer_than_the_longest() -> None:
@@ -140,13 +148,23 @@ def test_nothing_is_tried_again_after_content(step: Says) -> None:
     assert isinstance(asked.error, StreamBroken)
 
 
-@pytest.mark.parametrize("kind", [Overloaded, RateLimited, ConnectionFailed, StreamBroken, TimedOut])
+@pytest.mark.parametrize(
+    "kind", [Overloaded, RateLimited, ConnectionFailed, StreamBroken, TimedOut]
+)
 def test_what_may_pass_is_tried_again(kind: type[ProviderError]) -> None:
     assert Asked(kind("No."), "Hello.").events == [again(1.0, 2, "No."), *ANSWER]
 
 
 @pytest.mark.parametrize(
-    "kind", [NoProvider, AuthenticationFailed, ModelNotFound, ContextTooLong, RequestRejected, ProviderError]
+    "kind",
+    [
+        NoProvider,
+        AuthenticationFailed,
+        ModelNotFound,
+        ContextTooLong,
+        RequestRejected,
+        ProviderError,
+    ],
 )
 def test_what_will_not_pass_is_raised_at_once(kind: type[ProviderError]) -> None:
     asked = Asked(kind("No.", retry_after=1.0))
@@ -167,7 +185,9 @@ async def collect(model: Model, patience: Patience) -> tuple[list[Event], Provid
 def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> None:
     model = Model(Says(then="silence"), Says(then="silence"))
     model.first_event_seconds = 0.01
-    patience = Patience(attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic)
+    patience = Patience(
+        attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic
+    )
     events, error = asyncio.run(collect(model, patience))
     assert events == [again(1.0, 2, "Nothing came from the model for 0 seconds.", 2)]
     assert isinstance(error, TimedOut)
@@ -237,7 +257,9 @@ def test_cancelling_in_a_pause_sends_nothing_more() -> None:
 
 def test_an_agent_asks_with_its_system_prompt_and_patience() -> None:
     model = Model(DOWN, "Hello.")
-    patience = Patience(sleep=model.clock.sleep, jitter=lambda: 0.0, clock=model.clock.monotonic, first_pause=10.0)
+    patience = Patience(
+        sleep=model.clock.sleep, jitter=lambda: 0.0, clock=model.clock.monotonic, first_pause=10.0
+    )
     agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, patience=patience)
 
     async def run() -> list[Event]:

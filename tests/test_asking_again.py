@@ -1,4 +1,6 @@
-"""retry and edit, as a user sees them: what is asked, what stays in the file, what is asked about first."""
+"""retry and edit, as a user sees them: what is asked, what stays in the file, what is asked about
+first.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,12 @@ def spoken(screen: Screen) -> str:
 
 def test_retry_asks_the_same_again_and_the_first_answer_stays_in_the_file(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Hi", "Which wood\n  is hard?", "/retry"], "Hello.", "Oak.", "Ash.")
-    assert screen.text.partition("You: /retry\n")[2].startswith(f"Again: “Which wood is hard?”\nSally: Ash.\n{TIME}")
-    assert screen.talk.sent[2] == screen.talk.sent[1] == said("Hi", "Hello.", "Which wood\n  is hard?")
+    assert screen.text.partition("You: /retry\n")[2].startswith(
+        f"Again: “Which wood is hard?”\nSally: Ash.\n{TIME}"
+    )
+    assert (
+        screen.talk.sent[2] == screen.talk.sent[1] == said("Hi", "Hello.", "Which wood\n  is hard?")
+    )
     read = parse(screen.talk.path.read_bytes())
     assert read.damage == ()
     assert read.session is not None
@@ -59,10 +65,15 @@ def test_retry_after_an_error_after_an_interruption_and_twice(tmp_path: Path) ->
     assert screen.talk.sent == [said("Count")] * 4
     assert screen.text.count("Again: “Count”\n") == 3
     assert "Stopped." not in screen.text
-    assert "Sally: One, two\nTime: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted\n\nYou: /retry\n" in screen.text
+    assert (
+        "Sally: One, two\nTime: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted\n\nYou: /retry\n"
+        in screen.text
+    )
 
 
-def test_retry_takes_the_files_along_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_takes_the_files_along_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     notes, photo = tmp_path / "notes.txt", tmp_path / "photo.png"
     notes.write_text("port is 5432\n")
@@ -102,8 +113,13 @@ def test_edit_asks_what_the_editor_gave_instead(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Which wood is hard?", "/edit"], "Oak.", "Pine.", edit=edited)
     assert given == ["Which wood is hard?"]
     assert screen.talk.sent[1] == said("Which wood is soft?")
-    assert "You: /edit\nInstead of “Which wood is hard?”: “Which wood is soft?”\nSally: Pine.\n" in screen.text
-    assert [isinstance(one, Undo) for one in screen.talk.conversation.session.entries].count(True) == 1
+    assert (
+        "You: /edit\nInstead of “Which wood is hard?”: “Which wood is soft?”\nSally: Pine.\n"
+        in screen.text
+    )
+    assert [isinstance(one, Undo) for one in screen.talk.conversation.session.entries].count(
+        True
+    ) == 1
 
 
 @pytest.mark.parametrize("left", ["", "  \n", "Which wood?", "Which wood?\n"])
@@ -115,7 +131,9 @@ def test_an_edit_that_changes_nothing_asks_nothing(tmp_path: Path, left: str) ->
 
 def test_without_an_editor_the_text_can_follow_the_command(tmp_path: Path) -> None:
     def none(text: str) -> str:
-        raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
+        raise UsageError(
+            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+        )
 
     lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?"]
     screen = run(tmp_path, lines, "Oak.", "Slate.", edit=none)
@@ -144,16 +162,22 @@ def test_an_edit_keeps_the_files_it_names_and_asks_about_new_ones(
     assert [file.name for file in exchange.attached] == ["b.txt", "c.txt"]
 
 
-def test_an_edit_that_names_a_missing_file_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_that_names_a_missing_file_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     screen = run(tmp_path / "s", ["Hi", "/edit see @nothing.txt"], "So.")
     assert "✗ There is no file nothing.txt.\n" in screen.text
     assert len(screen.talk.conversation.session.exchanges) == 1
 
 
-def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited(tmp_path: Path) -> None:
+def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited(
+    tmp_path: Path,
+) -> None:
     asked: list[Line] = ["Hi", "Which wood?", "/compact"]
-    again = run(tmp_path / "a", [*asked, "/retry", "Go on"], "Hello.", "Oak.", SUMMARY, "Ash.", "So.")
+    again = run(
+        tmp_path / "a", [*asked, "/retry", "Go on"], "Hello.", "Oak.", SUMMARY, "Ash.", "So."
+    )
     assert again.talk.sent[-2:] == [
         said("Hi", "Hello.", "Which wood?"),
         said("Hi", "Hello.", "Which wood?", "Ash.", "Go on"),
@@ -162,7 +186,9 @@ def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited
     undone = run(tmp_path / "b", [*asked, "/undo", "And now?"], "Hello.", "Oak.", SUMMARY, "So.")
     assert undone.talk.sent[-1] == said("Hi", "Hello.", "And now?")
     assert "Undone: “Which wood?”" in undone.text
-    edited = run(tmp_path / "c", [*asked, "/edit Which stone?"], "Hello.", "Oak.", SUMMARY, "Slate.")
+    edited = run(
+        tmp_path / "c", [*asked, "/edit Which stone?"], "Hello.", "Oak.", SUMMARY, "Slate."
+    )
     assert edited.talk.sent[-1] == said("Hi", "Hello.", "Which stone?")
 
 
@@ -183,12 +209,17 @@ def tool(name: str, *, asks: bool) -> Tool:
 
 def use(number: int, name: str, result: str | None) -> Use:
     call = Call(number=1, at=START, id=str(number), name=name, arguments="{}")
-    return Use(call, None if result is None else Result(number=1, at=START, id=str(number), text=result))
+    return Use(
+        call, None if result is None else Result(number=1, at=START, id=str(number), text=result)
+    )
 
 
 def test_the_tools_that_changed_something_are_those_that_were_allowed_or_broken_off() -> None:
     agent = Agent(
-        name="Sally", system_prompt="", provider=Model(), tools=(tool("write", asks=True), tool("read", asks=False))
+        name="Sally",
+        system_prompt="",
+        provider=Model(),
+        tools=(tool("write", asks=True), tool("read", asks=False)),
     )
     query = Query(number=1, at=START, text="Hi")
     uses = (
@@ -222,10 +253,16 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(tmp_path: Path) -> None:
+def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(
+    tmp_path: Path,
+) -> None:
     writing = {"path": "a.txt", "text": "one\n"}
     with Loopback() as server, chatting(tmp_path, server) as chat:
-        server.enqueue(calling(("write_file", writing)), Answer(chunks=("Written.",)), Answer(chunks=("Again.",)))
+        server.enqueue(
+            calling(("write_file", writing)),
+            Answer(chunks=("Written.",)),
+            Answer(chunks=("Again.",)),
+        )
         chat.mark()
         chat.line("write it")
         chat.wait_for("(y, n, a = always, until you leave: ", PATIENCE, output=True)
@@ -235,7 +272,9 @@ def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(tm
             chat.mark()
             chat.line("/retry")
             warned = "For the first answer write_file ran; what was changed stays changed."
-            chat.wait_for(re.compile(f"{warned}.*Ask again all the same", re.DOTALL), PATIENCE, output=True)
+            chat.wait_for(
+                re.compile(f"{warned}.*Ask again all the same", re.DOTALL), PATIENCE, output=True
+            )
             chat.line(answer)
             chat.wait_for(re.compile(f"{expected}.*You:", re.DOTALL), PATIENCE, output=True)
         chat.ctrl("d")

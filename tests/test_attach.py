@@ -1,4 +1,6 @@
-"""Files named in a query: what is a path and what is not, what is read and what is refused, and how Tab completes."""
+"""Files named in a query: what is a path and what is not, what is read and what is refused, and how
+Tab completes.
+"""
 
 from __future__ import annotations
 
@@ -117,12 +119,19 @@ def files(text: str, folder: Path) -> list[str]:
 def test_the_longest_name_that_exists_counts(here: Path) -> None:
     for name in ("notes.txt", "really?", "really", "main.py", "odd:12"):
         (here / name).write_text("x")
-    assert files("@notes.txt. @really?! @main.py:7 @odd:12", here) == ["notes.txt", "really?", "main.py", "odd:12"]
+    assert files("@notes.txt. @really?! @main.py:7 @odd:12", here) == [
+        "notes.txt",
+        "really?",
+        "main.py",
+        "odd:12",
+    ]
     assert files(f"@notes.txt @./notes.txt @{here}/notes.txt @~/notes.txt", here) == ["notes.txt"]
     assert files("@property @app.route @angular/core me@notes.txt", here) == []
 
 
-@pytest.mark.parametrize("text", ["@notse.txt", "(@notse.txt)", '@"notse"', "@./notse", "@sub/notse", "@~/notse"])
+@pytest.mark.parametrize(
+    "text", ["@notse.txt", "(@notse.txt)", '@"notse"', "@./notse", "@sub/notse", "@~/notse"]
+)
 def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> None:
     (here / "sub").mkdir()
     with pytest.raises(UsageError) as error:
@@ -135,11 +144,17 @@ def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> Non
 def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
     (here / "photo.png").write_text("x")
     (here / "property").write_text("x")
-    for text, near in (("@photo.pgn", "photo.png"), ("@./photo.PNG:12", "./photo.png"), ("@photo.png2", "photo.png")):
+    for text, near in (
+        ("@photo.pgn", "photo.png"),
+        ("@./photo.PNG:12", "./photo.png"),
+        ("@photo.png2", "photo.png"),
+    ):
         with pytest.raises(UsageError) as error:
             named_files(text, here)
         assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
-    assert named_files("@propery and @app.route, @angular/core.", here) == Named((), ("app.route", "angular/core"))
+    assert named_files("@propery and @app.route, @angular/core.", here) == Named(
+        (), ("app.route", "angular/core")
+    )
 
 
 def test_names_that_no_file_can_have(here: Path) -> None:
@@ -180,7 +195,9 @@ def test_a_text_file(here: Path) -> None:
     )
     assert given_of(here, data).told == "x.txt, 34 bytes"
     assert given_of(here, "Grüße".encode("utf-16")).text == "Grüße"
-    assert given_of(here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg").text.startswith("<svg")
+    assert given_of(here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg").text.startswith(
+        "<svg"
+    )
     assert given_of(here, b"x" * LARGEST_TEXT).size == LARGEST_TEXT
 
 
@@ -189,13 +206,25 @@ def test_a_text_file(here: Path) -> None:
     [
         (b"", "x.txt is empty."),
         (b" \n", "x.txt is empty."),
-        (b"\xff\xfenope"[:3], "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
-        (b"a\0b", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
-        (b"caf\xe9", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
+        (
+            b"\xff\xfenope"[:3],
+            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
+        ),
+        (
+            b"a\0b",
+            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
+        ),
+        (
+            b"caf\xe9",
+            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
+        ),
         (b"%PDF-1.7\n", "x.txt is a PDF, which is not taken."),
         (b"x" * (LARGEST_TEXT + 1), "x.txt has 4.2 MB: text files can have up to 4.2 MB."),
         (png(noise=bytes(LARGEST_IMAGE)), "x.txt has 3.9 MB: images can have up to 3.9 MB."),
-        (huge_png(60_000, 60_000), "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way."),
+        (
+            huge_png(60_000, 60_000),
+            "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way.",
+        ),
         (huge_png(8_001, 1), "x.txt has 8,001 × 1 pixels: models take up to 8,000 each way."),
         (png()[:-5], "x.txt is damaged: it begins as an image, and is cut off."),
         (png(0, 3), "x.txt is damaged: it begins as an image, and is cut off."),
@@ -208,7 +237,9 @@ def test_what_is_refused(here: Path, data: bytes, message: str) -> None:
 def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
     (here / "x.txt").write_text("x")
     os.truncate(here / "x.txt", 1 << 40)
-    with pytest.raises(UsageError, match=r"x\.txt has 1,099\.5 GB: text files can have up to 4\.2 MB\."):
+    with pytest.raises(
+        UsageError, match=r"x\.txt has 1,099\.5 GB: text files can have up to 4\.2 MB\."
+    ):
         read("x.txt", here / "x.txt", here)
 
 
@@ -257,7 +288,9 @@ def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> 
     assert found.told == "notes.txt, 640×480"
 
 
-@pytest.mark.parametrize("data", [png(), jpeg(), gif(), webp(), webp(kind=b"VP8L"), webp(kind=b"VP8 ")])
+@pytest.mark.parametrize(
+    "data", [png(), jpeg(), gif(), webp(), webp(kind=b"VP8L"), webp(kind=b"VP8 ")]
+)
 def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
     assert picture(data) is not None
     for end in range(16, len(data) - (data[:4] == b"RIFF")):
@@ -265,7 +298,10 @@ def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
             picture(data[:end])
 
 
-@given(st.binary(max_size=80), st.sampled_from([pictures.PNG, b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]))
+@given(
+    st.binary(max_size=80),
+    st.sampled_from([pictures.PNG, b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]),
+)
 def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
     try:
         found = picture(start + data)
@@ -311,7 +347,10 @@ def test_links(here: Path) -> None:
         read("leak.txt", here / "leak.txt", here)
     assert error.value.message == f"leak.txt is a link to {here.parent / 'outside.txt'}."
     assert files("@broken @round", here) == ["broken", "round"]
-    for name, reason in (("broken", "no such file or directory"), ("round", "too many levels of symbolic links")):
+    for name, reason in (
+        ("broken", "no such file or directory"),
+        ("round", "too many levels of symbolic links"),
+    ):
         with pytest.raises(UsageError, match=f"{name} cannot be read: {reason}."):
             read(name, here / name, here)
 
@@ -365,7 +404,12 @@ def test_tab_completes_paths(here: Path) -> None:
         "a\nb",
     ):
         (here / name).write_text("x")
-    assert completed("see @") == ['see @"my folder/', 'see @"no way.txt"', "see @notes.txt", "see @src/"]
+    assert completed("see @") == [
+        'see @"my folder/',
+        'see @"no way.txt"',
+        "see @notes.txt",
+        "see @src/",
+    ]
     assert completed("see (@no") == ['see (@"no way.txt"', "see (@notes.txt"]
     assert completed('see @"no') == ['see @"no way.txt"', 'see @"notes.txt"']
     assert completed('see @"my folder/') == ['see @"my folder/a.txt"']
@@ -373,7 +417,16 @@ def test_tab_completes_paths(here: Path) -> None:
     assert completed("@~/src/ma") == ["@~/src/main.py"]
     assert completed(f"@{here}/src/ma") == [f"@{here}/src/main.py"]
     assert completed("@.") == ["@.hidden"]
-    for before in ("", "see", "me@no", "@notes.txt ", '@"no way.txt"', "@nothing/x", "@a\0", "@notes.txt/"):
+    for before in (
+        "",
+        "see",
+        "me@no",
+        "@notes.txt ",
+        '@"no way.txt"',
+        "@nothing/x",
+        "@a\0",
+        "@notes.txt/",
+    ):
         assert completed(before) == []
 
 

@@ -1,4 +1,6 @@
-"""Files in a query as they are typed: echo, completion, questions, and lines that come back to be corrected."""
+"""Files in a query as they are typed: echo, completion, questions, and lines that come back to be
+corrected.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,10 @@ def test_a_line_whose_file_is_missing_comes_back_with_its_pastes(tmp_path: Path)
 def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with chat(home) as terminal:
-        terminal.send("\x1b[200~see @.env\nand @missing.txt\x1b[201~ and @\x1b[200~photo.png\x1b[201~ and @lost.md")
+        terminal.send(
+            "\x1b[200~see @.env\nand @missing.txt\x1b[201~ and @\x1b[200~photo.png\x1b[201~ "
+            "and @lost.md"
+        )
         terminal.wait_for("and @lost.md")
         terminal.line("")
         terminal.wait_for("There is no file lost.md.")
@@ -91,7 +96,9 @@ def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path:
         ("", None),
     ],
 )
-def test_what_looks_like_a_secret_is_asked_about(tmp_path: Path, answer: str, text: str | None) -> None:
+def test_what_looks_like_a_secret_is_asked_about(
+    tmp_path: Path, answer: str, text: str | None
+) -> None:
     steps = ["I see.", SUMMARY] if text else []
     screen = Screen(tmp_path / "sessions", ["see @.env"], *steps, answers=[answer])
     start = (
@@ -100,7 +107,11 @@ def test_what_looks_like_a_secret_is_asked_about(tmp_path: Path, answer: str, te
         f"Send it as it is? (y, n, r leaves these out) {answer}\n"
     )
     assert screen.text.startswith(start)
-    [*files] = (file for exchange in screen.talk.conversation.session.exchanges for file in exchange.attached)
+    [*files] = (
+        file
+        for exchange in screen.talk.conversation.session.exchanges
+        for file in exchange.attached
+    )
     assert [file.text for file in files] == ([text] if text else [])
     assert screen.reader.again == ([] if text else ["see @.env"])
     assert ("Not sent.\n" in screen.text) == (text is None)
@@ -110,11 +121,15 @@ def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
     lines = ["see @photo.png", "see @nothing.txt", "see \\@nothing.txt"]
     screen = Screen(tmp_path / "sessions", lines, "Fine.", SUMMARY)
     assert screen.reader.again == lines[:2]
-    assert [exchange.query.text for exchange in screen.talk.conversation.session.exchanges] == lines[2:]
+    assert [
+        exchange.query.text for exchange in screen.talk.conversation.session.exchanges
+    ] == lines[2:]
 
 
 def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> None:
-    screen = Screen(tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY)
+    screen = Screen(
+        tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY
+    )
     assert "⚠️  No file is called app.route: sent as text.\nSally: Fine.\n" in screen.text
 
 

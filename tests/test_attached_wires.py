@@ -1,4 +1,6 @@
-"""Images on both wires, as whole request bodies; who takes images; and whole runs of the program with files."""
+"""Images on both wires, as whole request bodies; who takes images; and whole runs of the program
+with files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from chat_loop.providers.choose import World, create
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
-from tests.asking import anthropic_at, clear_environment, compatible_at, events_of, failure_of, openai_at
+from tests.asking import (
+    anthropic_at,
+    clear_environment,
+    compatible_at,
+    events_of,
+    failure_of,
+    openai_at,
+)
 from tests.loopback import Loopback, failing
 from tests.painted import base64, gif, jpeg, place, png, webp
 from tests.test_headless import run, saved
@@ -49,7 +58,11 @@ ASK = Request(
             "user",
             "More.",
             results=(ToolResult("c1", "Nothing."),),
-            images=(image(gif(), "image/gif"), image(webp(), "image/webp"), Image("lost", "image/png", 1, 1)),
+            images=(
+                image(gif(), "image/gif"),
+                image(webp(), "image/webp"),
+                Image("lost", "image/png", 1, 1),
+            ),
         ),
     ),
 )
@@ -61,7 +74,10 @@ def block(media: str) -> dict[str, Any]:
 
 
 def part(media: str) -> dict[str, Any]:
-    return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{base64(KINDS[media])}"}}
+    return {
+        "type": "image_url",
+        "image_url": {"url": f"data:{media};base64,{base64(KINDS[media])}"},
+    }
 
 
 def unmarked(value: Any) -> Any:
@@ -81,9 +97,16 @@ def test_images_on_the_wire_of_anthropic(server: Loopback) -> None:
         "messages": [
             {
                 "role": "user",
-                "content": [block("image/png"), block("image/jpeg"), {"type": "text", "text": "Two."}],
+                "content": [
+                    block("image/png"),
+                    block("image/jpeg"),
+                    {"type": "text", "text": "Two."},
+                ],
             },
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}],
+            },
             {
                 "role": "user",
                 "content": [
@@ -107,10 +130,24 @@ def test_images_on_the_wire_of_openai(server: Loopback, make: Any) -> None:
         "model": provider.model,
         "messages": [
             {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": [part("image/png"), part("image/jpeg"), {"type": "text", "text": "Two."}]},
+            {
+                "role": "user",
+                "content": [
+                    part("image/png"),
+                    part("image/jpeg"),
+                    {"type": "text", "text": "Two."},
+                ],
+            },
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "0000000c1", "content": "Nothing."},
-            {"role": "user", "content": [part("image/gif"), part("image/webp"), {"type": "text", "text": "More."}]},
+            {
+                "role": "user",
+                "content": [
+                    part("image/gif"),
+                    part("image/webp"),
+                    {"type": "text", "text": "More."},
+                ],
+            },
         ],
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -126,7 +163,9 @@ def test_images_on_the_wire_of_openai(server: Loopback, make: Any) -> None:
         ("the wrong number of something", True),
     ],
 )
-def test_a_server_that_refuses_images_is_not_shown_them_again(server: Loopback, message: str, stays: bool) -> None:
+def test_a_server_that_refuses_images_is_not_shown_them_again(
+    server: Loopback, message: str, stays: bool
+) -> None:
     server.enqueue(failing(500 if "mmproj" in message else 400, "invalid_request_error", message))
     provider = OpenAIProvider("llava", name="c", window=Window(9), base_url=f"{server.url}/v1")
     provider.takes_images = True
@@ -193,7 +232,10 @@ def test_who_takes_images_as_long_as_no_server_has_said_it(model: str, takes: bo
 
 
 def test_the_config_has_the_last_word(tmp_path: Path) -> None:
-    config = parse(b"models:\n  mine: {images: true}\n  gpt-4o: {images: false}\n  claude-3: {window: 9}\n", "x")
+    config = parse(
+        b"models:\n  mine: {images: true}\n  gpt-4o: {images: false}\n  claude-3: {window: 9}\n",
+        "x",
+    )
     assert config.images == {"mine": True, "gpt-4o": False}
     world = World(environment={}, models=tmp_path, servers={})
 
@@ -241,7 +283,8 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
     line = text["text"].split("\n")[3]
     assert text["text"] == (
         "Attached image: photo.png, 640×480 pixels.\n\n"
-        f"Attached file: my notes.txt, 13 bytes, between two lines {line}\n{line}\nport is 5432\n{line}\n\n"
+        f"Attached file: my notes.txt, 13 bytes, between two lines {line}\n{line}\nport is "
+        f"5432\n{line}\n\n"
         f"{question}\n\nSee @/etc/hosts too."
     )
     [session] = saved(home)
@@ -253,13 +296,18 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("See @photo.png", "photo.png is an image, and scripted:echo takes none as far as is known."),
+        (
+            "See @photo.png",
+            "photo.png is an image, and scripted:echo takes none as far as is known.",
+        ),
         ("See @nothing.txt", "There is no file nothing.txt."),
         ("See @/dev/zero", "/dev/zero is not a regular file."),
         ("See @/dev", "/dev is a folder: only files can be attached."),
     ],
 )
-def test_a_question_whose_file_cannot_be_sent_is_not_asked(tmp_path: Path, question: str, message: str) -> None:
+def test_a_question_whose_file_cannot_be_sent_is_not_asked(
+    tmp_path: Path, question: str, message: str
+) -> None:
     home = tmp_path / "home"
     result = run(home, "--model", "scripted:echo", "-p", question)
     assert result.returncode == 2
@@ -280,14 +328,20 @@ def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, he
     } in events
     [session] = saved(tmp_path / "home")
     assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:1]\nPORT=5432\n"
-    everything = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+    everything = b"".join(
+        path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()
+    )
     assert b"hunter2" not in everything
 
 
-def test_an_image_is_sent_again_by_the_program_started_anew(tmp_path: Path, here: Path, server: Loopback) -> None:
+def test_an_image_is_sent_again_by_the_program_started_anew(
+    tmp_path: Path, here: Path, server: Loopback
+) -> None:
     home = tmp_path / "home"
     (home / "config.yaml").parent.mkdir()
-    (home / "config.yaml").write_text("restoration: {acknowledge: false}\nsummary: {on_exit: false}\n")
+    (home / "config.yaml").write_text(
+        "restoration: {acknowledge: false}\nsummary: {on_exit: false}\n"
+    )
     run(home, *CLAUDE, stdin=b"Look at @photo.png\nexit\n", keys=keys(server))
     (here / "photo.png").unlink()
     lines = b"/resume 1 --full\nWhat was it?\nexit\n"
@@ -304,7 +358,9 @@ def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopbac
     result = run(home, *CLAUDE, stdin=lines, keys=keys(server))
     shown = result.stdout.decode()
     assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes\n" in shown
-    assert "✗ There is no file missing.txt.\n  A backslash before the @ sends it as text.\n" in shown
+    assert (
+        "✗ There is no file missing.txt.\n  A backslash before the @ sends it as text.\n" in shown
+    )
     assert [exchange.query.number for exchange in saved(home)[0].exchanges] == [1, 2]
     assert len(list((home / "sessions" / "attachments").iterdir())) == 1
 
@@ -317,7 +373,10 @@ def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> Non
     result = run(home, "sessions", "export", session.header.id, str(tmp_path / "x.html"))
     assert result.returncode == 0, result.stderr
     page = (tmp_path / "x.html").read_text()
-    assert f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">' in page
+    assert (
+        f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">'
+        in page
+    )
 
 
 @pytest.mark.usefixtures("here")

@@ -1,4 +1,6 @@
-"""Compaction that happens by itself: when, what is sent then, what stands on disk, and that nobody waits for it."""
+"""Compaction that happens by itself: when, what is sent then, what stands on disk, and that nobody
+waits for it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
 WORDS = " ".join(["word"] * 40)
-"""A query that is worth summarizing: with shorter ones a compaction by their number gains no tokens."""
+"""A query that is worth summarizing: with shorter ones a compaction by their number gains no
+tokens.
+"""
 LONG = "word " * 400
 """In a window of 8,000 the summary begins after 12 such queries, and the 16th triggers."""
 
@@ -65,7 +69,9 @@ async def say(talk: Talk, first: int, last: int, text: str = "word") -> None:
 
 
 def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None:
-    """As seed 4 tells it: nothing until message 38, and with the next the oldest 40 % are a summary."""
+    """As seed 4 tells it: nothing until message 38, and with the next the oldest 40 % are a
+    summary.
+    """
     talk = Talk(tmp_path, options=limited(max_messages=50, trigger_threshold=0.75))
     talk.model.steps = [ANSWER] * 15 + [SUMMED] + [ANSWER] * 5
     asyncio.run(say(talk, 1, 19, WORDS))
@@ -91,7 +97,9 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None
     assert talk.model.steps == []
 
 
-def test_the_summary_is_made_behind_the_users_back_and_swapped_in_between_turns(tmp_path: Path) -> None:
+def test_the_summary_is_made_behind_the_users_back_and_swapped_in_between_turns(
+    tmp_path: Path,
+) -> None:
     silent: Step = Says((SUMMARY,), then="silence")
     talk = Talk(tmp_path, window=Window(8_000), options=limited())
 
@@ -102,7 +110,11 @@ def test_the_summary_is_made_behind_the_users_back_and_swapped_in_between_turns(
         await talk.model.silent.wait()  # the call is under way, and the user goes on
         talk.told()
         await talk.conversation.ask("13 and more")
-        assert [type(event).__name__ for event in talk.told()] == ["TextDelta", "Finished", "ReplyEnded"]
+        assert [type(event).__name__ for event in talk.told()] == [
+            "TextDelta",
+            "Finished",
+            "ReplyEnded",
+        ]
         await talk.conversation.end()
 
     asyncio.run(run())
@@ -110,7 +122,9 @@ def test_the_summary_is_made_behind_the_users_back_and_swapped_in_between_turns(
 
 
 @pytest.mark.parametrize("use_ai", [True, False])
-def test_without_a_narrative_in_time_the_compaction_does_not_wait(tmp_path: Path, use_ai: bool) -> None:
+def test_without_a_narrative_in_time_the_compaction_does_not_wait(
+    tmp_path: Path, use_ai: bool
+) -> None:
     silent: Step = Says((SUMMARY,), then="silence")
     options = replace(limited(), use_ai_summary=use_ai)
     talk = Talk(tmp_path, window=Window(8_000), options=options)
@@ -125,10 +139,14 @@ def test_without_a_narrative_in_time_the_compaction_does_not_wait(tmp_path: Path
     asyncio.run(run())
     (event,) = [event for event in talk.events if isinstance(event, Compacted)]
     assert (event.source, event.compaction.model) == ("extracted", "")
-    assert [text.split()[0] for text in everything(talk)] == [str(number) for number in range(1, 17)]
+    assert [text.split()[0] for text in everything(talk)] == [
+        str(number) for number in range(1, 17)
+    ]
 
 
-def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by_the_next(tmp_path: Path) -> None:
+def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by_the_next(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, window=Window(8_000), options=limited())
     go = asyncio.Event()
     original = talk.model.stream
@@ -177,7 +195,8 @@ def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(tmp_path: Pa
     warnings = [event for event in talk.events if isinstance(event, Warned)]
     assert warnings == [
         Warned(
-            "Three summaries in a row failed (It is down.); none is tried in the background until one succeeds.",
+            "Three summaries in a row failed (It is down.); none is tried in the background "
+            "until one succeeds.",
             "Compaction goes on without a model; /compact tries again.",
         )
     ]
@@ -186,7 +205,13 @@ def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(tmp_path: Pa
 def test_switched_off_the_limits_cut_off_what_is_sent_and_nothing_on_disk(tmp_path: Path) -> None:
     talk = Talk(tmp_path, *[ANSWER] * 8, options=limited(enabled=False, max_messages=5))
     asyncio.run(say(talk, 1, 8))
-    assert [message.text for message in talk.sent[-1]] == ["word 6", "because", "word 7", "because", "word 8"]
+    assert [message.text for message in talk.sent[-1]] == [
+        "word 6",
+        "because",
+        "word 7",
+        "because",
+        "word 8",
+    ]
     assert len(names(tmp_path)) == 1
     assert len(everything(talk)) == 8
 
@@ -198,13 +223,17 @@ def test_switched_off_and_full_nothing_is_sent_and_nothing_lost(tmp_path: Path) 
         for number in range(1, 20):
             await talk.conversation.ask(f"{number} " + LONG)
 
-    with pytest.raises(ContextFull, match=r"the request would hold .* tokens, and the window of 1K takes 800"):
+    with pytest.raises(
+        ContextFull, match=r"the request would hold .* tokens, and the window of 1K takes 800"
+    ):
         asyncio.run(run())
     assert all(sum(words(message.text) for message in sent) <= 800 for sent in talk.sent)
     assert len(everything(talk)) == len(talk.sent) + 1
 
 
-def test_a_message_longer_than_the_window_is_saved_whole_and_shortened_for_the_model(tmp_path: Path) -> None:
+def test_a_message_longer_than_the_window_is_saved_whole_and_shortened_for_the_model(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, ANSWER, ANSWER, window=Window(1_000), options=limited())
     giant = "begin " + "word " * 5_000 + "end"
     asyncio.run(talk.conversation.ask(giant))
@@ -238,14 +267,20 @@ def test_a_conversation_of_500_exchanges_never_exceeds_a_window_of_16k(tmp_path:
         await talk.conversation.end()
 
     asyncio.run(run())
-    sizes = [sum(words(message.text) for message in request.messages) for request in talk.model.requests]
+    sizes = [
+        sum(words(message.text) for message in request.messages) for request in talk.model.requests
+    ]
     assert max(sizes) <= 16_384 - 3_276
     assert [int(text.split()[0]) for text in everything(talk)] == list(range(1, 501))
     assert len(chain(talk)) > 5
 
 
-def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do(tmp_path: Path) -> None:
-    """The server's tokens are a third of the characters, ours about a fifth; its window is 16K and it refuses more."""
+def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do(
+    tmp_path: Path,
+) -> None:
+    """The server's tokens are a third of the characters, ours about a fifth; its window is 16K and
+    it refuses more.
+    """
 
     sizes: list[int] = []
 
@@ -256,11 +291,15 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
             return failing(400, "invalid_request_error", "too long", code="context_length_exceeded")
         reply = loopback_talk(request)
         if not request.system.startswith("Task: session summary"):
-            reply = replace(reply, chunks=("It depends on the weather in the harbour, and on the boats. " * 12,))
+            reply = replace(
+                reply, chunks=("It depends on the weather in the harbour, and on the boats. " * 12,)
+            )
         return replace(reply, usage=Usage(input=size, output=250))
 
     async def run(url: str) -> None:
-        provider = OpenAIProvider("boats", name="compatible", window=Window(16_384), base_url=f"{url}/v1", api_key="k")
+        provider = OpenAIProvider(
+            "boats", name="compatible", window=Window(16_384), base_url=f"{url}/v1", api_key="k"
+        )
         sessions = SessionManager(tmp_path)
         shown: list[object] = []
         conversation = Conversation(
@@ -271,7 +310,9 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
             options=limited(),
         )
         for number in range(1, 501):
-            await conversation.ask(f"{number}: what does the boat at berth {number * 7} weigh, in tonnes? " * 3)
+            await conversation.ask(
+                f"{number}: what does the boat at berth {number * 7} weigh, in tonnes? " * 3
+            )
         await conversation.end()
         await provider.close()
         compacted = [event for event in shown if isinstance(event, Compacted)]
@@ -281,7 +322,9 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
         said = []
         while True:
             session = sessions.load(path).session
-            said += [exchange.query.text.partition(":")[0] for exchange in reversed(session.exchanges)]
+            said += [
+                exchange.query.text.partition(":")[0] for exchange in reversed(session.exchanges)
+            ]
             if not session.header.parent:
                 break
             path = path.with_name(f"{session.header.parent}.md")
@@ -292,9 +335,13 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
     assert max(sizes) <= 16_384
 
 
-def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_fails(tmp_path: Path) -> None:
+def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_fails(
+    tmp_path: Path,
+) -> None:
     other = Talk(tmp_path / "other", Overloaded("It is down."), SUMMED).model
-    options = replace(limited(), summariser=other, wanted=Wanted(instructions="Mind the boats.", max_tokens=500))
+    options = replace(
+        limited(), summariser=other, wanted=Wanted(instructions="Mind the boats.", max_tokens=500)
+    )
     talk = Talk(tmp_path / "own", ANSWER, SUMMED, ANSWER, options=options)
 
     async def run() -> None:
@@ -307,5 +354,9 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     assert [len(other.requests), len(talk.sent)] == [2, 3]
     request = other.requests[1]
     assert request.max_tokens == 500
-    assert request.messages[0].text.endswith("Mind the boats.\n\nThe user asks to keep above all: the dates")
-    assert len(SessionManager(tmp_path / "own").rows()) == 2  # the child has nothing yet, and no file
+    assert request.messages[0].text.endswith(
+        "Mind the boats.\n\nThe user asks to keep above all: the dates"
+    )
+    assert (
+        len(SessionManager(tmp_path / "own").rows()) == 2
+    )  # the child has nothing yet, and no file

@@ -1,4 +1,6 @@
-"""Files without dates or with impossible ones, and chains that are no chains: read, exported, forked, gone on with."""
+"""Files without dates or with impossible ones, and chains that are no chains: read, exported,
+forked, gone on with.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ CHAINS = {
 }
 
 
-def document(identity: str, parent: str = "", at: str = "2026-01-01T10:00:00+00:00", sealed: bool = True) -> str:
+def document(
+    identity: str, parent: str = "", at: str = "2026-01-01T10:00:00+00:00", sealed: bool = True
+) -> str:
     time, created, of = (f" {key}={at}" if at else "" for key in ("at", "created", "of"))
     restoration = f"""
 ---
@@ -99,7 +103,9 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
     talk = Talk(folder, *([] if sealed else [SUMMARY]), "Welcome back.", "four")
     assert {row.id for row in talk.sessions.rows()} == {*DATES, *CHAINS}
     loaded = talk.sessions.load(folder / f"{identity}.md")
-    assert [exchange.query.text for exchange in loaded.session.exchanges] == [f"a heron, {identity}"]
+    assert [exchange.query.text for exchange in loaded.session.exchanges] == [
+        f"a heron, {identity}"
+    ]
 
     chain = ChainReader(talk.sessions).read(loaded.session)
     whole = [*reversed(chain.loaded), loaded]
@@ -109,7 +115,12 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
         data = exported(whole, form)
         assert form == "html" or imported(data, "x").sessions, identity
 
-    assert talk.sessions.load(folder / f"{fork_stored(talk.sessions, loaded, 1)}.md").session.header.parent == identity
+    assert (
+        talk.sessions.load(
+            folder / f"{fork_stored(talk.sessions, loaded, 1)}.md"
+        ).session.header.parent
+        == identity
+    )
 
     async def on() -> None:
         await talk.resume(identity)

@@ -1,4 +1,6 @@
-"""`/sessions browse` in the running chat: filter, preview, resume, trash, edit, unfold, and the prompt as it was."""
+"""`/sessions browse` in the running chat: filter, preview, resume, trash, edit, unfold, and the
+prompt as it was.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ def _home(tmp_path: Path) -> Path:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "config.yaml").write_text("agent: {name: Sally}\n")
     editor = tmp_path / "editor.sh"
-    editor.write_text('#!/bin/sh\nstty -a > "$0.modes"\nsed -i "s/What is a monad/What is a functor/" "$1"\n')
+    editor.write_text(
+        '#!/bin/sh\nstty -a > "$0.modes"\nsed -i "s/What is a monad/What is a functor/" "$1"\n'
+    )
     editor.chmod(0o755)
     return tmp_path
 
 
 @contextmanager
 def chat(home: Path, *first: str, cols: int = 120, editor: str = "editor.sh") -> Iterator[PtyChat]:
-    """The program at its prompt, or what `first` leads to, between two reports of the terminal's modes."""
+    """The program at its prompt, or what `first` leads to, between two reports of the terminal's
+    modes.
+    """
     env = {
         "CHAT_LOOP_HOME": str(home),
         "PATH": "/usr/bin:/bin",
@@ -69,7 +75,9 @@ def open_browser(terminal: PtyChat, words: str = "") -> None:
 def chatting(terminal: PtyChat, text: str) -> None:
     """The prompt is there and works, with its editing keys and its status line."""
     terminal.send(f"{text}xx\x7f\x7f\r")
-    terminal.wait_for(re.compile(rf"^(.*You said: )?{text}\n\s*Time: \d.*You:", re.DOTALL | re.MULTILINE))
+    terminal.wait_for(
+        re.compile(rf"^(.*You said: )?{text}\n\s*Time: \d.*You:", re.DOTALL | re.MULTILINE)
+    )
 
 
 def newest(home: Path) -> str:
@@ -214,7 +222,9 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
 
 
 def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
-    """A command that runs shows for how long, once a second; not where the screen is somebody else's."""
+    """A command that runs shows for how long, once a second; not where the screen is somebody
+    else's.
+    """
     (home / "config.yaml").write_text("agent: {name: Another}\n")
     with chat(home) as terminal:
         chatting(terminal, "first")
@@ -242,7 +252,9 @@ def test_browse_from_the_shell(home: Path) -> None:
 
 
 def test_a_hundred_sessions_open_at_once(home: Path) -> None:
-    """More than are read into the index while the user waits: the browser shows them all the same."""
+    """More than are read into the index while the user waits: the browser shows them all the
+    same.
+    """
     data = (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
     for number in range(150):
         (home / "sessions" / f"more_{number:03}.md").write_bytes(data)

@@ -1,4 +1,6 @@
-"""The session browser in a real terminal: keys, sizes, the editor, and a terminal that is left as it was found."""
+"""The session browser in a real terminal: keys, sizes, the editor, and a terminal that is left as
+it was found.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,16 @@ OWN_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\[[0-9] q")
 
 
 @contextmanager
-def browsing(what: int | Path | str, *words: str, rows: int = 24, cols: int = 80, **env: str) -> Iterator[PtyChat]:
-    """The browser on its screen or the prompt, between two lines that say how the terminal is set."""
+def browsing(
+    what: int | Path | str, *words: str, rows: int = 24, cols: int = 80, **env: str
+) -> Iterator[PtyChat]:
+    """The browser on its screen or the prompt, between two lines that say how the terminal is
+    set.
+    """
     command = 'stty -g; "$0" -m tests.browsing_here "$@"; code=$?; stty -g; exit $code'
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "EDITOR")} | env
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "EDITOR")
+    } | env
     argv = ["/bin/sh", "-c", command, sys.executable, str(what), *words]
     with PtyChat(argv, env=environment, rows=rows, cols=cols) as terminal:
         terminal.wait_for("You:" if what == "prompt" else ENTERED, output=True)
@@ -44,7 +52,9 @@ def browsing(what: int | Path | str, *words: str, rows: int = 24, cols: int = 80
 
 
 def left(terminal: PtyChat, code: int = 0) -> str:
-    """Wait for the end; the terminal must be as it was. What was told after the browser's screen was left."""
+    """Wait for the end; the terminal must be as it was. What was told after the browser's screen
+    was left.
+    """
     assert terminal.exit_code() == code
     printed = terminal.raw.decode()
     settings = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", printed, re.MULTILINE)
@@ -52,7 +62,11 @@ def left(terminal: PtyChat, code: int = 0) -> str:
     assert settings[0] == settings[1]
     screen, _, told = printed.rpartition(LEFT_AGAIN)
     assert screen.count(ENTERED) == screen.count(LEFT_AGAIN) + 1
-    for on, off in (("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?25l", "\x1b[?25h"), ("\x1b[?7l", "\x1b[?7h")):
+    for on, off in (
+        ("\x1b[?2004h", "\x1b[?2004l"),
+        ("\x1b[?25l", "\x1b[?25h"),
+        ("\x1b[?7l", "\x1b[?7h"),
+    ):
         assert printed.rfind(on) < printed.rfind(off), f"{on!r} stays"
     return OWN_SEQUENCES.sub("", told).replace("\r\n", "\n").replace("\r", "")
 
@@ -188,11 +202,15 @@ def test_the_editor_gets_the_terminal_and_gives_it_back(tmp_path: Path) -> None:
         terminal.wait_for("Question 11 of sally_000001")
         terminal.mark()
         terminal.send("e")
-        terminal.wait_for(re.compile(re.escape(LEFT_AGAIN) + r".*editing sally_000001", re.DOTALL), output=True)
+        terminal.wait_for(
+            re.compile(re.escape(LEFT_AGAIN) + r".*editing sally_000001", re.DOTALL), output=True
+        )
         terminal.mark()
         terminal.line("some words")
         terminal.wait_for(ENTERED, output=True)
-        assert terminal.output().startswith("some words\r\n"), "it is echoed: the terminal is as the editor expects it"
+        assert terminal.output().startswith("some words\r\n"), (
+            "it is echoed: the terminal is as the editor expects it"
+        )
         terminal.wait_for("! It was edited.")
         terminal.send(DOWN + "\r")
         end = left(terminal)
@@ -205,7 +223,9 @@ def test_between_two_lines_of_the_prompt(tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text(EDITOR)
     editor.chmod(0o700)
-    with browsing("prompt", str(tmp_path / "history"), EDITOR=str(editor), OUT=str(tmp_path / "out")) as terminal:
+    with browsing(
+        "prompt", str(tmp_path / "history"), EDITOR=str(editor), OUT=str(tmp_path / "out")
+    ) as terminal:
         terminal.send("one\r" + DOWN + "e")  # typed ahead
         terminal.wait_for("editing sally_000001", output=True)
         terminal.mark()
@@ -300,7 +320,11 @@ def test_only_bold_dim_and_reverse_are_used() -> None:
         terminal.wait_for("any key")
         terminal.send("qq")
         left(terminal)
-        used = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw.decode()) for code in codes.split(";")}
+        used = {
+            code
+            for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw.decode())
+            for code in codes.split(";")
+        }
         assert used <= {"", "0", "1", "2", "7"}
 
 
@@ -310,7 +334,9 @@ def test_ctrl_z_leaves_the_screen_until_the_program_goes_on() -> None:
         terminal.mark()
         terminal.ctrl("z")
         terminal.wait_for(LEFT_AGAIN, output=True)
-        terminal.wait_for(re.compile(re.escape(LEFT_AGAIN) + ".*" + re.escape(ENTERED), re.DOTALL), output=True)
+        terminal.wait_for(
+            re.compile(re.escape(LEFT_AGAIN) + ".*" + re.escape(ENTERED), re.DOTALL), output=True
+        )
         terminal.send(DOWN + "\r")
         assert told(terminal)[0] == "chosen: sally_000001"
 

@@ -24,13 +24,30 @@ from tests import strategies
 from tests.browsing_here import NOW, MadeShelf, row
 
 KEYS = (
-    *("up", "down", "pageup", "pagedown", "home", "end", "left", "right", "c-m", "escape", "c-i", "c-h", "c-u", "c-w"),
+    *(
+        "up",
+        "down",
+        "pageup",
+        "pagedown",
+        "home",
+        "end",
+        "left",
+        "right",
+        "c-m",
+        "escape",
+        "c-i",
+        "c-h",
+        "c-u",
+        "c-w",
+    ),
     *("<bracketed-paste>", "<ignore>", "c-a", "f5", "delete"),
     *"jkgGudypq/? 1a漢#",
 )
 texts = st.one_of(
     strategies.texts,
-    st.sampled_from(("👩‍👩‍👧‍👦❤️👍🏽", "漢字 " * 50, "e\u0301" * 100, "e" + "\u0301" * 100, "x" * 500, "")),
+    st.sampled_from(
+        ("👩‍👩‍👧‍👦❤️👍🏽", "漢字 " * 50, "e\u0301" * 100, "e" + "\u0301" * 100, "x" * 500, "")
+    ),
 )
 sizes = st.tuples(st.integers(1, 210), st.integers(1, 60))
 
@@ -40,7 +57,9 @@ def begun(shelf: MadeShelf, words: str = "") -> Browsing:
 
 
 def pressed(state: Browsing, shelf: MadeShelf, *keys: str) -> tuple[Browsing, Act | None]:
-    """The state after `keys`, each followed by what it asks of the shelf; stops at the key that ends the browser."""
+    """The state after `keys`, each followed by what it asks of the shelf; stops at the key that
+    ends the browser.
+    """
     act: Act | None = None
     for key in keys:
         state, act = press(state, key, "pasted\x1b[2J\nwords" if key == "<bracketed-paste>" else "")
@@ -72,7 +91,9 @@ def screen(state: Browsing, width: int, height: int, preview: Preview | None = N
 
 
 def valid(state: Browsing) -> None:
-    """The law: what is selected is among what matches, and everything that matches is in the stock, once."""
+    """The law: what is selected is among what matches, and everything that matches is in the stock,
+    once.
+    """
     assert 0 <= state.selected < max(1, len(state.shown))
     assert list(state.shown) == sorted({*state.shown})
     assert all(0 <= position < len(state.stock.rows) for position in state.shown)
@@ -81,11 +102,15 @@ def valid(state: Browsing) -> None:
     wanted = state.words.casefold().split()
     for position, text in enumerate(state.stock.texts):
         found = all(word in text for word in wanted)
-        assert (position in state.shown) == found or state.stock.rows[position].id in state.stock.heads
+        assert (position in state.shown) == found or state.stock.rows[
+            position
+        ].id in state.stock.heads
 
 
 @given(st.integers(0, 30), st.lists(st.sampled_from(KEYS), max_size=40), sizes)
-def test_no_keys_make_the_state_invalid(count: int, keys: Sequence[str], size: tuple[int, int]) -> None:
+def test_no_keys_make_the_state_invalid(
+    count: int, keys: Sequence[str], size: tuple[int, int]
+) -> None:
     shelf = MadeShelf(count)
     state = begun(shelf)
     for key in keys:
@@ -117,24 +142,48 @@ sections = st.builds(Section, texts, st.lists(texts, max_size=4).map(tuple), st.
 
 
 def whole_screen(state: Browsing, preview: Preview | None, width: int, height: int) -> None:
-    """The law: every line is exactly as wide as the screen, and nothing in it is obeyed by a terminal."""
+    """The law: every line is exactly as wide as the screen, and nothing in it is obeyed by a
+    terminal.
+    """
     drawn = frame(fitted(state, width, height), lambda _: preview, width, height, NOW)
     assert len(drawn.lines) == height
     for line in drawn.lines:
         text = "".join(text for _, text in line)
         assert sum(map(get_cwidth, text)) == width
-        assert not [character for character in text if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")]
-        assert not {*text} & {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u200b\u200d"}
+        assert not [
+            character
+            for character in text
+            if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        ]
+        assert not {*text} & {
+            *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u200b\u200d"
+        }
         assert not re.search("[\u0300-\u036f]{4}", text)
         assert {word for style, _ in line for word in style.split()} <= {"bold", "dim", "reverse"}
     assert drawn.cursor is None or 0 <= drawn.cursor < width
 
 
-@given(st.lists(rows, max_size=6), strategies.sessions, st.lists(st.sampled_from(KEYS), max_size=5), sizes, texts)
-@example([row(number) for number in range(6)], Session(header=Header(id="a", created=NOW, agent="")), [], (20, 5), "")
+@given(
+    st.lists(rows, max_size=6),
+    strategies.sessions,
+    st.lists(st.sampled_from(KEYS), max_size=5),
+    sizes,
+    texts,
+)
+@example(
+    [row(number) for number in range(6)],
+    Session(header=Header(id="a", created=NOW, agent="")),
+    [],
+    (20, 5),
+    "",
+)
 @example([], Session(header=Header(id="a", created=NOW, agent="")), ["/", "a"], (1, 3), "")
 def test_every_screen_is_exactly_filled(
-    shown: Sequence[SessionRow], session: Session, keys: Sequence[str], size: tuple[int, int], words: str
+    shown: Sequence[SessionRow],
+    session: Session,
+    keys: Sequence[str],
+    size: tuple[int, int],
+    words: str,
 ) -> None:
     state = Browsing(words=words).stocked(shown)
     whole_screen(state, None, *size)
@@ -196,7 +245,9 @@ def test_filtering_narrows_at_every_key_and_escape_clears_it() -> None:
         state, _ = press(state, key)
         found.append(len(state.shown))
     assert found == [7, 2, 2, 2, 2, 2, 2, 2]
-    assert [state.stock.rows[position].name for position in state.shown] == ["Deploy the blue cluster to eu-west-1"] * 2
+    assert [state.stock.rows[position].name for position in state.shown] == [
+        "Deploy the blue cluster to eu-west-1"
+    ] * 2
     assert ids(pressed(state, shelf, "c-w", *"000011")[0]) == ["sally_000011"]
     state, _ = pressed(state, shelf, "c-m", "down")
     assert (state.mode, chosen(state)) == ("list", "sally_000011")
@@ -238,7 +289,12 @@ def test_the_trash_is_asked_for_first() -> None:
     for refusal in ("n", "escape", "q", "c-m", "d", "down"):
         shelf = MadeShelf(3)
         state, act = pressed(begun(shelf), shelf, "down", "d", refusal)
-        assert (state.mode, state.notice, act, shelf.done) == ("list", "Nothing was moved.", None, [])
+        assert (state.mode, state.notice, act, shelf.done) == (
+            "list",
+            "Nothing was moved.",
+            None,
+            [],
+        )
     shelf = MadeShelf(3)
     state = after(shelf, "down", "d")
     assert (state.mode, screen(state, 60, 10)[-1]) == (
@@ -251,7 +307,10 @@ def test_the_trash_is_asked_for_first() -> None:
     assert (state.mode, state.notice) == ("list", "Moved sally_000001 to the trash.")
     assert (ids(state), chosen(state)) == (["sally_000000", "sally_000002"], "sally_000002")
     state, _ = pressed(state, shelf, "d", "y", "d", "Y", "d", "c-m", "e")
-    assert (ids(state), shelf.done) == ([], ["trashed sally_000001", "trashed sally_000002", "trashed sally_000000"])
+    assert (ids(state), shelf.done) == (
+        [],
+        ["trashed sally_000001", "trashed sally_000002", "trashed sally_000000"],
+    )
     assert pressed(begun(MadeShelf(3)), shelf, "d", "c-c")[1] == "leave"
 
 
@@ -264,7 +323,10 @@ def test_chains_unfold_and_fold() -> None:
         assert chosen(state) == "sally_000005"
         assert after(shelf, *["down"] * 5, unfold, "right") == state
         state, _ = pressed(state, shelf, "down", "down", fold)
-        assert (ids(state)[4:], chosen(state)) == (["sally_000004", "sally_000005", "sally_000006"], "sally_000005")
+        assert (ids(state)[4:], chosen(state)) == (
+            ["sally_000004", "sally_000005", "sally_000006"],
+            "sally_000005",
+        )
     assert after(shelf, "down", "right", "u", "left") == after(shelf, "down")
 
 
@@ -301,7 +363,9 @@ def test_keys_that_are_explained() -> None:
 
 
 SUMMARISED = Session(
-    header=Header(id="sally_000000", created=NOW, agent="Sally", model="gpt", parent="older_000000_3"),
+    header=Header(
+        id="sally_000000", created=NOW, agent="Sally", model="gpt", parent="older_000000_3"
+    ),
     entries=(
         Query(number=1, at=NOW, text="How do I sort by two keys?\n\nQuickly, please."),
         Reply(number=1, at=NOW, text="By the second first. The sort is stable."),
@@ -314,14 +378,18 @@ SUMMARISED = Session(
         reason="compact",
         source="model",
         summary=Summary(
-            topics=("Sorting [1]", "Ties [2]"), decisions=("The database sorts [2]",), pending=("Measure it [3]",)
+            topics=("Sorting [1]", "Ties [2]"),
+            decisions=("The database sorts [2]",),
+            pending=("Measure it [3]",),
         ),
     ),
 )
 
 
 def test_what_a_preview_holds() -> None:
-    assert preview_of(SUMMARISED, ("Line 7: text outside a record.", "Line 9: the same.")) == Preview(
+    assert preview_of(
+        SUMMARISED, ("Line 7: text outside a record.", "Line 9: the same.")
+    ) == Preview(
         title=(
             "Session 2 of its chain, after older_000000_3",
             "gpt",
@@ -376,23 +444,47 @@ def test_the_screen_at_80_columns() -> None:
 def test_the_preview_stands_beside_a_wide_list() -> None:
     assert screen(begun(MadeShelf(4)), 106, 24, preview_of(SUMMARISED)) == [
         "    Sessions: 4                       When     Queries  Chain │ Session 0 of all",
-        "> 1 Session 0 of all      #python #…  15:04          1     ▸4 │ sally_000000 · today 15:04 · Sally · 1",
+        (
+            "> 1 Session 0 of all      #python #…  15:04          1     ▸4 │ sally_000000 · today "
+            "15:04 · Sally · 1"
+        ),
         "  2 漢字の並べ替えについて教えてく…   08:04          4        │ query, 500 tokens · #python #wo␛[rk · 3",
         "  3 ␛]0;owned␇␛[2J␛[31mred <U+202E>…  01:04          7        │ older sessions folded",
-        "  4 very long very long very long v…  Nov 21        10        │ Session 2 of its chain, after",
+        (
+            "  4 very long very long very long v…  Nov 21        10        │ Session 2 of its "
+            "chain, after"
+        ),
         "                                                              │ older_000000_3",
         "                                                              │ gpt",
-        "                                                              │ 2026-11-22 15:04 – 2026-11-22 16:00,",
+        (
+            "                                                              │ 2026-11-22 15:04 – "
+            "2026-11-22 16:00,"
+        ),
         "                                                              │ compacted",
-        "                                                              │ Topics: Sorting [1]; Ties [2]",
-        "                                                              │ Decisions: The database sorts [2]",
+        (
+            "                                                              │ Topics: Sorting [1]; "
+            "Ties [2]"
+        ),
+        (
+            "                                                              │ Decisions: The "
+            "database sorts [2]"
+        ),
         "                                                              │ Pending: Measure it [3]",
-        "                                                              │ You: How do I sort by two keys? Quickly,",
+        (
+            "                                                              │ You: How do I sort "
+            "by two keys? Quickly,"
+        ),
         "                                                              │   please.",
-        "                                                              │ Sally: By the second first. The sort is",
+        (
+            "                                                              │ Sally: By the second "
+            "first. The sort is"
+        ),
         "                                                              │   stable.",
         "                                                              │ You: And ties?",
-        "                                                              │ Sally (interrupted): They keep",
+        (
+            "                                                              │ Sally (interrupted): "
+            "They keep"
+        ),
         "                                                              │ You: Thanks",
         "                                                              │",
         "                                                              │",
@@ -452,7 +544,13 @@ def test_the_smallest_screen_has_the_list_or_the_preview() -> None:
 
 
 def test_a_list_without_rows() -> None:
-    assert screen(begun(MadeShelf(0)), 40, 5) == ["  There are no sessions yet.", "", "", "", "q leave"]
+    assert screen(begun(MadeShelf(0)), 40, 5) == [
+        "  There are no sessions yet.",
+        "",
+        "",
+        "",
+        "q leave",
+    ]
     state = after(MadeShelf(2), "/", "z", "z", "c-m")
     assert screen(state, 40, 5)[0] == "  No session matches “zz”."
     assert screen(state, 40, 5)[-1] == "Esc clear  q leave  / filter"

@@ -29,12 +29,17 @@ def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> N
     assert refs(chain, 4) == [["1.1", "1.2"], ["2.1"], ["3.1", "3.2"]]
     assert refs(chain, 7) == [["4.1", "4.2"], ["5.1"], ["6.1", "6.2"]]
     assert refs(chain, 2) == refs(chain, 4)
-    assert [exchange.query.text for exchanges in placed(chain, 4) for exchange in exchanges] == list("abcde")
+    assert [
+        exchange.query.text for exchanges in placed(chain, 4) for exchange in exchanges
+    ] == list("abcde")
 
 
 def test_a_session_without_a_parent_has_no_ancestors(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
-    assert ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A"))) == Chain()
+    assert (
+        ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A")))
+        == Chain()
+    )
     assert placed(Chain(), 1) == ()
 
 
@@ -96,7 +101,9 @@ def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
     first = next(tmp_path.glob("s1_*"))
     data = first.read_bytes()
     for parent in (f"{next(tmp_path.glob('s2_*')).stem}", first.stem, live.header.id):
-        first.write_bytes(data.replace(b"<!-- chat:session ", f"<!-- chat:session parent={parent} ".encode(), 1))
+        first.write_bytes(
+            data.replace(b"<!-- chat:session ", f"<!-- chat:session parent={parent} ".encode(), 1)
+        )
         chain = ChainReader(sessions).read(live)
         assert ids(chain) == ["s2", "s1"]
         assert chain.broken == f"The chain ends at {parent}: it would begin again there."
@@ -105,8 +112,12 @@ def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
 def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
     sessions = Counting(tmp_path / "sessions")
     outside = session(Counting(tmp_path), "outside", "", ["secret"])
-    live = replace(outside, header=replace(outside.header, id="live", parent=f"../{outside.header.id}"))
-    assert ChainReader(sessions).read(live) == Chain((), "The chain ends at a parent whose id is none.")
+    live = replace(
+        outside, header=replace(outside.header, id="live", parent=f"../{outside.header.id}")
+    )
+    assert ChainReader(sessions).read(live) == Chain(
+        (), "The chain ends at a parent whose id is none."
+    )
     assert sessions.told() == []
 
 
@@ -123,6 +134,8 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
     plain = next(path for path in (Path(__file__).parent / "plain").glob("*.md"))
     (tmp_path / "old.md").write_bytes(plain.read_bytes())
-    chain = ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A", parent="old")))
+    chain = ChainReader(sessions).read(
+        Session(header=Header(id="x", created=START, agent="A", parent="old"))
+    )
     assert [loaded.plain for loaded in chain.loaded] == [True]
     assert refs(chain, 2) == [[f"1.{number}" for number in range(1, 1 + len(placed(chain, 2)[0]))]]

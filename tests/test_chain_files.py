@@ -1,4 +1,6 @@
-"""Whole chains, byte for byte: the transcripts of compactions and resumes, as they stand in `tests/chains/`."""
+"""Whole chains, byte for byte: the transcripts of compactions and resumes, as they stand in
+`tests/chains/`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,15 @@ from tests.talking import Says, Step, Talk, names
 GOLDEN = Path(__file__).parent / "chains"
 
 SAID = (
-    ("We renovate the kitchen; the budget is 8,400 euros.", "A kitchen for 8,400 euros is possible with oak fronts."),
+    (
+        "We renovate the kitchen; the budget is 8,400 euros.",
+        "A kitchen for 8,400 euros is possible with oak fronts.",
+    ),
     ("Decision: we take oak fronts because they can be sanded.", "Oak it is."),
-    ("Frau Keller from Holzhof Brandt delivers on 14 May at 9:30.", "Then the old fronts must be off by 13 May."),
+    (
+        "Frau Keller from Holzhof Brandt delivers on 14 May at 9:30.",
+        "Then the old fronts must be off by 13 May.",
+    ),
     ("We still have to order 12 handles.", "Handles with a spacing of 128 mm fit these drawers."),
     ("The budget is now 9,100 euros.", "Noted: that leaves 700 euros more."),
 )
@@ -67,7 +75,10 @@ async def compact_three_times(folder: Path) -> None:
     talk = talk_of(folder)
     await say(talk, 4)
     talk.conversation.pin("Never drill into the north wall.")
-    await compact(talk, summary("Initial session.", "Renovating the kitchen [1.1]", decision="Oak fronts [1.2]"))
+    await compact(
+        talk,
+        summary("Initial session.", "Renovating the kitchen [1.1]", decision="Oak fronts [1.2]"),
+    )
     await say(talk, 4, first=4)
     await compact(talk, summary("The kitchen is planned.", "A larger budget [2.1]"))
     await say(talk, 4, first=8)
@@ -120,7 +131,10 @@ SCENARIOS: dict[str, Callable[[Path], Awaitable[None]]] = {
 
 def files(folder: Path) -> dict[str, str]:
     """The transcripts of a folder, without the folder's own name."""
-    return {name: (folder / name).read_text("utf-8").replace(str(folder), "/sessions") for name in names(folder)}
+    return {
+        name: (folder / name).read_text("utf-8").replace(str(folder), "/sessions")
+        for name in names(folder)
+    }
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -173,8 +187,14 @@ def test_a_line_that_is_taken_out_of_a_block_takes_no_other_place_along() -> Non
 
 
 def test_half_of_a_block_counts() -> None:
-    """A hand edit that takes the second half away, with the block's end: what is left counts, and the rest is told."""
+    """A hand edit that takes the second half away, with the block's end: what is left counts, and
+    the rest is told.
+    """
     data, end = rendered(), b"<!-- SESSION_SUMMARY_END -->\n"
-    left, damage = sealed(data[: data.index(b"\n**Key Facts:**")] + data[data.index(end) + len(end) :])
+    left, damage = sealed(
+        data[: data.index(b"\n**Key Facts:**")] + data[data.index(end) + len(end) :]
+    )
     assert (left.topics, left.key_facts) == (("Renovating the kitchen [1.1]",), ())
-    assert [sentence.partition(": ")[2] for sentence in damage] == ["the summary record has no end."]
+    assert [sentence.partition(": ")[2] for sentence in damage] == [
+        "the summary record has no end."
+    ]

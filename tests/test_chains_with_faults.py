@@ -15,13 +15,18 @@ from tests.loopback import Loopback
 from tests.talking import START
 from tests.test_continue_costs_nothing import begun, chat, files
 
-BLOCK = "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics Discussed:**\n- Boats [1]"
+BLOCK = (
+    "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
+    "Discussed:**\n- Boats [1]"
+)
 
 
 def made(folder: Path, identity: str, parent: str, *, asked: str = "") -> None:
     """Write a session that names this parent, whether that is there or not."""
     sessions = SessionManager(folder, now=lambda: START)
-    live = sessions.begin(agent="Assistant", parent=parent, parent_path=str(folder / f"{parent}.md"))
+    live = sessions.begin(
+        agent="Assistant", parent=parent, parent_path=str(folder / f"{parent}.md")
+    )
     live.add(Restoration(at=START, parent_created=START, queries=1, tokens=9, block=BLOCK))
     if asked:
         live.add(Query(number=1, at=START, text=asked))
@@ -38,12 +43,23 @@ def test_a_chain_that_comes_back_to_itself_is_listed_said_and_resumable(tmp_path
     made(folder, "three", "four")
     made(folder, "four", "three")
     with Loopback() as server:
-        shown = chat(tmp_path, server, "sessions", "/resume two --quick", "/tree", "/uncompact", "And now?", "exit")
+        shown = chat(
+            tmp_path,
+            server,
+            "sessions",
+            "/resume two --quick",
+            "/tree",
+            "/uncompact",
+            "And now?",
+            "exit",
+        )
         assert "✓ Found: Assistant" in shown
         assert server.requests[0].texts[-1].endswith("And now?")
         assert "8443" in " ".join(server.requests[0].texts)
         for identity in ("one", "three"):
-            shown = chat(tmp_path, server, f"/resume {identity} --quick", "/history", "/uncompact", "exit")
+            shown = chat(
+                tmp_path, server, f"/resume {identity} --quick", "/history", "/uncompact", "exit"
+            )
             assert "Goodbye!" in shown
         assert "comes back to" in shown
 
@@ -51,7 +67,9 @@ def test_a_chain_that_comes_back_to_itself_is_listed_said_and_resumable(tmp_path
 def test_a_chain_with_a_missing_middle_is_said_and_resumable(tmp_path: Path) -> None:
     made(tmp_path / "sessions", "last", "gone", asked="Our port is 8443.")
     with Loopback() as server:
-        shown = chat(tmp_path, server, "/resume last --quick", "/tree", "/uncompact", "And now?", "exit")
+        shown = chat(
+            tmp_path, server, "/resume last --quick", "/tree", "/uncompact", "And now?", "exit"
+        )
         assert "✓ Found: Assistant" in shown
         assert "Conversation saved successfully!" in shown
 

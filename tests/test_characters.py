@@ -1,4 +1,6 @@
-"""Characters as they are seen: however a text is cut into them, nothing is lost, and both ends agree."""
+"""Characters as they are seen: however a text is cut into them, nothing is lost, and both ends
+agree.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_conversation_with_a_compaction(tmp_path: Path) -> None:
     lines = ["Hi, I am Bob", "compact", "Who am I?", "exit"]
-    screen = Screen(tmp_path, lines, "Hello\nBob.\n", SUMMARY, "Ready to continue!", "Bob.", SUMMARY)
+    screen = Screen(
+        tmp_path, lines, "Hello\nBob.\n", SUMMARY, "Ready to continue!", "Bob.", SUMMARY
+    )
     assert screen.text == (
         """\
 You: Hi, I am Bob
@@ -147,7 +149,7 @@ You: /help nothing
 ✗ There is no command /nothing.
   help lists them.
 Goodbye!
-"""  # noqa: E501 - as wide as a screen
+"""
     )
 
 
@@ -161,7 +163,9 @@ def test_help_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path:
     assert max(map(len, listed.split("\n"))) <= 80
     assert "--preview asks first, --diff lists what" in told
     assert (
-        "\n  /compact --diff            the sentences with exact values that the archive\n" + " " * 29 + "alone holds"
+        "\n  /compact --diff            the sentences with exact values that the archive\n"
+        + " " * 29
+        + "alone holds"
         in told
     )
 
@@ -185,7 +189,13 @@ def test_an_unknown_command_sends_nothing(tmp_path: Path) -> None:
 
 
 def test_what_only_resembles_a_command_is_sent_as_it_was_typed(tmp_path: Path) -> None:
-    lines = [" exit", "history", "compact disks are old", "/usr/bin/python fails", "#include <stdio.h>"]
+    lines = [
+        " exit",
+        "history",
+        "compact disks are old",
+        "/usr/bin/python fails",
+        "#include <stdio.h>",
+    ]
     screen = Screen(tmp_path, lines, *["So."] * len(lines), SUMMARY)
     asked = [messages[-1].text for messages in screen.talk.sent[:-1]]
     assert asked == lines
@@ -216,7 +226,11 @@ Goodbye!
 
 def test_info(tmp_path: Path) -> None:
     screen = Screen(
-        tmp_path, ["/info", "Hi", "/pin x", "/info"], "Hello.", SUMMARY, window=Window(128_000, guessed=True)
+        tmp_path,
+        ["/info", "Hi", "/pin x", "/info"],
+        "Hello.",
+        SUMMARY,
+        window=Window(128_000, guessed=True),
     )
     assert screen.text.startswith(
         """\
@@ -259,7 +273,9 @@ You: resume 1
 ⚠️  Session created with Harry, using Sally.
 Different agent detected. Continue? (y/n) """
     found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens)\n"
-    assert screen.text.startswith(shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n"))
+    assert screen.text.startswith(
+        shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n")
+    )
     assert len(screen.talk.sent) == yes
 
 
@@ -308,7 +324,8 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
     assert screen.code == 1
     warning = (
         f"⚠️  Not saved: {tmp_path}/{ID}.md: no space left on device. "
-        "Free some space or fix the permissions: it is tried again with every message. The conversation is in memory.\n"
+        "Free some space or fix the permissions: it is tried again with every message. The "
+        "conversation is in memory.\n"
     )
     assert screen.text == (
         f"You: Hi\n{warning}"
@@ -325,7 +342,9 @@ def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["Count", "Go on"], Says(("One, ", "two"), then="silence"), "Three.", SUMMARY)
+    screen = Screen(
+        tmp_path, ["Count", "Go on"], Says(("One, ", "two"), then="silence"), "Three.", SUMMARY
+    )
     assert screen.text.partition("📝")[0] == (
         """\
 You: Count
@@ -359,7 +378,14 @@ Goodbye!
 
 
 def test_ctrl_c_stops_a_compaction_and_changes_nothing(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["Hi", "compact", "So?"], "Hello.", Says(("**Back",), then="silence"), "Yes.", SUMMARY)
+    screen = Screen(
+        tmp_path,
+        ["Hi", "compact", "So?"],
+        "Hello.",
+        Says(("**Back",), then="silence"),
+        "Yes.",
+        SUMMARY,
+    )
     assert "Generating session summary...\nStopped.\nYou: So?\nSally: Yes.\n" in screen.text
     assert names(tmp_path) == [f"{ID}.md"]
 
@@ -375,10 +401,14 @@ def test_a_full_context_is_warned_of_once(tmp_path: Path) -> None:
 def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY)
     screen = Screen(tmp_path, [], "Ready.", first=f"/resume {ID}", hours=1)
-    assert screen.text.startswith("📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)\n")
+    assert screen.text.startswith(
+        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)\n"
+    )
 
 
-def test_on_a_terminal_the_program_colours_its_own_words_and_never_the_models(tmp_path: Path) -> None:
+def test_on_a_terminal_the_program_colours_its_own_words_and_never_the_models(
+    tmp_path: Path,
+) -> None:
     reply = "[red]no[/] \x1b[31mred\x1b[0m"
     screen = Screen(tmp_path, ["Hi"], reply, SUMMARY, out=Terminal())
     assert "\x1b[1;36mSally:\x1b[0m [red]no[/] ␛[31mred␛[0m\n\x1b[2mTime: " in screen.text

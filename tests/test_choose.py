@@ -1,4 +1,6 @@
-"""Which provider answers, in a world of its own: a key, a server, an embedded model, or a message that names these."""
+"""Which provider answers, in a world of its own: a key, a server, an embedded model, or a message
+that names these.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def world(
-    folder: Path, environment: Mapping[str, str] | None = None, servers: Mapping[str, int] | None = None
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    servers: Mapping[str, int] | None = None,
 ) -> World:
     return World(environment=environment or {}, models=folder / "models", servers=servers or {})
 
@@ -68,7 +72,10 @@ def test_a_key_comes_first_then_a_server_then_an_embedded_model(tmp_path: Path) 
             f"anthropic:{CATALOGUE['anthropic'].model}"
         )
         one = {"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": ""}
-        assert reference(choose("", config, world(tmp_path, one, servers))) == f"openai:{CATALOGUE['openai'].model}"
+        assert (
+            reference(choose("", config, world(tmp_path, one, servers)))
+            == f"openai:{CATALOGUE['openai'].model}"
+        )
         assert server.requests == []
         assert reference(choose("", config, world(tmp_path, {}, servers))) == "lmstudio:qwen3:8b"
     assert reference(choose("", config, world(tmp_path, {}, servers))) == f"local:{SMOLLM2.name}"
@@ -95,44 +102,58 @@ Ways to get one:
     )
 
 
-def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(tmp_path: Path) -> None:
+def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(
+    tmp_path: Path,
+) -> None:
     around = world(tmp_path, {"ANTHROPIC_API_KEY": "sk-a"})
     config = Config(model="scripted:echo")
     assert reference(choose("", config, around)) == "scripted:echo"
     assert reference(choose("openai:gpt-4o", config, around)) == "openai:gpt-4o"
 
 
-@pytest.mark.parametrize("text", ["nope", ":gpt-4o", "", "google:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500])
-def test_what_is_no_reference_is_refused_with_the_providers_names(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["nope", ":gpt-4o", "", "google:pro", "OpenAI:gpt-4o", " openai:x", "x" * 500]
+)
+def test_what_is_no_reference_is_refused_with_the_providers_names(
+    tmp_path: Path, text: str
+) -> None:
     kind = UsageError if text else NoProvider
     with pytest.raises(kind) as caught:
         choose(text, Config(), world(tmp_path))
     if text:
         assert caught.value.message == f"“{text[:80]}” is not a model reference."
         assert caught.value.hint == (
-            "It is PROVIDER:MODEL; providers: anthropic, openai, gemini, grok, mistral, deepseek, groq, openrouter, "
+            "It is PROVIDER:MODEL; providers: anthropic, openai, gemini, grok, mistral, "
+            "deepseek, groq, openrouter, "
             "azure, bedrock, ollama, lmstudio, llama-server, vllm, compatible, local, scripted."
         )
 
 
-def test_windows_come_from_the_config_or_are_a_guess_until_they_are_looked_up(tmp_path: Path) -> None:
+def test_windows_come_from_the_config_or_are_a_guess_until_they_are_looked_up(
+    tmp_path: Path,
+) -> None:
     config = Config(models={"mine": ModelConfig(window=8000)})
     windows = [
-        choose(f"openai:{name}", config, world(tmp_path)).window for name in ("mine", "gpt-4o-mini", "nobody-knows")
+        choose(f"openai:{name}", config, world(tmp_path)).window
+        for name in ("mine", "gpt-4o-mini", "nobody-knows")
     ]
     assert windows == [Window(8000), *2 * (Window(128_000, guessed=True),)]
 
 
 @pytest.mark.parametrize("text", ["local:x", "scripted:echo", "azure:x", "bedrock:x"])
 @pytest.mark.parametrize("configured", [True, False])
-def test_an_address_goes_only_with_a_servers_model(tmp_path: Path, text: str, configured: bool) -> None:
+def test_an_address_goes_only_with_a_servers_model(
+    tmp_path: Path, text: str, configured: bool
+) -> None:
     config, asked = (Config(model=text), "") if configured else (Config(), text)
     with pytest.raises(UsageError, match="--base-url goes with a model of a server"):
         choose(asked, config, world(tmp_path), base_url="http://127.0.0.1:1/v1")
 
 
 @pytest.mark.parametrize("key", [{}, {"ANTHROPIC_API_KEY": "sk-a"}, {"OPENAI_API_KEY": "sk-o"}])
-def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(tmp_path: Path, key: dict[str, str]) -> None:
+def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(
+    tmp_path: Path, key: dict[str, str]
+) -> None:
     """A key must not go to an address that was not given together with its provider."""
     with pytest.raises(UsageError, match=r"Which model of http://127\.0\.0\.1:1/v1\?"):
         choose("", Config(), world(tmp_path, key), base_url="http://127.0.0.1:1/v1")
@@ -162,7 +183,11 @@ def test_a_compatible_server_gets_its_own_key_and_never_openais(
         served = choose("", Config(), world(tmp_path, {}, {"vllm": port_of(server)}))
         events_of(served)
         asked = [request for request in server.requests if request.method == "POST"]
-    assert [request.headers["authorization"] for request in asked] == ["Bearer none", "Bearer sk-box", "Bearer none"]
+    assert [request.headers["authorization"] for request in asked] == [
+        "Bearer none",
+        "Bearer sk-box",
+        "Bearer none",
+    ]
     assert not any("sk-openai" in str(request.headers) for request in server.requests)
 
 
@@ -188,7 +213,9 @@ def test_the_context_of_an_embedded_model_is_the_configs(tmp_path: Path) -> None
     install(tmp_path, SMOLLM2)
     settings = {"local": ProviderConfig(context=2048)}
     around = world(tmp_path)
-    assert choose(f"local:{SMOLLM2.name}", Config(providers=settings), around).window == Window(2048)
+    assert choose(f"local:{SMOLLM2.name}", Config(providers=settings), around).window == Window(
+        2048
+    )
     config = Config(providers=settings, models={SMOLLM2.name: ModelConfig(window=4096)})
     assert choose(f"local:{SMOLLM2.name}", config, around).window == Window(4096)
 
@@ -198,7 +225,9 @@ HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
 @contextmanager
 def answering(answer: bytes | None) -> Iterator[int]:
-    """A server that says `answer` to whoever connects and closes; None: it says nothing until the end of the block."""
+    """A server that says `answer` to whoever connects and closes; None: it says nothing until the
+    end of the block.
+    """
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -281,11 +310,26 @@ def test_keys_are_considered_in_the_order_of_the_catalogue(tmp_path: Path) -> No
         provider = choose("", Config(), world(tmp_path, keys))
         taken.append(provider.name)
         del keys[CATALOGUE[provider.name].keys[0]]
-    assert taken == ["anthropic", "openai", "gemini", "grok", "mistral", "deepseek", "groq", "openrouter"]
+    assert taken == [
+        "anthropic",
+        "openai",
+        "gemini",
+        "grok",
+        "mistral",
+        "deepseek",
+        "groq",
+        "openrouter",
+    ]
 
 
-def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_is_set(tmp_path: Path) -> None:
-    azure = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "http://x", "OPENAI_API_VERSION": "1"}
+def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_is_set(
+    tmp_path: Path,
+) -> None:
+    azure = {
+        "AZURE_OPENAI_API_KEY": "k",
+        "AZURE_OPENAI_ENDPOINT": "http://x",
+        "OPENAI_API_VERSION": "1",
+    }
     bedrock = {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": "k"}
     office = {"OFFICE_KEY": "k"}
     settings = {
@@ -295,7 +339,8 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
     }
     config = Config(providers=settings)
     chosen = [
-        choose("", config, world(tmp_path, keys)) for keys in ({**azure, **bedrock}, {**bedrock, **office}, office)
+        choose("", config, world(tmp_path, keys))
+        for keys in ({**azure, **bedrock}, {**bedrock, **office}, office)
     ]
     assert [reference(provider) for provider in chosen] == [
         "azure:our-gpt",
@@ -305,14 +350,23 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
     with pytest.raises(NoProvider):
         choose("", Config(), world(tmp_path, {**azure, **bedrock, **office}))
     with pytest.raises(NoProvider):
-        choose("", config, world(tmp_path, {name: key for name, key in azure.items() if name != "OPENAI_API_VERSION"}))
+        choose(
+            "",
+            config,
+            world(
+                tmp_path, {name: key for name, key in azure.items() if name != "OPENAI_API_VERSION"}
+            ),
+        )
 
 
 def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
     config = Config(providers={"openai": ProviderConfig(model="gpt-4o")})
     with Loopback(models=("qwen3:8b",)) as server:
         around = world(tmp_path, {}, {"ollama": port_of(server), "vllm": closed_port()})
-        named = [choose(name, config, around) for name in ("gemini", "gemini:", "openai", "scripted", "ollama")]
+        named = [
+            choose(name, config, around)
+            for name in ("gemini", "gemini:", "openai", "scripted", "ollama")
+        ]
         assert [reference(provider) for provider in named] == [
             "gemini:gemini-flash-latest",
             "gemini:gemini-flash-latest",
@@ -346,26 +400,39 @@ def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> N
         config = Config(providers={"office": setting})
         keyless = failure_of(choose("office", config, world(tmp_path)))
         events_of(choose("office", config, world(tmp_path, {"OFFICE_KEY": "sk-1"})))
-        assert (keyless.message, keyless.hint) == ("There is no key for office.", "Set OFFICE_KEY to a valid key.")
+        assert (keyless.message, keyless.hint) == (
+            "There is no key for office.",
+            "Set OFFICE_KEY to a valid key.",
+        )
         assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-1"]
 
 
-def test_a_key_of_another_variable_goes_to_the_service_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_another_variable_goes_to_the_service_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-usual")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-usual")
     with Loopback() as server:
         for name, base in (("anthropic", ""), ("openai", "/v1")):
-            config = Config(providers={name: ProviderConfig(base_url=f"{server.url}{base}", api_key_env="WORK_KEY")})
+            config = Config(
+                providers={
+                    name: ProviderConfig(base_url=f"{server.url}{base}", api_key_env="WORK_KEY")
+                }
+            )
             events_of(choose(f"{name}:m", config, world(tmp_path, {"WORK_KEY": "sk-work"})))
             failure_of(choose(f"{name}:m", config, world(tmp_path)))
-        assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-work"] * 2
+        assert [request.headers["authorization"] for request in server.requests] == [
+            "Bearer sk-work"
+        ] * 2
 
 
 def test_who_could_answer_now(tmp_path: Path) -> None:
     install(tmp_path, SMOLLM2)
     settings = {"compatible": ProviderConfig(base_url="http://me:secret@box:1/v1", model="m")}
     with Loopback(models=("qwen3:8b",)) as server:
-        around = world(tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)})
+        around = world(
+            tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)}
+        )
         assert [*ready(Config(providers=settings), around)] == [
             ("gemini:gemini-flash-latest", "GOOGLE_API_KEY is set"),
             ("grok:grok-4.3", "XAI_API_KEY is set"),

@@ -1,4 +1,6 @@
-"""What a cleaning takes away (pure): never a session that one which stays needs, and children before their parents."""
+"""What a cleaning takes away (pure): never a session that one which stays needs, and children
+before their parents.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ BEFORE = NOW - timedelta(days=30)
 STATES: Sequence[State] = ("sealed", "unsealed", "plain", "damaged", "empty", "foreign")
 
 
-def row(identity: str, days: float, state: State = "sealed", parent: str = "", merged: str = "") -> SessionRow:
+def row(
+    identity: str, days: float, state: State = "sealed", parent: str = "", merged: str = ""
+) -> SessionRow:
     """A session that was last used so many days ago."""
     return SessionRow(
         id=identity,
@@ -81,25 +85,38 @@ def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
 
 def test_a_branch_that_nobody_used_goes_and_what_the_other_needs_stays() -> None:
     there = folder(
-        row("left", 1, parent="fork"), row("right", 40, parent="fork"), row("fork", 50, parent="root"), row("root", 60)
+        row("left", 1, parent="fork"),
+        row("right", 40, parent="fork"),
+        row("fork", 50, parent="root"),
+        row("root", 60),
     )
     assert there.forgotten() == ["right"]
 
 
 def test_both_parents_of_a_merge_stay() -> None:
-    there = folder(row("merge", 1, parent="a", merged="b"), row("a", 50), row("b", 51, parent="c"), row("c", 52))
+    there = folder(
+        row("merge", 1, parent="a", merged="b"),
+        row("a", 50),
+        row("b", 51, parent="c"),
+        row("c", 52),
+    )
     assert there.forgotten() == []
 
 
 def test_files_that_are_no_sessions_of_ours_stay_with_what_they_come_from() -> None:
     there = folder(
-        row("notes", 900, "foreign"), row("torn", 900, "damaged", parent="archive"), row("archive", 901), row("x", 902)
+        row("notes", 900, "foreign"),
+        row("torn", 900, "damaged", parent="archive"),
+        row("archive", 901),
+        row("x", 902),
     )
     assert there.forgotten() == ["x"]
 
 
 def test_a_child_goes_before_its_parent_even_where_that_changed_later() -> None:
-    there = folder(row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70))
+    there = folder(
+        row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70)
+    )
     assert there.forgotten() == ["other", "child", "parent", "last"]
 
 
@@ -144,7 +161,12 @@ def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
         assert not there.needs(one.id) & set(gone)
     needed = set[str]().union(*(there.needs(one.id) for one in staying))
     for one in staying:  # and nothing stays without a reason
-        assert one.updated is None or one.updated >= BEFORE or one.state in KEPT_STATES or one.id in needed
+        assert (
+            one.updated is None
+            or one.updated >= BEFORE
+            or one.state in KEPT_STATES
+            or one.id in needed
+        )
 
 
 @given(folders())
@@ -159,7 +181,12 @@ def test_each_goes_once_and_after_its_children(there: Folder) -> None:
 @given(folders(), st.sets(st.sampled_from([f"s{number}" for number in range(12)])))
 def test_originals_are_old_sealed_and_not_needed(there: Folder, needed: set[str]) -> None:
     rows = {one.id: one for one in there.rows}
-    children = {parent: one.id for one in there.rows for parent in (one.parent, one.merged) if parent != one.id}
+    children = {
+        parent: one.id
+        for one in there.rows
+        for parent in (one.parent, one.merged)
+        if parent != one.id
+    }
     for identity in there.originals(*needed):
         assert rows[identity].state == "sealed"
         assert (rows[identity].updated or NOW) < BEFORE

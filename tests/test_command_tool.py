@@ -1,4 +1,6 @@
-"""The tool that runs commands, with real processes: output, time, and that nothing is left of them."""
+"""The tool that runs commands, with real processes: output, time, and that nothing is left of
+them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ async def _run(tool: Tool, command: str, **given: object) -> str:
 
 
 class Alive:
-    """A pipe that stands open as long as a process has its other end: `gone` returns when nobody has."""
+    """A pipe that stands open as long as a process has its other end: `gone` returns when nobody
+    has.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "alive"
@@ -60,7 +64,10 @@ def test_exit_code_and_output(tool: Tool, tmp_path: Path) -> None:
     assert run(tool, "ls; echo to the other >&2") == "Exit code 0.\na.txt\nto the other"
     assert run(tool, "exit 3") == "Exit code 3. It printed nothing."
     assert run(tool, "kill -9 $$") == "Ended by SIGKILL. It printed nothing."
-    assert run(tool, "cat; tty; printf 'a\\377b\\033[2J'") == "Exit code 0.\nnot a tty\na\ufffdb\x1b[2J"
+    assert (
+        run(tool, "cat; tty; printf 'a\\377b\\033[2J'")
+        == "Exit code 0.\nnot a tty\na\ufffdb\x1b[2J"
+    )
     assert run(tool, "no_such_command_here").startswith("Exit code 127.\n")
     assert run(tool, "echo 'first\nsecond'").endswith("first\nsecond")
     assert run(tool, "a\0b") == "!The command cannot be run: embedded null byte."
@@ -77,7 +84,10 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
 def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
     assert tool.asks is not None
     command = "cd /tmp &&\n  rm -rf x\r; echo " + "y" * 5000
-    assert tool.asks({"command": command}) == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x␍; echo {'y' * 5000}"
+    assert (
+        tool.asks({"command": command})
+        == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x␍; echo {'y' * 5000}"
+    )
 
 
 def test_much_output_keeps_its_beginning_and_its_end(tool: Tool) -> None:
@@ -91,9 +101,14 @@ def test_much_output_keeps_its_beginning_and_its_end(tool: Tool) -> None:
     assert len(text) < 2 * MOST_BYTES + 100
 
 
-def test_a_command_that_takes_too_long_is_stopped_with_its_children(tool: Tool, tmp_path: Path) -> None:
+def test_a_command_that_takes_too_long_is_stopped_with_its_children(
+    tool: Tool, tmp_path: Path
+) -> None:
     alive = Alive(tmp_path)
-    command = f"echo so far; (sh -c 'echo on; exec sleep 1000' > {alive.path} &) ; sleep 1000 > {alive.path}"
+    command = (
+        f"echo so far; (sh -c 'echo on; exec sleep 1000' > {alive.path} &) ; sleep 1000 > "
+        f"{alive.path}"
+    )
     assert (
         run(tool, command, seconds=1)
         == "!It took longer than 1 seconds and was stopped. Its output until then:\nso far"
@@ -129,7 +144,9 @@ def test_somebody_who_left_the_group_is_not_waited_for(tool: Tool, tmp_path: Pat
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_command_that_is_cancelled_leaves_nothing(tool: Tool, tmp_path: Path, again: bool) -> None:
+def test_a_command_that_is_cancelled_leaves_nothing(
+    tool: Tool, tmp_path: Path, again: bool
+) -> None:
     alive = Alive(tmp_path)
     polite = "" if not again else "trap '' TERM; "
 
@@ -158,7 +175,17 @@ def test_the_environment_has_no_keys() -> None:
     }  # fmt: skip
     kept = clean_environment(environment)
     assert sorted(kept) == [
-        *("GIT_PAGER", "GIT_TERMINAL_PROMPT", "HOME", "KEYBOARD", "LANG", "MONKEY", "NO_COLOR", "PAGER", "PATH"),
+        *(
+            "GIT_PAGER",
+            "GIT_TERMINAL_PROMPT",
+            "HOME",
+            "KEYBOARD",
+            "LANG",
+            "MONKEY",
+            "NO_COLOR",
+            "PAGER",
+            "PATH",
+        ),
         *("TERM", "TOKENIZERS"),
     ]
     assert kept["PAGER"] == "cat"
@@ -173,7 +200,9 @@ def test_the_environment_has_no_keys() -> None:
         ("COMPASS", True),
     ],
 )  # fmt: skip
-def test_variables_that_are_named_for_a_secret_do_not_reach_commands(tmp_path: Path, name: str, kept: bool) -> None:
+def test_variables_that_are_named_for_a_secret_do_not_reach_commands(
+    tmp_path: Path, name: str, kept: bool
+) -> None:
     commands = Commands(tmp_path, 20, {"PATH": os.defpath, name: "/a/plain/value"})
     text = asyncio.run(commands.run_command("env"))
     assert (f"\n{name}=" in text) == kept
@@ -190,7 +219,9 @@ def test_variables_that_repeat_a_secret_do_not_reach_commands(tmp_path: Path) ->
 
 
 def test_a_command_sees_only_that_environment(tmp_path: Path) -> None:
-    commands = Commands(tmp_path, 20, {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-1", "NAME": "Bob"})
+    commands = Commands(
+        tmp_path, 20, {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-1", "NAME": "Bob"}
+    )
     text = asyncio.run(commands.run_command("env"))
     assert "NAME=Bob" in text
     assert "sk-1" not in text

@@ -100,19 +100,33 @@ def test_what_a_line_is(line: str, meant: tuple[str, str] | str | None) -> None:
     assert meaning(line) == meant
 
 
-@given(st.one_of(st.text(), st.sampled_from(["exit", "/exit", "#compact", "resume 1", "/pin x", "help"])))
+@given(
+    st.one_of(
+        st.text(), st.sampled_from(["exit", "/exit", "#compact", "resume 1", "/pin x", "help"])
+    )
+)
 def test_a_leading_space_makes_any_line_text(line: str) -> None:
     assert meaning(f" {line}") is TEXT
 
 
-@given(st.sampled_from([name for name in registry.names() if name not in ("pin", "info", "clear")]), st.text())
+@given(
+    st.sampled_from([name for name in registry.names() if name not in ("pin", "info", "clear")]),
+    st.text(),
+)
 def test_a_bare_word_with_more_after_it_is_text(name: str, more: str) -> None:
     assert meaning(f"{name} {more}x y") is TEXT
 
 
 @pytest.mark.parametrize(
     ("typed", "nearest"),
-    [("compct", "compact"), ("EXITS", "exit"), ("session", "sessions"), ("hepl", "help"), ("xyzzy", ""), ("Pn", "pin")],
+    [
+        ("compct", "compact"),
+        ("EXITS", "exit"),
+        ("session", "sessions"),
+        ("hepl", "help"),
+        ("xyzzy", ""),
+        ("Pn", "pin"),
+    ],
 )
 def test_an_unknown_command_names_the_nearest(typed: str, nearest: str) -> None:
     assert registry.parse(f"/{typed}") == Unknown(typed, nearest)
@@ -123,7 +137,11 @@ def test_every_command_has_a_line_of_help_and_a_row_in_the_readme(command: Comma
     assert command.help.endswith(".")
     assert len(command.usage) + len(command.help) < 120
     for name in (command.name, *command.aliases):
-        rows = [line for line in README.splitlines() if line.startswith("|") and re.search(rf"`/{name}[ `]", line)]
+        rows = [
+            line
+            for line in README.splitlines()
+            if line.startswith("|") and re.search(rf"`/{name}[ `]", line)
+        ]
         assert len(rows) == 1, name
         assert command.help in rows[0]
 

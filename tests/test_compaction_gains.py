@@ -1,4 +1,6 @@
-"""Guard rails: no compaction that gains nothing, no summary calls without end, no block that leaves no room."""
+"""Guard rails: no compaction that gains nothing, no summary calls without end, no block that leaves
+no room.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,20 @@ ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
-def small(folder: Path, lines: list[Line], *steps: Step, answer: str = "n", asks: bool = True) -> Screen:
-    """A chat that has little to compact; `answer` is the one to the question whether to do it all the same."""
+def small(
+    folder: Path, lines: list[Line], *steps: Step, answer: str = "n", asks: bool = True
+) -> Screen:
+    """A chat that has little to compact; `answer` is the one to the question whether to do it all
+    the same.
+    """
 
     return Screen(folder, lines, *steps, options=QUIET, compacts=answer, asks=asks)
 
 
 @pytest.mark.parametrize("line", ["compact", "/compact boats", "/summarize"])
-def test_a_typed_compaction_that_gains_nothing_asks_before_a_model_does(tmp_path: Path, line: str) -> None:
+def test_a_typed_compaction_that_gains_nothing_asks_before_a_model_does(
+    tmp_path: Path, line: str
+) -> None:
     screen = small(tmp_path, ["Hi", line, "So?"], ANSWER, ANSWER)
     assert "\nNot compacted.\n" in screen.text
     assert len(screen.talk.sent) == 2, "no summary was asked for"
@@ -54,10 +62,14 @@ def test_a_typed_compaction_that_gains_nothing_asks_before_a_model_does(tmp_path
 
 def test_where_nobody_can_be_asked_it_declines_with_a_sentence_or_is_forced(tmp_path: Path) -> None:
     screen = small(tmp_path, ["Hi", "compact", "So?"], ANSWER, ANSWER, asks=False)
-    told = r"Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts all the same\."
+    told = (
+        r"Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts all the same\."
+    )
     assert re.search(told, " ".join(screen.text.split()))
     assert len(names(tmp_path)) == 1
-    forced = small(tmp_path / "b", ["Hi", "/compact --force", "So?"], ANSWER, SUMMED, ANSWER, asks=False)
+    forced = small(
+        tmp_path / "b", ["Hi", "/compact --force", "So?"], ANSWER, SUMMED, ANSWER, asks=False
+    )
     assert len(names(tmp_path / "b")) == 2
     assert "Not compacted" not in forced.text
 
@@ -83,7 +95,9 @@ def test_the_question_says_both_sizes(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_model(tmp_path: Path) -> None:
+def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_model(
+    tmp_path: Path,
+) -> None:
     """The memory fills what the limit allows: no compaction could help."""
     memory = "word " * 1_000
     options = replace(QUIET, limits=Limits(max_tokens=1_100, preserve_recent=2))
@@ -128,10 +142,17 @@ def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) ->
     with Loopback(served) as server:
 
         async def run() -> None:
-            provider = OpenAIProvider("m", name="compatible", window=Window(16_000), base_url=f"{server.url}/v1")
+            provider = OpenAIProvider(
+                "m", name="compatible", window=Window(16_000), base_url=f"{server.url}/v1"
+            )
             clock = Clock()
             conversation = Conversation(
-                Agent(name="Sally", system_prompt="Be kind.", provider=provider, patience=Patience(sleep=clock.sleep)),
+                Agent(
+                    name="Sally",
+                    system_prompt="Be kind.",
+                    provider=provider,
+                    patience=Patience(sleep=clock.sleep),
+                ),
                 SessionManager(tmp_path),
                 count=estimate,
                 show=shown.append,
@@ -144,10 +165,14 @@ def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) ->
             await provider.close()
 
         asyncio.run(run())
-    calls = [request for request in server.requests if request.system.startswith("Task: session summary")]
+    calls = [
+        request for request in server.requests if request.system.startswith("Task: session summary")
+    ]
     assert len(calls) == 3
     told = [event for event in shown if isinstance(event, Warned)]
-    assert [event.message.partition(" (")[0] for event in told] == ["Three summaries in a row failed"]
+    assert [event.message.partition(" (")[0] for event in told] == [
+        "Three summaries in a row failed"
+    ]
 
 
 def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
@@ -172,16 +197,22 @@ def _served(limit: int) -> Callable[[Received], Reply]:
     def served(request: Received) -> Reply:
         tokens = sum(map(estimate, (request.system, *request.texts)))
         if tokens > limit - 100:
-            message = f"request ({tokens} tokens) exceeds the available context size ({limit} tokens)"
+            message = (
+                f"request ({tokens} tokens) exceeds the available context size ({limit} tokens)"
+            )
             return failing(400, "exceed_context_size_error", message)
-        return replace(spoken(request), chunks=("So it is, and the code is A-17. " * 12,), usage=None)
+        return replace(
+            spoken(request), chunks=("So it is, and the code is A-17. " * 12,), usage=None
+        )
 
     return served
 
 
 def _chat(folder: Path, server: Loopback, window: int, shown: list[Event]) -> Conversation:
     """A conversation with a server whose window the table takes for `window` tokens."""
-    provider = OpenAIProvider("m", name="compatible", window=Window(window, True), base_url=f"{server.url}/v1")
+    provider = OpenAIProvider(
+        "m", name="compatible", window=Window(window, True), base_url=f"{server.url}/v1"
+    )
     return Conversation(
         Agent(name="Sally", system_prompt="Be kind.", provider=provider),
         SessionManager(folder),
@@ -192,7 +223,9 @@ def _chat(folder: Path, server: Loopback, window: int, shown: list[Event]) -> Co
 
 
 def _facts(number: int) -> str:
-    return " ".join(f"Server {number}-{part} has port {7000 + 10 * number + part}." for part in range(6))
+    return " ".join(
+        f"Server {number}-{part} has port {7000 + 10 * number + part}." for part in range(6)
+    )
 
 
 @pytest.mark.parametrize("asked", [20, 400, 900])
@@ -215,9 +248,16 @@ def test_after_a_refusal_the_block_leaves_room_for_the_query(tmp_path: Path, ask
 
 
 def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
-    """Facts that share a place gain less than their own tokens, as the place stands once: more of them go."""
+    """Facts that share a place gain less than their own tokens, as the place stands once: more of
+    them go.
+    """
     facts = tuple(f"Server {number} has port {7000 + number}. [1 user]" for number in range(60))
-    whole = Summary(topics=("Ports [1]",), decisions=("Use Redis [1]",), pending=("Test it [1]",), key_facts=facts)
+    whole = Summary(
+        topics=("Ports [1]",),
+        decisions=("Use Redis [1]",),
+        pending=("Test it [1]",),
+        key_facts=facts,
+    )
     text = render(whole)
     for most in range(100, estimate(text), 7):
         short = shortened_block(text, most, estimate)
@@ -228,9 +268,18 @@ def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
 
 
 @pytest.mark.parametrize("asked", [0, 250])
-def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(tmp_path: Path, asked: int) -> None:
-    """Resumed with a large block, the first query is refused: the block fits the window that the refusal names."""
-    first = Talk(tmp_path, *[ANSWER] * 40, options=replace(QUIET, use_ai_summary=False), window=Window(100_000))
+def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(
+    tmp_path: Path, asked: int
+) -> None:
+    """Resumed with a large block, the first query is refused: the block fits the window that the
+    refusal names.
+    """
+    first = Talk(
+        tmp_path,
+        *[ANSWER] * 40,
+        options=replace(QUIET, use_ai_summary=False),
+        window=Window(100_000),
+    )
 
     async def fill() -> str:
         for number in range(40):
@@ -259,7 +308,10 @@ def test_what_the_limits_leave_out_is_said_once_and_in_context(tmp_path: Path) -
     lines: list[Line] = [f"Question {number}" for number in range(6)]
     screen = Screen(tmp_path, [*lines, "/context"], *[ANSWER] * 6, options=options)
     text = " ".join(screen.text.split())
-    told = "The model no longer gets the oldest 1 exchange: automatic compaction is off, and max_history_messages is 6."
+    told = (
+        "The model no longer gets the oldest 1 exchange: automatic compaction is off, and "
+        "max_history_messages is 6."
+    )
     assert text.count("The model no longer gets the oldest") == 1
     assert f"You: Question 3 ⚠️ {told}" in text
     assert "The oldest 4 exchanges are not sent: context.max_history_messages" in text

@@ -1,4 +1,6 @@
-"""Summarising as an act: calls that fit the window, one retry by another route, the checks; and pins along a chain."""
+"""Summarising as an act: calls that fit the window, one retry by another route, the checks; and
+pins along a chain.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,17 @@ HEADER = Header(id="a", created=START, agent="Sally")
 
 def talk(*pairs: tuple[str, str]) -> tuple[Exchange, ...]:
     return tuple(
-        Exchange(Query(number=number, at=START, text=query), Reply(number=number, at=START, text=reply))
+        Exchange(
+            Query(number=number, at=START, text=query), Reply(number=number, at=START, text=reply)
+        )
         for number, (query, reply) in enumerate(pairs, 1)
     )
 
 
 class Made:
-    """One summary: its outcome, the events and the models that were asked, the session's own last."""
+    """One summary: its outcome, the events and the models that were asked, the session's own
+    last.
+    """
 
     def __init__(
         self,
@@ -61,7 +67,9 @@ class Made:
         self.wanted = replace(wanted or Wanted(), limit=timeout, patience=patience)
         self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
 
-    async def _run(self, exchanges: tuple[Exchange, ...], parent: Summary | None, focus: str) -> Outcome:
+    async def _run(
+        self, exchanges: tuple[Exchange, ...], parent: Summary | None, focus: str
+    ) -> Outcome:
         return await summarise(
             [self.model] if self.first is None else [self.first, self.model],
             exchanges,
@@ -81,16 +89,25 @@ class Made:
 def test_the_outcome_of_one_call() -> None:
     made = Made(talk(("Hi", "Hello.")), SUMMARY)
     summary = Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
-    assert made.outcome == Outcome(narrative=summary, usage=USAGE, seconds=2.0, model="scripted:test")
-    assert made.events == [SummaryStarted(parts=1), SummaryProgress(part=1, parts=1, characters=len(SUMMARY))]
+    assert made.outcome == Outcome(
+        narrative=summary, usage=USAGE, seconds=2.0, model="scripted:test"
+    )
+    assert made.events == [
+        SummaryStarted(parts=1),
+        SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
+    ]
 
 
 def long_span(count: int) -> tuple[Exchange, ...]:
-    return talk(*((f"Question {number}? " + "why " * 40, "because " * 60) for number in range(1, count + 1)))
+    return talk(
+        *((f"Question {number}? " + "why " * 40, "because " * 60) for number in range(1, count + 1))
+    )
 
 
 @pytest.mark.parametrize(("window", "calls"), [(2_048, 15), (8_192, 2), (128_000, 1)])
-def test_a_long_span_is_summarised_in_calls_that_each_fit_the_window(window: int, calls: int) -> None:
+def test_a_long_span_is_summarised_in_calls_that_each_fit_the_window(
+    window: int, calls: int
+) -> None:
     steps = [SUMMARY.replace("Greetings", "I" * number) for number in range(1, calls + 1)]
     made = Made(long_span(100), *steps, window=window)
     for request in made.model.requests:
@@ -106,11 +123,15 @@ def test_a_long_span_is_summarised_in_calls_that_each_fit_the_window(window: int
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192])
-def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_message(window: int) -> None:
+def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_message(
+    window: int,
+) -> None:
     counter = TokenCounter()
     counter.load("gpt-4o")
     parent = Summary(topics=("Boats " * 50,), decisions=("exactly " * 3000,))
-    exchanges = talk(("漢字かな " * 300, "def f(x): return x[0] ** 2\n" * 400), ("x" * 5000, "a.b/c-d_" * 900))
+    exchanges = talk(
+        ("漢字かな " * 300, "def f(x): return x[0] ** 2\n" * 400), ("x" * 5000, "a.b/c-d_" * 900)
+    )
     model = Model(*[SUMMARY] * 4, window=Window(window))
 
     async def run() -> Outcome:
@@ -132,11 +153,17 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
 
 
 @pytest.mark.parametrize(("window", "first"), [(20_000, True), (16_384, False)])
-def test_only_the_first_part_is_given_the_parent_and_a_small_model_never(window: int, first: bool) -> None:
+def test_only_the_first_part_is_given_the_parent_and_a_small_model_never(
+    window: int, first: bool
+) -> None:
     span = talk(*(("why " * 6000, "because " * 6000) for _ in range(3)))
     parent = Summary(topics=("Boats",), pinned=("a pin",), key_facts=("a fact",))
     made = Made(span, SUMMARY, SUMMARY, SUMMARY, window=window, parent=parent)
-    assert ["- Boats\n" in request.messages[0].text for request in made.model.requests] == [first, False, False]
+    assert ["- Boats\n" in request.messages[0].text for request in made.model.requests] == [
+        first,
+        False,
+        False,
+    ]
     assert all("a fact" not in request.messages[0].text for request in made.model.requests)
     assert made.narrative.background == "Before: Boats"
 
@@ -160,7 +187,13 @@ def test_the_second_attempt_goes_another_way() -> None:
 
 def test_what_does_not_fit_is_asked_in_halves() -> None:
     too_long = ContextTooLong("It does not fit.")
-    made = Made(talk(("Hi " * 150, "Hello."), ("So?", "Yes. " * 150)), too_long, SUMMARY, SUMMARY, window=1_500)
+    made = Made(
+        talk(("Hi " * 150, "Hello."), ("So?", "Yes. " * 150)),
+        too_long,
+        SUMMARY,
+        SUMMARY,
+        window=1_500,
+    )
     asked = [request.messages[0].text for request in made.model.requests]
     assert ["[1.1] User" in text for text in asked] == [True, True, False]
     assert ["[1.2] User" in text for text in asked] == [True, False, True]
@@ -177,7 +210,9 @@ def test_markers_that_come_twice_are_no_harm() -> None:
 
 
 def test_a_line_that_names_what_nobody_said_is_left_out() -> None:
-    invented = SUMMARY.replace("- Stay polite [1]", "- The fee is 4,711 euros [1]\n- Stay polite [1]")
+    invented = SUMMARY.replace(
+        "- Stay polite [1]", "- The fee is 4,711 euros [1]\n- Stay polite [1]"
+    )
     made = Made(talk(("Hi, the fee is 20 euros", "Hello.")), invented)
     assert made.narrative.decisions == ("Stay polite [1]",)
     assert made.outcome.invented == ("The fee is 4,711 euros [1]",)
@@ -197,18 +232,26 @@ INVENTED = """**Topics Discussed:**
         (("No.", "No."), "the summary has not the headings that were asked for.", USAGE + USAGE),
         (("", DOWN), "It is down.", USAGE),
         ((DOWN, ""), "the model returned nothing.", USAGE),
-        ((Says((SUMMARY,), then="length"),) * 2, "the summary was cut off at the token limit.", USAGE + USAGE),
+        (
+            (Says((SUMMARY,), then="length"),) * 2,
+            "the summary was cut off at the token limit.",
+            USAGE + USAGE,
+        ),
         ((Says((SUMMARY,), then="refusal"),) * 2, "the model refused to write it.", USAGE + USAGE),
         ((LARGE, LARGE), "the summary is larger than what it summarises.", USAGE + USAGE),
         ((INVENTED, INVENTED), "most of the summary names values that nobody said.", USAGE + USAGE),
         ((AuthenticationFailed("The key is wrong."),), "The key is wrong.", None),
     ],
 )
-def test_two_failures_give_no_narrative(steps: tuple[Step, ...], problem: str, cost: Usage | None) -> None:
+def test_two_failures_give_no_narrative(
+    steps: tuple[Step, ...], problem: str, cost: Usage | None
+) -> None:
     made = Made(talk(("Hi", "Hello.")), *steps)
     paused = 1.0 if steps[0] is DOWN else 0.0
     seconds, answered = 2.0 * len(steps) + paused, not isinstance(steps[-1], ProviderError)
-    assert made.outcome == Outcome(narrative=None, usage=cost, seconds=seconds, problem=problem, answered=answered)
+    assert made.outcome == Outcome(
+        narrative=None, usage=cost, seconds=seconds, problem=problem, answered=answered
+    )
     assert made.model.steps == []
 
 
@@ -230,23 +273,36 @@ def test_a_call_that_takes_too_long_is_closed_and_asked_of_another_only() -> Non
 
 
 def test_what_came_of_a_call_that_takes_too_long_is_there() -> None:
-    begun = Says((SUMMARY.partition("**Pending")[0] + "**Pending:**\n- Half of a li",), then="silence")
+    begun = Says(
+        (SUMMARY.partition("**Pending")[0] + "**Pending:**\n- Half of a li",), then="silence"
+    )
     made = Made(talk(("Hi", "Hello.")), begun, timeout=0.2)
     assert made.outcome.narrative is None
-    assert made.outcome.partial == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
+    assert made.outcome.partial == Summary(
+        topics=("Greetings [1]",), decisions=("Stay polite [1]",)
+    )
 
 
 def test_the_parts_before_one_that_fails_are_there() -> None:
     span = talk(*(("why " * 300, "because " * 300) for _ in range(3)))
     made = Made(span, SUMMARY, "No.", "No.", window=2_048)
-    assert made.outcome.partial == Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
+    assert made.outcome.partial == Summary(
+        topics=("Greetings [1]",), decisions=("Stay polite [1]",)
+    )
 
 
 def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:
     model = Model(Says(("**Back",), then="silence"))
 
     async def run() -> None:
-        work = summarise([model], talk(("Hi", "Hello.")), None, count=words, show=lambda event: None, wanted=Wanted())
+        work = summarise(
+            [model],
+            talk(("Hi", "Hello.")),
+            None,
+            count=words,
+            show=lambda event: None,
+            wanted=Wanted(),
+        )
         task = asyncio.ensure_future(work)
         await model.silent.wait()
         task.cancel()
@@ -283,9 +339,13 @@ def test_secrets_do_not_leave_for_a_summary() -> None:
 
 
 def test_a_beginning_and_a_rest_are_one_outcome() -> None:
-    one = Outcome(narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m", invented=("x",))
+    one = Outcome(
+        narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m", invented=("x",)
+    )
     two = Outcome(narrative=Summary(topics=("b",)), usage=None, seconds=2.0, model="m")
-    both = Outcome(narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m", invented=("x",))
+    both = Outcome(
+        narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m", invented=("x",)
+    )
     assert together(one, two) == both
     failed = Outcome(narrative=None, problem="It is down.")
     assert together(one, failed) == failed
@@ -308,14 +368,18 @@ HOSTILE = (
 
 
 def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
-    """The summary blocks of a chain, each session written to bytes and read again before it is restored."""
+    """The summary blocks of a chain, each session written to bytes and read again before it is
+    restored.
+    """
     blocks: list[Summary] = []
     parent: Summary | None = None
     for _ in range(count):
         entries: list[Restoration | Pin] = []
         if parent is not None:
             text = block.render(parent)
-            entries.append(Restoration(at=START, parent_created=START, queries=1, tokens=2, block=text))
+            entries.append(
+                Restoration(at=START, parent_created=START, queries=1, tokens=2, block=text)
+            )
         else:
             entries += [Pin(at=START, text=pin) for pin in pins]
         session = Session(header=HEADER, entries=tuple(entries))
@@ -323,7 +387,9 @@ def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
         exchanges = talk(("Hi", "Hello."))
         told = Summary(topics=("t",))
         made = cover.ledger(parent, told, exchanges, (), thread.pins, 1_000, words).summary
-        written = render(replace(session, seal=Seal(at=START, reason="compact", source="model", summary=made)))
+        written = render(
+            replace(session, seal=Seal(at=START, reason="compact", source="model", summary=made))
+        )
         read = parse(written)
         assert read.damage == ()
         assert read.session is not None

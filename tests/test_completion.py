@@ -29,10 +29,14 @@ def screen(tmp_path: Path) -> Screen:
     """A chat with two exchanges that has pins and tags, beside saved sessions and templates."""
     put(tmp_path, *ALL)
     (tmp_path / "prompts").mkdir()
-    (tmp_path / "prompts" / "review.md").write_text("---\ndescription: Look at a change\n---\nReview this.\n")
+    (tmp_path / "prompts" / "review.md").write_text(
+        "---\ndescription: Look at a change\n---\nReview this.\n"
+    )
     (tmp_path / "prompts" / "broken.md").write_text("")
     lines = ["one", "two", "/pin the port is 8443", "/pin \x1b[2Jred", "/tag mine work"]
-    return Screen(tmp_path, lines, "1", "2", SUMMARY, others=[Model()], prompts=tmp_path / "prompts")
+    return Screen(
+        tmp_path, lines, "1", "2", SUMMARY, others=[Model()], prompts=tmp_path / "prompts"
+    )
 
 
 def offered(screen: Screen, before: str) -> list[str]:
@@ -113,7 +117,10 @@ def test_tags_pins_and_queries(screen: Screen) -> None:
     assert offered(screen, "/sessions --tag u") == ["/sessions --tag urgent"]
     assert offered(screen, "/search bucket --tag wo") == ["/search bucket --tag work"]
     choices = [*Offering(screen.chat).choices("/unpin ")]
-    assert [(choice.text, choice.note) for choice in choices] == [("1", "the port is 8443"), ("2", "␛[2Jred")]
+    assert [(choice.text, choice.note) for choice in choices] == [
+        ("1", "the port is 8443"),
+        ("2", "␛[2Jred"),
+    ]
     assert offered(screen, "/fork ") == ["/fork 2", "/fork 1"]
 
 
@@ -122,13 +129,18 @@ def test_what_can_be_copied(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["list"], reply, SUMMARY)
     assert offered(screen, "/copy ") == ["/copy reply", "/copy query", "/copy all", "/copy code"]
     choices = [*Offering(screen.chat).choices("/copy code ")]
-    assert [(choice.text, choice.note) for choice in choices] == [("code 1", "ls -l"), ("code 2", "␛[2Jdir")]
+    assert [(choice.text, choice.note) for choice in choices] == [
+        ("code 1", "ls -l"),
+        ("code 2", "␛[2Jdir"),
+    ]
     assert offered(screen, "/copy code 2") == ["/copy code 2"]
     assert offered(Screen(tmp_path / "empty", []), "/copy code ") == []
 
 
 def test_settings(screen: Screen) -> None:
-    screen.chat.config = parse(b"models: {gpt-4.1: {window: 9}}\nmcp: {n: {command: x, env: {A: hunter2}}}\n", "c.yaml")
+    screen.chat.config = parse(
+        b"models: {gpt-4.1: {window: 9}}\nmcp: {n: {command: x, env: {A: hunter2}}}\n", "c.yaml"
+    )
     assert offered(screen, "/config au") == [
         "/config auto_compact",
         *(f"/config auto_compact.{one.name}" for one in fields(AutoCompactConfig)),
@@ -176,7 +188,9 @@ EXPECTED = {
     "help": ("", "clear"),
     "history": ("", "--full"),
 }
-"""By the command that takes something: what is typed of it, and what is offered first; empty: nothing."""
+"""By the command that takes something: what is typed of it, and what is offered first; empty:
+nothing.
+"""
 
 
 def test_for_every_argument_it_is_decided_what_is_offered(screen: Screen) -> None:
@@ -211,8 +225,20 @@ def test_for_free_words_nothing_is_offered_but_files_and_options(
     assert offered(screen, f"/{name} @no") == [f"/{name} @notes.md"]
 
 
-def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(screen: Screen) -> None:
-    alone = {"--preview", "--force", "--diff", "--unfold", "--one", "--secrets", "--full", "--quick", "--all"}
+def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
+    screen: Screen,
+) -> None:
+    alone = {
+        "--preview",
+        "--force",
+        "--diff",
+        "--unfold",
+        "--one",
+        "--secrets",
+        "--full",
+        "--quick",
+        "--all",
+    }
     for command in registry.commands:
         for option in {*options_of(command)} - alone:
             found = offered(screen, f"/{command.name} {option} ")
@@ -223,8 +249,16 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(sc
 
 
 def test_options(screen: Screen) -> None:
-    assert offered(screen, "/resume 3 --") == ["/resume 3 --last", "/resume 3 --full", "/resume 3 --quick"]
-    assert offered(screen, "/compact --") == ["/compact --preview", "/compact --diff", "/compact --force"]
+    assert offered(screen, "/resume 3 --") == [
+        "/resume 3 --last",
+        "/resume 3 --full",
+        "/resume 3 --quick",
+    ]
+    assert offered(screen, "/compact --") == [
+        "/compact --preview",
+        "/compact --diff",
+        "/compact --force",
+    ]
     assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
     assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
     assert offered(screen, "/search x --since 3") == ["/search x --since 30d"]

@@ -1,4 +1,6 @@
-"""`chat-loop completion`: the scripts in the shells themselves, as far as they are installed, and what they ask for."""
+"""`chat-loop completion`: the scripts in the shells themselves, as far as they are installed, and
+what they ask for.
+"""
 
 from __future__ import annotations
 
@@ -54,17 +56,27 @@ def options_of(level: Level) -> set[str]:
 
 @pytest.fixture(name="shell")
 def _shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which the program is found as chat-loop, with two agents and a home of its own."""
+    """An environment in which the program is found as chat-loop, with two agents and a home of its
+    own.
+    """
     program = tmp_path / "bin" / "chat-loop"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{TREE}" exec "{sys.executable}" -m chat_loop "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{TREE}" exec "{sys.executable}" -m chat_loop "$@"\n'
+    )
     program.chmod(0o755)
     home = tmp_path / "home"
     (home / "agents").mkdir(parents=True)
     (home / "agents" / "sally.md").write_text("You are Sally.")
     (home / "agents" / "$(touch oops).md").write_text("You are not nice.")
     path = os.pathsep.join((str(program.parent), os.environ["PATH"]))
-    return {"CHAT_LOOP_HOME": str(home), "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "TERM": "xterm"}
+    return {
+        "CHAT_LOOP_HOME": str(home),
+        "HOME": str(home),
+        "PATH": path,
+        "LANG": "C.UTF-8",
+        "TERM": "xterm",
+    }
 
 
 def script_of(name: str, shell: dict[str, str]) -> str:
@@ -75,7 +87,10 @@ def script_of(name: str, shell: dict[str, str]) -> str:
 
 def completed(script: str, shell: dict[str, str], folder: Path, *words: str) -> list[str]:
     """What bash offers for the last of the words."""
-    driver = script + '\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_chat_loop\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    driver = (
+        script + '\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_chat_loop\nprintf "%s\\n" '
+        '"${COMPREPLY[@]}"\n'
+    )
     result = subprocess.run(
         ["bash", "--norc", "-c", driver, "bash", "chat-loop", *words],
         env=shell,
@@ -100,14 +115,18 @@ def test_bash_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path
     assert offered("-") == options_of(LEVELS["/"])
     assert offered("--mod") == {"--model"}
     assert offered("sessions", "") == {name for name, _ in LEVELS["/sessions"].commands}
-    assert offered("sessions", "list", "--") == {one for one in options_of(LEVELS["/sessions/list"]) if one[:2] == "--"}
+    assert offered("sessions", "list", "--") == {
+        one for one in options_of(LEVELS["/sessions/list"]) if one[:2] == "--"
+    }
     assert offered("--model", "anthropic:x", "sessions", "tr") == {"tree", "trash"}
     assert offered("--model", "=", "x", "agents", "a") == {"add", "approve"}
     assert offered("-p", "sessions", "l") == set()  # a question, not a command
     assert offered("--json", "doctor", "--o") == {"--online"}
     assert offered("sessions", "merge", "1", "2", "--prefer", "") == {"1", "2", "both"}
     assert offered("completion", "") == {"bash", "zsh", "fish"}
-    assert offered("models", "install", "sm") == {model.name for model in CATALOGUE if model.name.startswith("sm")}
+    assert offered("models", "install", "sm") == {
+        model.name for model in CATALOGUE if model.name.startswith("sm")
+    }
     assert offered("models", "remove", "") == set()
 
 
@@ -159,12 +178,18 @@ def test_tab_in_a_real_bash(shell: dict[str, str], tmp_path: Path) -> None:
 def test_tab_in_a_real_zsh(shell: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "script").write_text(script_of("zsh", shell))
     terminal = pexpect.spawn(
-        "zsh", ["-f", "-i"], env=shell | {"PS1": "ready> "}, cwd=str(tmp_path), timeout=30, encoding="utf-8"
+        "zsh",
+        ["-f", "-i"],
+        env=shell | {"PS1": "ready> "},
+        cwd=str(tmp_path),
+        timeout=30,
+        encoding="utf-8",
     )
     try:
         terminal.expect_exact("ready> ")
         terminal.sendline(
-            f"autoload -U compinit; compinit -u -d {tmp_path / 'dump'}; source {tmp_path / 'script'}; echo so''urced"
+            f"autoload -U compinit; compinit -u -d {tmp_path / 'dump'}; source "
+            f"{tmp_path / 'script'}; echo so''urced"
         )
         terminal.expect_exact("sourced")
         terminal.send("chat-loop doc\t--onl\t--he\t\n")
@@ -203,13 +228,21 @@ def test_fish_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path
 
 def test_the_scripts_hold_no_text_that_a_shell_would_read_otherwise() -> None:
     for level in LEVELS.values():
-        for text in [*(option.help for option in level.options), *(text for _, text in level.commands)]:
+        for text in [
+            *(option.help for option in level.options),
+            *(text for _, text in level.commands),
+        ]:
             assert not set(text) & set("'\"`$\\[]{}<>!\n")
 
 
 def test_help_fits_eighty_columns_at_every_level(tmp_path: Path) -> None:
     for at in LEVELS:
-        result = run(tmp_path, *at.strip("/").split("/") if at != "/" else (), "--help", keys={"COLUMNS": "80"})
+        result = run(
+            tmp_path,
+            *at.strip("/").split("/") if at != "/" else (),
+            "--help",
+            keys={"COLUMNS": "80"},
+        )
         text = result.stdout.decode()
         assert (result.returncode, result.stderr) == (0, b"")
         assert max(map(len, text.split("\n"))) <= 80, at

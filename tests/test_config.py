@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.config import Config, McpServer, ModelConfig, Paths, ProviderConfig, completed, find_paths
+from chat_loop.config import (
+    Config,
+    McpServer,
+    ModelConfig,
+    Paths,
+    ProviderConfig,
+    completed,
+    find_paths,
+)
 from chat_loop.config_file import load, parse
 from chat_loop.errors import ConfigError
 from chat_loop.servers import chosen
@@ -18,7 +26,9 @@ EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
 def keys(value: object, prefix: str = "") -> set[str]:
     if not isinstance(value, dict):
         return {prefix}
-    return {key for name, inner in value.items() for key in keys(inner, f"{prefix}.{name}")} or {prefix}
+    return {key for name, inner in value.items() for key in keys(inner, f"{prefix}.{name}")} or {
+        prefix
+    }
 
 
 def test_the_example_shows_every_key_with_its_default() -> None:
@@ -35,7 +45,9 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
     import re
 
     text = EXAMPLE.read_text().partition("providers: {}")[2].partition("\nmodels:")[0]
-    said = re.sub(r"\s*(\([^)]*\))?$", "", re.sub(r"^ *# ?", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    said = re.sub(
+        r"\s*(\([^)]*\))?$", "", re.sub(r"^ *# ?", "", text, flags=re.MULTILINE), flags=re.MULTILINE
+    )
     body = re.sub(r"\s*\([^)]*\)", "", said).partition("such as:")[2]
     config = parse(f"providers:{body}".replace("\n", "\n  ").encode(), "example")
 
@@ -43,7 +55,15 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
         base_url="https://NAME.openai.azure.com", api_version="2024-10-21", model="DEPLOYMENT"
     )
     assert config.providers["local"] == ProviderConfig(context=16384, threads=4, tools=True)
-    assert [*config.providers] == ["compatible", "office", "anthropic", "openai", "azure", "bedrock", "local"]
+    assert [*config.providers] == [
+        "compatible",
+        "office",
+        "anthropic",
+        "openai",
+        "azure",
+        "bedrock",
+        "local",
+    ]
 
 
 def test_no_file_is_the_defaults_and_an_empty_one_too(tmp_path: Path) -> None:
@@ -59,10 +79,19 @@ mcp:
 """
     assert parse(text, "x").mcp == {
         "notes": McpServer(
-            command="npx", args=("-y", "x"), env={"TOKEN": "${T}"}, cwd="~/n", timeout=5.0, tools=("a",), unasked=("a",)
+            command="npx",
+            args=("-y", "x"),
+            env={"TOKEN": "${T}"},
+            cwd="~/n",
+            timeout=5.0,
+            tools=("a",),
+            unasked=("a",),
         ),
         "wiki": McpServer(
-            url="https://wiki.example/mcp", headers={"Authorization": "Bearer ${W}"}, ask=False, enabled=False
+            url="https://wiki.example/mcp",
+            headers={"Authorization": "Bearer ${W}"},
+            ask=False,
+            enabled=False,
         ),
     }
 
@@ -76,13 +105,20 @@ def test_the_example_of_a_server_is_one() -> None:
 
 def test_values_of_a_server_are_completed_from_the_environment() -> None:
     values = {"A": "${ONE}-${TWO}", "B": "$ONE {TWO} $${ONE", "C": ""}
-    assert completed(values, {"ONE": "1", "TWO": "${ONE}"}) == {"A": "1-${ONE}", "B": "$ONE {TWO} $${ONE", "C": ""}
+    assert completed(values, {"ONE": "1", "TWO": "${ONE}"}) == {
+        "A": "1-${ONE}",
+        "B": "$ONE {TWO} $${ONE",
+        "C": "",
+    }
     with pytest.raises(ConfigError, match=r"The environment variable TWO is not set\."):
         completed(values, {"ONE": "1", "TWO": ""})
 
 
 def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder() -> None:
-    servers = {name: McpServer(command=name, cwd=cwd) for name, cwd in {"a": "x", "b": "x", "c": "", "d": "/y"}.items()}
+    servers = {
+        name: McpServer(command=name, cwd=cwd)
+        for name, cwd in {"a": "x", "b": "x", "c": "", "d": "/y"}.items()
+    }
     assert chosen(servers, ("d", "b", "a", "c"), Path("/agents/sally"), {"b", "c", "d"}) == {
         "d": servers["d"],
         "b": McpServer(command="b", cwd="/agents/sally/x"),
@@ -115,13 +151,20 @@ def test_a_window_is_set_by_model_name() -> None:
 def test_a_key_in_place_of_its_variable_s_name_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse(f"providers: {{office: {{api_key_env: '{key}'}}}}".encode(), "c.yaml")
-    assert caught.value.message == "c.yaml: providers.office.api_key_env takes the name of a variable, not a key."
+    assert (
+        caught.value.message
+        == "c.yaml: providers.office.api_key_env takes the name of a variable, not a key."
+    )
     assert key not in caught.value.hint
 
 
-@pytest.mark.parametrize("variable", ["MY_KEY", "OfficeKey", "_k", "A_VERY_LONG_NAME_OF_A_VARIABLE_FOR_A_KEY"])
+@pytest.mark.parametrize(
+    "variable", ["MY_KEY", "OfficeKey", "_k", "A_VERY_LONG_NAME_OF_A_VARIABLE_FOR_A_KEY"]
+)
 def test_names_of_variables(variable: str) -> None:
-    assert parse(f"providers: {{office: {{api_key_env: {variable}}}}}".encode(), "x").providers["office"]
+    assert parse(f"providers: {{office: {{api_key_env: {variable}}}}}".encode(), "x").providers[
+        "office"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +180,10 @@ def test_names_of_variables(variable: str) -> None:
             "providers: {office: {base_ulr: x}}",
             "c.yaml: unknown key providers.office.base_ulr. Did you mean providers.office.base_url?",
         ),
-        ("providers: {My Box: {}}", "c.yaml: “My Box” is no name for a provider. It takes a-z, 0-9, - and _."),
-        ("providers: {local: {context: -1}}", "c.yaml: providers.local: numbers must not be negative. "),
+        ("providers: {My Box: {}}", ("c.yaml: “My Box” is no name for a provider. It takes a-z, "
+                                    "0-9, - and _.")),
+        ("providers: {local: {context: -1}}", ("c.yaml: providers.local: numbers must not be "
+                                              "negative. ")),
         (
             "providers: {azure: {api_version: 2024-10-21}}",
             (
@@ -146,18 +191,24 @@ def test_names_of_variables(variable: str) -> None:
                 "config.example.yaml shows every key."
             ),
         ),
-        ("models: {m: {windw: 1}}", "c.yaml: unknown key models.m.windw. Did you mean models.m.window?"),
-        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, discover_servers, "
-        "display, input, mcp, memory, model, models, notify, providers, restoration, search, sessions, status, "
+        ("models: {m: {windw: 1}}", ("c.yaml: unknown key models.m.windw. Did you mean "
+                                    "models.m.window?")),
+        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
+                  "discover_servers, "
+        "display, input, mcp, memory, model, models, notify, providers, restoration, search, "
+        "sessions, status, "
         "summary, tools.")),
-        ("status: [model, clock]", ("c.yaml: status does not know “clock”. It takes model, context, tokens, cost, "
+        ("status: [model, clock]", ("c.yaml: status does not know “clock”. It takes model, "
+                                    "context, tokens, cost, "
         "session, summary.")),
-        ("notify: {how: siren}", "c.yaml: notify.how does not know “siren”. It takes bell, osc9, off."),
+        ("notify: {how: siren}", ("c.yaml: notify.how does not know “siren”. It takes bell, osc9, "
+                                 "off.")),
         ("notify: {after: -1}", "c.yaml: notify.after must be seconds, 0 for never. "),
         ("notify: {after: .nan}", "c.yaml: notify.after must be seconds, 0 for never. "),
         (
             "summary: {timeout: soon}",
-            "c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows every key.",
+            ("c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows "
+            "every key."),
         ),
         (
             "mcp: {notes: {comand: npx}}",
@@ -165,21 +216,31 @@ def test_names_of_variables(variable: str) -> None:
         ),
         (
             "mcp: {notes: {command: npx, env: {PORT: 1}}}",
-            "c.yaml: mcp[...].env[...]: expected `str`, got `int`. config.example.yaml shows every key.",
+            ("c.yaml: mcp[...].env[...]: expected `str`, got `int`. config.example.yaml shows "
+            "every key."),
         ),
-        ("mcp: {notes: {}}", f"c.yaml: mcp.notes: it needs a command or a url, and only one of them. {SERVERS}"),
+        ("mcp: {notes: {}}", ("c.yaml: mcp.notes: it needs a command or a url, and only one of "
+                             f"them. {SERVERS}")),
         (
             "mcp: {notes: {command: npx, url: 'http://x/mcp'}}",
             f"c.yaml: mcp.notes: it needs a command or a url, and only one of them. {SERVERS}",
         ),
-        ("mcp: {a b: {command: x}}", f"c.yaml: mcp.a b: a name is 1 to 32 letters, digits, - and _. {SERVERS}"),
-        ("mcp: {n: {url: 'ftp://x'}}", f"c.yaml: mcp.n: a url begins with http:// or https://. {SERVERS}"),
-        ("mcp: {n: {url: 'http://x', args: [a]}}", f"c.yaml: mcp.n: args, env and cwd go with a command. {SERVERS}"),
-        ("mcp: {n: {command: x, headers: {A: b}}}", f"c.yaml: mcp.n: headers go with a url. {SERVERS}"),
-        ("mcp: {n: {command: x, timeout: 0.5}}", f"c.yaml: mcp.n: the timeout is from 1 to 600 seconds. {SERVERS}"),
-        ("- a", "c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows every key."),
-        ("agent: {name: 3}", "c.yaml: agent.name: expected `str`, got `int`. config.example.yaml shows every key."),
-        ("agent: {default: ./x.md}", "c.yaml: agent.default must be a name or a whole path, not ./x.md. "),
+        ("mcp: {a b: {command: x}}", ("c.yaml: mcp.a b: a name is 1 to 32 letters, digits, - and "
+                                     f"_. {SERVERS}")),
+        ("mcp: {n: {url: 'ftp://x'}}", ("c.yaml: mcp.n: a url begins with http:// or https://. "
+                                       f"{SERVERS}")),
+        ("mcp: {n: {url: 'http://x', args: [a]}}", ("c.yaml: mcp.n: args, env and cwd go with a "
+                                                   f"command. {SERVERS}")),
+        ("mcp: {n: {command: x, headers: {A: b}}}", ("c.yaml: mcp.n: headers go with a url. "
+                                                    f"{SERVERS}")),
+        ("mcp: {n: {command: x, timeout: 0.5}}", ("c.yaml: mcp.n: the timeout is from 1 to 600 "
+                                                 f"seconds. {SERVERS}")),
+        ("- a", ("c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows "
+                "every key.")),
+        ("agent: {name: 3}", ("c.yaml: agent.name: expected `str`, got `int`. config.example.yaml "
+                             "shows every key.")),
+        ("agent: {default: ./x.md}", ("c.yaml: agent.default must be a name or a whole path, not "
+                                     "./x.md. ")),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),
         (
             "a: !!python/object:os.system {}",

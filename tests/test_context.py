@@ -15,7 +15,17 @@ from chat_loop.context.messages import alternating, messages_of, pieces
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
 from chat_loop.sessions import block
-from chat_loop.sessions.entries import Call, Entry, Pin, Query, Recall, Reply, Restoration, Result, Switch
+from chat_loop.sessions.entries import (
+    Call,
+    Entry,
+    Pin,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Switch,
+)
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Exchange, Header, Session, Summary, Use
 from chat_loop.sessions.transcript import render
@@ -125,7 +135,9 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
         entries += [query(number, asked), Pin(at=START, text=asked)]
         entries += [reply(number, answered)] if answered is not None else []
     messages = sent(*entries, query(len(exchanges) + 1, text))
-    assert [message.role for message in messages] == [("user", "assistant")[at % 2] for at in range(len(messages))]
+    assert [message.role for message in messages] == [
+        ("user", "assistant")[at % 2] for at in range(len(messages))
+    ]
     assert messages[-1].role == "user"
     assert messages[-1].text.endswith(text)
 
@@ -140,14 +152,22 @@ def test_joining_neighbours_loses_no_word(turns: list[Message]) -> None:
 
 
 @given(sessions, st.booleans())
-def test_messages_are_the_same_after_writing_and_reading_the_session(value: Session, tools: bool) -> None:
+def test_messages_are_the_same_after_writing_and_reading_the_session(
+    value: Session, tools: bool
+) -> None:
     read = parse(render(value)).session
     assert read is not None
     assert messages_of(Thread(read), tools=tools) == messages_of(Thread(value), tools=tools)
 
 
 @given(STEPS)
-@example([call(1, "c1", "a"), Reply(number=1, at=START, text="", stop="error", failed=True), call(2, "c2", "b")])
+@example(
+    [
+        call(1, "c1", "a"),
+        Reply(number=1, at=START, text="", stop="error", failed=True),
+        call(2, "c2", "b"),
+    ]
+)
 def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]) -> None:
     messages = sent(*entries)
     assert all(one.role != two.role for one, two in pairwise(messages))
@@ -175,7 +195,9 @@ def test_without_tools_calls_and_results_are_words(entries: list[Entry]) -> None
         assert all(call.arguments in asked for call in message.calls)
         assert all(result.text in asked for result in message.results)
     answers = [message.text for message in messages if message.role == "assistant"]
-    assert answers == [message.text for message in with_tools if message.role == "assistant" and message.text]
+    assert answers == [
+        message.text for message in with_tools if message.role == "assistant" and message.text
+    ]
 
 
 def test_what_of_a_session_is_sent() -> None:
@@ -185,7 +207,9 @@ def test_what_of_a_session_is_sent() -> None:
     assert sent(one, reply(1, "1"), two) == said("one", "1", "two")
     assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")
     assert sent(one, two) == said("one\n\ntwo")
-    assert sent(one, Recall(number=1, at=START, text="[2.14] …"), reply(1, "1")) == said("one\n\n[2.14] …", "1")
+    assert sent(one, Recall(number=1, at=START, text="[2.14] …"), reply(1, "1")) == said(
+        "one\n\n[2.14] …", "1"
+    )
     assert sent(RESTORATION, one) == said(f"{restored}\n\none")
     assert sent(RESTORATION, reply(0, ""), one) == said(f"{restored}\n\none")
     assert sent(RESTORATION, reply(0, "Ready."), one) == said(asked, "Ready.", "one")
@@ -214,7 +238,11 @@ def test_the_steps_of_a_reply_are_sent_as_they_were() -> None:
             "I look.",
             calls=(ToolCall("c1", "search", '{"query": "boats"}'), ToolCall("c2", "search", "{}")),
         ),
-        Message("user", "", results=(ToolResult("c1", "Found."), ToolResult("c2", "There is no query.", True))),
+        Message(
+            "user",
+            "",
+            results=(ToolResult("c1", "Found."), ToolResult("c2", "There is no query.", True)),
+        ),
         Message("assistant", "", calls=(ToolCall("c3", "search", "{}"),)),
         Message("user", "", results=(ToolResult("c3", "Nothing."),)),
         Message("assistant", "There were boats."),
@@ -245,9 +273,18 @@ NONE = ToolResult("c1", "interrupted", failed=True)
     [
         ((), Message("user", "", results=(NONE,))),
         ((query(2, "Go on."),), Message("user", "Go on.", results=(NONE,))),
-        ((Recall(number=1, at=START, text="[2.14] …"),), Message("user", "[2.14] …", results=(NONE,))),
-        ((Pin(at=START, text="x"), reply(1, "", stop="error")), Message("user", "", results=(NONE,))),
-        ((result(1, "c9", "Lost."), query(2, "Go on.")), Message("user", "Go on.", results=(NONE,))),
+        (
+            (Recall(number=1, at=START, text="[2.14] …"),),
+            Message("user", "[2.14] …", results=(NONE,)),
+        ),
+        (
+            (Pin(at=START, text="x"), reply(1, "", stop="error")),
+            Message("user", "", results=(NONE,)),
+        ),
+        (
+            (result(1, "c9", "Lost."), query(2, "Go on.")),
+            Message("user", "Go on.", results=(NONE,)),
+        ),
         (
             (result(1, "c1", "Found."), reply(1, "", stop="interrupted"), query(2, "Go on.")),
             Message("user", "Go on.", results=(ToolResult("c1", "Found."),)),
@@ -264,7 +301,9 @@ def test_a_turn_that_was_torn_while_tools_ran(rest: tuple[Entry, ...], answer: M
 
 
 def test_carried_exchanges_are_words_only() -> None:
-    used = Exchange(query(7, "Old?"), reply(7, "Old."), 1, (Use(call(7, "c1"), result(7, "c1", "Long.")),))
+    used = Exchange(
+        query(7, "Old?"), reply(7, "Old."), 1, (Use(call(7, "c1"), result(7, "c1", "Long.")),)
+    )
     silent = Exchange(query(8, "And?"), reply(8, ""), 1)
     thread = Thread(session(RESTORATION, query(1, "New?")), (used, silent))
     restored = restoration_text(HEADER, RESTORATION)
@@ -280,28 +319,45 @@ def test_carried_exchanges_are_words_only() -> None:
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7, cached=40, reasoning=5))), 52),
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "b c")), 57 + 2 + 4),
         (
-            (query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "b c"), reply(2, "half a reply")),
+            (
+                query(1, "a"),
+                reply(1, "d", Usage(input=50, output=7)),
+                query(2, "b c"),
+                reply(2, "half a reply"),
+            ),
             57 + (2 + 4) + (3 + 4),
         ),
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "x " * 900)), 57 + 500),
-        ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), Switch(at=START, text="x:y")), None),
+        (
+            (query(1, "a"), reply(1, "d", Usage(input=50, output=7)), Switch(at=START, text="x:y")),
+            None,
+        ),
         ((query(1, "a"), reply(1, "b c", Usage(input=9, output=9, estimated=True))), None),
         ((query(1, "a"), reply(1, "b c", Usage(input=0, output=0))), None),
         ((RESTORATION, reply(0, "Ready.", Usage(input=80, output=2)), query(1, "a")), None),
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), *FAILED), 57),
     ],
 )
-def test_how_full_the_window_is_by_what_was_reported(entries: tuple[Entry, ...], used: int | None) -> None:
+def test_how_full_the_window_is_by_what_was_reported(
+    entries: tuple[Entry, ...], used: int | None
+) -> None:
     assert reported(session(*entries), words, 500) == used
 
 
 def test_how_full_the_window_is_by_an_estimate() -> None:
     thread = Thread(session(query(1, "a b c"), reply(1, "d e"), *FAILED))
     weights = weigh(pieces(thread), "Be kind.", "Memory.", 30, words)
-    assert weights == {"System prompt": 2, "Memory": 1, "Tools": 30, "This session": (3 + 4) + (2 + 4)}
+    assert weights == {
+        "System prompt": 2,
+        "Memory": 1,
+        "Tools": 30,
+        "This session": (3 + 4) + (2 + 4),
+    }
 
 
-@given(st.dictionaries(st.text(max_size=3), st.integers(0, 10**6), max_size=6), st.integers(0, 10**6))
+@given(
+    st.dictionaries(st.text(max_size=3), st.integers(0, 10**6), max_size=6), st.integers(0, 10**6)
+)
 def test_the_parts_add_up(weights: dict[str, int], total: int) -> None:
     made = shared(weights, total, "rest")
     assert sum(made.values()) == (total if made else 0)

@@ -35,7 +35,10 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
     screen = Screen(tmp_path, lines, *steps, answers=["n", "y"], options=QUIET)
     first = shown(screen, "/compact --preview")
     assert re.search(r"Compacting would take \d+ tokens to about \d+\.", first)
-    assert "2 exchanges would stay in their own words:\n  [1.7] Question 7, about boats.\n  [1.8] Question 8" in first
+    assert (
+        "2 exchanges would stay in their own words:\n  [1.7] Question 7, about boats.\n  "
+        "[1.8] Question 8" in first
+    )
     assert "**Decisions Made:**\n- Stay polite [1]" in first
     assert first.endswith("Compact so? (y, n, or e to edit) n\nNot compacted.")
     assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
@@ -47,7 +50,14 @@ def test_a_summary_that_is_edited_in_the_preview_is_the_one_that_counts(tmp_path
         return text.replace("- Stay polite [1]", "- Be rude on Fridays [1.2]")
 
     steps = [*[ANSWER] * 8, SUMMED]
-    screen = Screen(tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e", "y"], edit=edit, options=QUIET)
+    screen = Screen(
+        tmp_path,
+        [*QUERIES, "/compact --preview"],
+        *steps,
+        answers=["e", "y"],
+        edit=edit,
+        options=QUIET,
+    )
     restoration = screen.talk.conversation.session.restoration
     assert restoration is not None
     assert "Be rude on Fridays" in restoration.block
@@ -56,14 +66,23 @@ def test_a_summary_that_is_edited_in_the_preview_is_the_one_that_counts(tmp_path
 
 def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Path) -> None:
     def none(text: str) -> str:
-        raise UsageError("There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano.")
+        raise UsageError(
+            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+        )
 
     steps = [*[ANSWER] * 8, SUMMED]
-    screen = Screen(tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=none, options=QUIET)
+    screen = Screen(
+        tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=none, options=QUIET
+    )
     assert "✗ There is no editor." in screen.text
     assert screen.talk.conversation.session.restoration is None
     again = Screen(
-        tmp_path / "b", [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=lambda text: "", options=QUIET
+        tmp_path / "b",
+        [*QUERIES, "/compact --preview"],
+        *steps,
+        answers=["e"],
+        edit=lambda text: "",
+        options=QUIET,
     )
     assert "✗ Nothing is left of the summary: not compacted." in again.text
 
@@ -71,7 +90,9 @@ def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Pa
 def test_summarize_shows_the_panel(tmp_path: Path) -> None:
     screen = Screen(tmp_path, [*QUERIES, "/summarize"], *[ANSWER] * 8, SUMMED, options=QUIET)
     panel = shown(screen, "/summarize")
-    assert panel.startswith("Summarizing conversation history...\n📝 Generating session summary... ✓\n")
+    assert panel.startswith(
+        "Summarizing conversation history...\n📝 Generating session summary... ✓\n"
+    )
     assert "─ Session Summary ─" in panel
     for line in (
         "Messages: 16 → 5 (69% reduction)",
@@ -85,7 +106,13 @@ def test_summarize_shows_the_panel(tmp_path: Path) -> None:
 
 
 def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, [*QUERIES, "compact", "/uncompact", "/context"], *[ANSWER] * 8, SUMMED, options=QUIET)
+    screen = Screen(
+        tmp_path,
+        [*QUERIES, "compact", "/uncompact", "/context"],
+        *[ANSWER] * 8,
+        SUMMED,
+        options=QUIET,
+    )
     assert re.search(r"The context will hold \d+ tokens\.", shown(screen, "/uncompact"))
     assert len(screen.talk.conversation.thread.exchanges) == 8
     again = Screen(tmp_path / "b", ["Hi", "/uncompact"], ANSWER, options=QUIET)
@@ -95,7 +122,9 @@ def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
 def test_the_context_part_by_part(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = [*QUERIES, "compact", "And then?", "/context"]
-    screen = Screen(tmp_path, lines, *[ANSWER] * 8, SUMMED, ANSWER, options=options, window=Window(8_000))
+    screen = Screen(
+        tmp_path, lines, *[ANSWER] * 8, SUMMED, ANSWER, options=options, window=Window(8_000)
+    )
     text = shown(screen, "/context")
     assert re.match(r"Context: ~\d+ of 8,000 tokens \(~\d+% of 8K\)\n", text)
     names = re.findall(r"^  (\S.*?)  +[\d,]+  +\d+%", text, re.MULTILINE)
@@ -111,10 +140,17 @@ def test_the_context_part_by_part(tmp_path: Path) -> None:
     assert re.search(r"The next request costs about \$0\.00\d\d plus the reply\.", text)
 
 
-def test_warnings_at_80_90_and_95_percent_when_nothing_is_compacted_by_itself(tmp_path: Path) -> None:
+def test_warnings_at_80_90_and_95_percent_when_nothing_is_compacted_by_itself(
+    tmp_path: Path,
+) -> None:
     options = replace(QUIET, limits=replace(Limits(), enabled=False))
-    steps = [Says(("because",), usage=Usage(input=size, output=1)) for size in (700, 801, 850, 905, 955, 960)]
-    screen = Screen(tmp_path, ["a", "b", "c", "d", "e", "f"], *steps, options=options, window=Window(1_000))
+    steps = [
+        Says(("because",), usage=Usage(input=size, output=1))
+        for size in (700, 801, 850, 905, 955, 960)
+    ]
+    screen = Screen(
+        tmp_path, ["a", "b", "c", "d", "e", "f"], *steps, options=options, window=Window(1_000)
+    )
     assert re.findall(r"The context is (\d+)% full", screen.text) == ["80", "91", "96"]
     assert screen.text.count("compact makes room.") == 3
 
@@ -145,7 +181,9 @@ Session history (18 messages total):
 
 
 def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, [*QUERIES[:4], "/fork 3", "And then?", "/history"], *[ANSWER] * 5, options=QUIET)
+    screen = Screen(
+        tmp_path, [*QUERIES[:4], "/fork 3", "And then?", "/history"], *[ANSWER] * 5, options=QUIET
+    )
     assert shown(screen, "/history") == (
         "Session history (8 messages total):\n\n[Recent] Messages 1-8:\n"
         "  Message 1: You: Question 1, about boats.\n  Message 2: Sally: because\n"
@@ -158,7 +196,12 @@ def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> Non
 def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     screen = Screen(
-        tmp_path, [*QUERIES, "compact", "And then?", "/stats"], *[ANSWER] * 8, SUMMED, ANSWER, options=options
+        tmp_path,
+        [*QUERIES, "compact", "And then?", "/stats"],
+        *[ANSWER] * 8,
+        SUMMED,
+        ANSWER,
+        options=options,
     )
     text = shown(screen, "/stats")
     assert re.search(r"^Queries in the chain: +9$", text, re.MULTILINE)
@@ -169,7 +212,15 @@ def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
 
 
 def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
-    lines = ["/pins", "/pin Boats are blue.", "/pin Bob is 41.", "/pins", "/unpin 3", "/unpin 1", "/pin"]
+    lines = [
+        "/pins",
+        "/pin Boats are blue.",
+        "/pin Bob is 41.",
+        "/pins",
+        "/unpin 3",
+        "/unpin 1",
+        "/pin",
+    ]
     screen = Screen(tmp_path, lines, options=QUIET)
     assert "✗ Nothing is pinned." in screen.text
     assert "1  Boats are blue.\n2  Bob is 41.\n" in screen.text
@@ -196,19 +247,24 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
 
 
 def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, [*QUERIES, "compact"], *[ANSWER] * 8, SUMMED, options=QUIET, show_blocks=True)
+    screen = Screen(
+        tmp_path, [*QUERIES, "compact"], *[ANSWER] * 8, SUMMED, options=QUIET, show_blocks=True
+    )
     text = shown(screen, "compact")
     assert "[SUMMARY: 1.1 to 1.6]\n**Background Context:** Initial session.\n" in text
     assert text.endswith("[END SUMMARY]\n🔄 Starting new session with summary...")
 
 
 def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:
-    options = replace(QUIET, limits=replace(Limits(), max_messages=10, preserve_recent=2), use_ai_summary=False)
+    options = replace(
+        QUIET, limits=replace(Limits(), max_messages=10, preserve_recent=2), use_ai_summary=False
+    )
     queries = [query + " They float." * 120 for query in QUERIES[:6]]
     screen = Screen(tmp_path, queries, *[ANSWER] * 6, options=options)
     text = shown(screen, queries[4])
     assert re.fullmatch(
-        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 messages\)\.\n"
+        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 "
+        r"messages\)\.\n"
         r"Sally: because\nTime: 2\.0s \| Tokens: ~[\d,]+ \(in: [\d,]+, out: 1\)\n",
         text,
     )

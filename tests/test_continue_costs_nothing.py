@@ -1,4 +1,6 @@
-"""--continue, --resume and automatic resuming: they ask no model, and leave no file unless something is said."""
+"""--continue, --resume and automatic resuming: they ask no model, and leave no file unless
+something is said.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ def test_a_child_begins_with_its_first_query(tmp_path: Path) -> None:
 def test_one_question_that_goes_on_is_one_call(tmp_path: Path) -> None:
     with Loopback() as server:
         begun(tmp_path, server)
-        result = run(tmp_path, "--model", "openai:test-model", "-c", "-p", "Which port?", keys=keys(server))
+        result = run(
+            tmp_path, "--model", "openai:test-model", "-c", "-p", "Which port?", keys=keys(server)
+        )
         assert result.returncode == 0
         assert [request.query for request in server.requests] == ["Which port?"]
         assert "CONTEXT RESTORATION" not in server.requests[0].texts[0]  # its words fit
@@ -129,7 +133,16 @@ def test_leaving_after_compact_names_the_session_that_was_saved(tmp_path: Path) 
 
 def test_uncompact_leaves_no_empty_children(tmp_path: Path) -> None:
     with Loopback() as server:
-        chat(tmp_path, server, QUESTION, "Thanks.", "/compact --force", "/uncompact", "/uncompact", "exit")
+        chat(
+            tmp_path,
+            server,
+            QUESTION,
+            "Thanks.",
+            "/compact --force",
+            "/uncompact",
+            "/uncompact",
+            "exit",
+        )
         sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
         empty = [one for one in sessions if not one.exchanges]
         assert len(empty) == 1  # the child with the acknowledgment of the compaction
@@ -142,7 +155,11 @@ def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
         chat(tmp_path, server, "/pin Never on Fridays.", "/rename Ports", "exit", options=("-c",))
         [child] = set(files(tmp_path)) - {parent}
         made = session(tmp_path, child)
-        assert (made.pins, made.name, made.header.parent) == (("Never on Fridays.",), "Ports", parent)
+        assert (made.pins, made.name, made.header.parent) == (
+            ("Never on Fridays.",),
+            "Ports",
+            parent,
+        )
         chat(tmp_path, server, "/rename Harbor", "exit", options=("--resume", parent))
         [renamed] = set(files(tmp_path)) - {parent, child}
         assert session(tmp_path, renamed).name == "Harbor"
@@ -151,7 +168,11 @@ def test_what_is_changed_by_hand_begins_the_child(tmp_path: Path) -> None:
 def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: Path) -> None:
     with Loopback() as server:
         with started(
-            tmp_path, "--model", "openai:test-model", OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1"
+            tmp_path,
+            "--model",
+            "openai:test-model",
+            OPENAI_API_KEY="k",
+            OPENAI_BASE_URL=f"{server.url}/v1",
         ) as terminal:
             terminal.line(QUESTION)
             terminal.wait_for("Time: ")
@@ -169,8 +190,12 @@ def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: P
         assert "8443" in asked.texts[0]
         assert asked.query == "Which port?"
         server.requests.clear()
-        chat(tmp_path, server, f"resume {crashed}", "exit")  # typed: a model makes the summary, as ever
-        assert [request.system.startswith("Task: session summary") for request in server.requests] == [True, False]
+        chat(
+            tmp_path, server, f"resume {crashed}", "exit"
+        )  # typed: a model makes the summary, as ever
+        assert [
+            request.system.startswith("Task: session summary") for request in server.requests
+        ] == [True, False]
 
 
 def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
@@ -178,7 +203,11 @@ def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
         begun(tmp_path, server)
         options = ("--model", "openai:test-model", "-c")
         with started(
-            tmp_path, *options, until="Restoring context...", OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1"
+            tmp_path,
+            *options,
+            until="Restoring context...",
+            OPENAI_API_KEY="k",
+            OPENAI_BASE_URL=f"{server.url}/v1",
         ) as terminal:
             terminal.wait_for("Our port is 8443.")
             terminal.wait_for("You: ")

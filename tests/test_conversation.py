@@ -1,4 +1,6 @@
-"""A conversation from its first message to its end: the files, the requests and the events, whole."""
+"""A conversation from its first message to its end: the files, the requests and the events,
+whole.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ Bob is 41 years old
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 <!-- chat:sealed at=2026-11-21T22:30:31+01:00 reason=compact summary=model queries=2 tokens=220 time=2.0 in=100 out=10 -->
-"""  # noqa: E501 - markers are one line
+"""
 
 CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-21T22:30:31+01:00 parent=sally_20261121_223015 -->
 # Sally Conversation
@@ -199,7 +201,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 
 *Summary | Time: 2.0s | Tokens: 110 (in: 100, out: 10)*
 <!-- chat:sealed at=2026-11-21T22:30:47+01:00 reason=exit summary=model queries=1 tokens=220 time=2.0 in=100 out=10 -->
-"""  # noqa: E501 - markers are one line
+"""
 
 RESTORATION = r"""CONTEXT RESTORATION: You are continuing a previous conversation from 2026-11-21 22:30.
 
@@ -235,7 +237,7 @@ Task: Review the above and provide a brief acknowledgment (2-6 sentences or bull
 2. Key decisions made
 3. Confirmation you're ready to continue
 
-Keep your response concise."""  # noqa: E501 - so is the guide
+Keep your response concise."""
 
 SECOND_SUMMARY = """\
 **Background Context:** Bob said hello before.
@@ -254,7 +256,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Talk]:
     """Two exchanges and a pin, `compact`, one more exchange, `exit`."""
     folder = tmp_path_factory.mktemp("sessions")
     talk = Talk(
-        folder, "Hello Bob.", Says(("- no", "ted")), SUMMARY, "We greeted each other. Ready!", "Bob.", SECOND_SUMMARY
+        folder,
+        "Hello Bob.",
+        Says(("- no", "ted")),
+        SUMMARY,
+        "We greeted each other. Ready!",
+        "Bob.",
+        SECOND_SUMMARY,
     )
     conversation = talk.conversation
 
@@ -285,7 +293,9 @@ def test_the_files_of_a_compacted_conversation(told: tuple[Path, Talk]) -> None:
         assert render(parsed.session) == data
 
 
-def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(told: tuple[Path, Talk]) -> None:
+def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(
+    told: tuple[Path, Talk],
+) -> None:
     folder, talk = told
     first, second, summary_call, restoration, after, last_summary = talk.model.requests
     restored = RESTORATION.format(folder=folder)
@@ -294,7 +304,12 @@ def test_after_compact_the_model_is_sent_the_summary_instead_of_the_words(told: 
     assert restoration.messages == said(restored)
     assert after.messages == said(restored, "We greeted each other. Ready!", "Who am I?")
     assert {request.system for request in (first, second, restoration, after)} == {"Be kind."}
-    assert [request.max_tokens for request in (first, second, restoration, after)] == [None, None, 2048, None]
+    assert [request.max_tokens for request in (first, second, restoration, after)] == [
+        None,
+        None,
+        2048,
+        None,
+    ]
     for request in (summary_call, last_summary):
         assert request.system == summary.SYSTEM
         assert len(request.messages) == 1
@@ -328,7 +343,14 @@ def test_everything_that_happens_is_told_in_order(told: tuple[Path, Talk]) -> No
         ),
         Compacted(
             compaction=Compaction(
-                first="1.1", last="1.2", before=110, after=257, model="scripted:test", decisions=1, pins=1, facts=1
+                first="1.1",
+                last="1.2",
+                before=110,
+                after=257,
+                model="scripted:test",
+                decisions=1,
+                pins=1,
+                facts=1,
             ),
             reason="Asked for",
             source="model",

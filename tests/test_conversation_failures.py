@@ -1,4 +1,6 @@
-"""When the model, the summary, the user or the disk breaks off: what was said is kept, and the conversation goes on."""
+"""When the model, the summary, the user or the disk breaks off: what was said is kept, and the
+conversation goes on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import pytest
 
 from chat_loop.chain.options import Options
 from chat_loop.context.outcome import Wanted
-from chat_loop.errors import Overloaded, ProviderError, RateLimited, RequestRejected, SaveError, StreamBroken
+from chat_loop.errors import (
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    SaveError,
+    StreamBroken,
+)
 from chat_loop.events import (
     Finished,
     ReplyEnded,
@@ -34,7 +43,8 @@ CALL = Usage(input=100, output=10)
 ID = "sally_20261121_223015"
 DOWN = Overloaded("It is down.", "Try later.")
 FULL_HINT = (
-    "Free some space or fix the permissions: it is tried again with every message. The conversation is in memory."
+    "Free some space or fix the permissions: it is tried again with every message. The "
+    "conversation is in memory."
 )
 LATER = "It will be made when you resume the session."
 
@@ -59,24 +69,37 @@ def saved_entries(path: Path) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_an_error_before_any_content_keeps_the_query_and_does_not_send_it_with_the_next(tmp_path: Path) -> None:
+def test_an_error_before_any_content_keeps_the_query_and_does_not_send_it_with_the_next(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, DOWN, "Hello.", "Fine.")
 
     async def run() -> None:
         with pytest.raises(Overloaded, match="It is down"):
             await talk.conversation.ask("Hi")
-        assert talk.told() == [begun(talk), ReplyEnded(number=1, stop="error", usage=None, seconds=2.0)]
+        assert talk.told() == [
+            begun(talk),
+            ReplyEnded(number=1, stop="error", usage=None, seconds=2.0),
+        ]
         assert saved_entries(talk.path) == [("Query", "Hi", ""), ("Reply", "", "error")]
         await talk.conversation.ask("Are you there?")
         await talk.conversation.ask("How are you?")
 
     asyncio.run(run())
-    assert talk.sent == [said("Hi"), said("Are you there?"), said("Are you there?", "Hello.", "How are you?")]
+    assert talk.sent == [
+        said("Hi"),
+        said("Are you there?"),
+        said("Are you there?", "Hello.", "How are you?"),
+    ]
     assert talk.conversation.session.totals.queries == 3
 
 
-def test_an_error_after_content_keeps_the_partial_reply_and_is_not_tried_again(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, Says(("I will ", "tell"), then=StreamBroken("It broke.")), "…you.", attempts=5)
+def test_an_error_after_content_keeps_the_partial_reply_and_is_not_tried_again(
+    tmp_path: Path,
+) -> None:
+    talk = Talk(
+        tmp_path, Says(("I will ", "tell"), then=StreamBroken("It broke.")), "…you.", attempts=5
+    )
 
     async def run() -> None:
         with pytest.raises(StreamBroken):
@@ -88,7 +111,10 @@ def test_an_error_after_content_keeps_the_partial_reply_and_is_not_tried_again(t
             TextDelta("tell"),
             ReplyEnded(number=1, stop="error", usage=usage, seconds=2.0),
         ]
-        assert saved_entries(talk.path) == [("Query", "Tell me", ""), ("Reply", "I will tell", "error")]
+        assert saved_entries(talk.path) == [
+            ("Query", "Tell me", ""),
+            ("Reply", "I will tell", "error"),
+        ]
         await talk.conversation.ask("Go on")
 
     asyncio.run(run())
@@ -117,7 +143,10 @@ def test_ctrl_c_in_mid_reply_saves_what_came_and_the_next_request_holds_it(tmp_p
         await talk.interrupt(talk.conversation.ask("Count"))
         usage = Usage(input=7, output=2, estimated=True)
         assert talk.told()[-1] == ReplyEnded(number=1, stop="interrupted", usage=usage, seconds=0.0)
-        assert saved_entries(talk.path) == [("Query", "Count", ""), ("Reply", "One, two", "interrupted")]
+        assert saved_entries(talk.path) == [
+            ("Query", "Count", ""),
+            ("Reply", "One, two", "interrupted"),
+        ]
         await talk.conversation.ask("Go on")
 
     asyncio.run(run())
@@ -143,8 +172,16 @@ def failed_summaries() -> list[tuple[str, tuple[Step, ...], str]]:
         ("down", (DOWN, DOWN), "It is down."),
         ("wrong key", (RequestRejected("It is refused."),), "It is refused."),
         ("empty", ("", " \n"), "the model returned nothing."),
-        ("prose", ("I cannot do that.",) * 2, "the summary has not the headings that were asked for."),
-        ("cut off", (Says((SUMMARY,), then="length"),) * 2, "the summary was cut off at the token limit."),
+        (
+            "prose",
+            ("I cannot do that.",) * 2,
+            "the summary has not the headings that were asked for.",
+        ),
+        (
+            "cut off",
+            (Says((SUMMARY,), then="length"),) * 2,
+            "the summary was cut off at the token limit.",
+        ),
         ("refused", (Says((SUMMARY,), then="refusal"),) * 2, "the model refused to write it."),
         ("broken", (Says((SUMMARY,), then=DOWN),) * 2, "It is down."),
     ]
@@ -209,7 +246,12 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
     assert talk.events[:-1] == [
         SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=3),
-        Retrying(reason="The summary has not the headings that were asked for.", seconds=0, attempt=2, attempts=2),
+        Retrying(
+            reason="The summary has not the headings that were asked for.",
+            seconds=0,
+            attempt=2,
+            attempts=2,
+        ),
         SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
         SummaryEnded(source="model", usage=CALL + CALL, seconds=4.0),
     ]
@@ -343,7 +385,12 @@ def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -
 
     asyncio.run(run())
     assert talk.sent[2] == said("Hi", "Hello.", "Still there?")
-    assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == ["Hi", "Hello.", "Still there?", "Yes."]
+    assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == [
+        "Hi",
+        "Hello.",
+        "Still there?",
+        "Yes.",
+    ]
 
 
 def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) -> None:
@@ -363,7 +410,12 @@ def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) 
     asyncio.run(run())
     assert talk.sent[1] == said("Hi", "Hello.", "Hi again")
     assert names(tmp_path) == [f"{ID}.md"]
-    assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == ["Hi", "Hello.", "Hi again", "Hello again."]
+    assert [entry[1] for entry in saved_entries(tmp_path / f"{ID}.md")] == [
+        "Hi",
+        "Hello.",
+        "Hi again",
+        "Hello again.",
+    ]
 
 
 def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path: Path) -> None:
@@ -372,7 +424,11 @@ def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path:
     first.conversation.close()
     files = FailingFiles()
     talk = Talk(
-        tmp_path, SUMMARY, files=files, options=Options(acknowledge=False, attach_from_archive=False), clock=first.clock
+        tmp_path,
+        SUMMARY,
+        files=files,
+        options=Options(acknowledge=False, attach_from_archive=False),
+        clock=first.clock,
     )
 
     async def run() -> None:
@@ -380,7 +436,10 @@ def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path:
         await talk.resume(ID)
 
     asyncio.run(run())
-    message = f"The summary could not be kept in {ID}.md: Not saved: {tmp_path / ID}.md: read-only file system."
+    message = (
+        f"The summary could not be kept in {ID}.md: Not saved: {tmp_path / ID}.md: "
+        "read-only file system."
+    )
     assert Warned(message) in talk.events
     restoration = talk.conversation.session.restoration
     assert restoration is not None

@@ -1,4 +1,6 @@
-"""Resuming: a sealed, crashed, unsummarised, foreign, open or empty session, and a chain of three."""
+"""Resuming: a sealed, crashed, unsummarised, foreign, open or empty session, and a chain of
+three.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ def later(folder: Path, *steps: str | Says | Overloaded, options: Options | None
 
 def sealed(folder: Path, *steps: str | Says, pin: str = "") -> str:
     """A session of one exchange, ended properly; its id."""
-    talk = later(folder, *(steps or ("Hello Bob.", SUMMARY))) if names(folder) else Talk(folder, "Hello Bob.", SUMMARY)
+    talk = (
+        later(folder, *(steps or ("Hello Bob.", SUMMARY)))
+        if names(folder)
+        else Talk(folder, "Hello Bob.", SUMMARY)
+    )
 
     async def run() -> None:
         await talk.conversation.ask("Hi, I am Bob")
@@ -81,7 +87,9 @@ def found(identity: str, *, queries: int, tokens: int) -> SessionFound:
 
 def begun(talk: Talk, parent: str) -> SessionBegun:
     live = talk.conversation.live
-    return SessionBegun(id=live.header.id, path=str(live.path), model="scripted:test", parent=parent)
+    return SessionBegun(
+        id=live.header.id, path=str(live.path), model="scripted:test", parent=parent
+    )
 
 
 ACKNOWLEDGED: list[Event] = [
@@ -116,7 +124,12 @@ def test_a_sealed_session_costs_only_the_acknowledgment(tmp_path: Path) -> None:
     assert talk.sent[1] == said(request, "Ready.", "Who am I?")
     assert (tmp_path / f"{before}.md").read_bytes() == data
     totals = talk.conversation.session.totals
-    assert (totals.queries, totals.session, totals.restoration, totals.combined) == (1, CALL, CALL, 220)
+    assert (totals.queries, totals.session, totals.restoration, totals.combined) == (
+        1,
+        CALL,
+        CALL,
+        220,
+    )
 
 
 def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
@@ -139,7 +152,9 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
         at=parsed.session.seal.at if parsed.session.seal else START,
         reason="resume",
         source="model",
-        summary=Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)),
+        summary=Summary(
+            topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)
+        ),
         usage=CALL,
         seconds=2.0,
     )
@@ -148,13 +163,16 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
 def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_path: Path) -> None:
     before = unsealed(tmp_path, "My boat is 9.4 m long. Is that much?", "Thanks")
     down = Overloaded("It is down.")
-    talk = later(tmp_path, down, down, options=Options(acknowledge=False, attach_from_archive=False))
+    talk = later(
+        tmp_path, down, down, options=Options(acknowledge=False, attach_from_archive=False)
+    )
     asyncio.run(talk.resume(before))
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
     problem = "Summary failed (It is down); made without the model."
     assert ended == [SummaryEnded(source="extracted", seconds=5.0, problem=problem)]
     assert summary_of(talk, before) == Summary(
-        topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"), key_facts=("My boat is 9.4 m long. [1 user]",)
+        topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"),
+        key_facts=("My boat is 9.4 m long. [1 user]",),
     )
 
 
@@ -212,7 +230,9 @@ def test_a_session_of_the_older_program_is_resumed_and_never_rewritten(tmp_path:
     assert talk.conversation.live.header.parent == "harbor"
 
 
-def test_an_older_session_without_a_summary_gets_one_that_is_not_written_into_it(tmp_path: Path) -> None:
+def test_an_older_session_without_a_summary_gets_one_that_is_not_written_into_it(
+    tmp_path: Path,
+) -> None:
     source = PLAIN.with_name("before-1.8.md")
     shutil.copy(source, tmp_path / "tide.md")
     talk = later(tmp_path, SUMMARY, "Ready.")
@@ -269,7 +289,9 @@ def test_an_empty_session_cannot_be_resumed_and_the_conversation_goes_on(tmp_pat
     assert talk.sent[1] == said("Hi", "Hello.", "Still there?")
 
 
-@pytest.mark.parametrize("block", ["", "Some notes of my own.\n", "**Topics Discussed:**\n*none*\n"])
+@pytest.mark.parametrize(
+    "block", ["", "Some notes of my own.\n", "**Topics Discussed:**\n*none*\n"]
+)
 def test_a_summary_block_that_says_nothing_is_made_anew(tmp_path: Path, block: str) -> None:
     before = sealed(tmp_path)
     path = tmp_path / f"{before}.md"
@@ -284,9 +306,13 @@ def test_a_summary_block_that_says_nothing_is_made_anew(tmp_path: Path, block: s
     )
 
 
-def test_without_acknowledgment_the_restored_context_goes_with_the_first_query(tmp_path: Path) -> None:
+def test_without_acknowledgment_the_restored_context_goes_with_the_first_query(
+    tmp_path: Path,
+) -> None:
     before = sealed(tmp_path)
-    talk = later(tmp_path, "You are Bob.", options=Options(acknowledge=False, attach_from_archive=False))
+    talk = later(
+        tmp_path, "You are Bob.", options=Options(acknowledge=False, attach_from_archive=False)
+    )
 
     async def run() -> None:
         await talk.resume(before)
@@ -318,7 +344,9 @@ def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(
     async def run() -> None:
         await talk.resume(before)
         assert [event.stop for event in talk.events if isinstance(event, ReplyEnded)] == [stop]
-        told = Warned("The acknowledgment failed: It is down.", "The context is restored all the same.")
+        told = Warned(
+            "The acknowledgment failed: It is down.", "The context is restored all the same."
+        )
         assert (told in talk.events) == warned
         await talk.conversation.ask("Who am I?")
 
@@ -354,7 +382,10 @@ def test_a_child_in_which_nothing_was_said_passes_its_parents_block_on(tmp_path:
     asyncio.run(pass_on())
     identity = middle.conversation.live.header.id
     assert summary_of(middle, identity) == Summary(
-        topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,), pinned=("Bob is 41 ", "new pin")
+        topics=("Greetings [1]",),
+        decisions=("Stay polite [1]",),
+        key_facts=(BOB,),
+        pinned=("Bob is 41 ", "new pin"),
     )
     last = later(tmp_path, "Ready again.")
     asyncio.run(last.resume(identity))
@@ -381,7 +412,12 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
     first = sealed(tmp_path, pin="Bob is 41")
     chain = [first]
     for number in (2, 3):
-        talk = later(tmp_path, "Ready.", f"Answer {number}.", SUMMARY.replace("Greetings", f"Matter {number}"))
+        talk = later(
+            tmp_path,
+            "Ready.",
+            f"Answer {number}.",
+            SUMMARY.replace("Greetings", f"Matter {number}"),
+        )
 
         async def go_on(talk: Talk, parent: str, query: str) -> None:
             await talk.resume(parent)
@@ -393,7 +429,9 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
         (tmp_path / f"{chain[-2]}.md").unlink()
     last = later(tmp_path, "Ready.")
     asyncio.run(last.resume(chain[-1]))
-    assert names(tmp_path) == sorted(f"{identity}.md" for identity in (chain[-1], last.conversation.live.header.id))
+    assert names(tmp_path) == sorted(
+        f"{identity}.md" for identity in (chain[-1], last.conversation.live.header.id)
+    )
     assert last.conversation.pins == ("Bob is 41",)
     request = last.sent[0][0].text
     assert f"(Session ID: {chain[2]}, 1 query, 220 tokens):" in request

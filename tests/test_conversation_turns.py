@@ -26,7 +26,9 @@ def test_compact_makes_the_next_request_smaller(tmp_path: Path) -> None:
     assert sum(len(message.text.split()) for message in talk.sent[-1]) < 200
 
 
-def test_the_query_is_on_disk_before_the_request_leaves_and_the_reply_before_it_is_told(tmp_path: Path) -> None:
+def test_the_query_is_on_disk_before_the_request_leaves_and_the_reply_before_it_is_told(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, Says(("Hello ", "there"), then="silence"))
 
     async def run() -> None:
@@ -62,7 +64,9 @@ def test_thinking_is_told_and_neither_saved_nor_sent_again(tmp_path: Path) -> No
 def test_a_reply_that_reported_no_usage_is_estimated(tmp_path: Path) -> None:
     talk = Talk(tmp_path, Says(("one two three",), usage=None))
     asyncio.run(talk.conversation.ask("count to three"))
-    usage = Usage(input=2 + 3 + 4, output=3, estimated=True)  # system prompt, query, what a message adds
+    usage = Usage(
+        input=2 + 3 + 4, output=3, estimated=True
+    )  # system prompt, query, what a message adds
     assert talk.events[-1] == ReplyEnded(number=1, stop="end", usage=usage, seconds=2.0)
     assert "*Time: 2.0s | Tokens: ~12 (in: 9, out: 3)*" in talk.text
 
@@ -86,7 +90,8 @@ def test_without_summary_on_exit_the_session_is_sealed_without_a_call(tmp_path: 
     asyncio.run(run())
     assert len(talk.sent) == 1
     assert talk.text.endswith(
-        "\n---\n\n*No summary*\n<!-- chat:sealed at=2026-11-21T22:30:17+01:00 reason=exit summary=none "
+        "\n---\n\n*No summary*\n<!-- chat:sealed at=2026-11-21T22:30:17+01:00 reason=exit "
+        "summary=none "
         "queries=1 tokens=110 -->\n"
     )
 

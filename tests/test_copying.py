@@ -39,7 +39,9 @@ def program(folder: Path, name: str, code: int = 0) -> Path:
     return folder / f"{name}.got"
 
 
-def on_terminal(folder: Path, lines: list[Line], *steps: Step, answers: tuple[str, ...] = ()) -> Screen:
+def on_terminal(
+    folder: Path, lines: list[Line], *steps: Step, answers: tuple[str, ...] = ()
+) -> Screen:
     return Screen(folder / "s", lines, *steps, options=QUIET, out=Terminal(), answers=answers)
 
 
@@ -52,16 +54,27 @@ def copied(screen: Screen) -> list[str]:
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_the_terminal_gets_exactly_the_text(text: str) -> None:
     sent = osc52(text)
-    assert b64decode(sent.removeprefix("\x1b]52;c;").removesuffix("\x07"), validate=True).decode() == text
+    assert (
+        b64decode(sent.removeprefix("\x1b]52;c;").removesuffix("\x07"), validate=True).decode()
+        == text
+    )
     assert sent.count("\x1b") == sent.count("\x07") == 1
 
 
 def test_the_source_is_copied_and_not_what_the_screen_shows(tmp_path: Path) -> None:
     reply = "  # **One**\t\x1b[31mred\r\n\n" + "long " * 80 + "\n\n\n"
-    screen = on_terminal(tmp_path, ["Hi", "What\n  is it? ", "/copy", "/copy query", "/copy reply"], "Hello", reply)
+    screen = on_terminal(
+        tmp_path, ["Hi", "What\n  is it? ", "/copy", "/copy query", "/copy reply"], "Hello", reply
+    )
     assert copied(screen) == [reply, "What\n  is it? ", reply]
-    assert f"Copied the reply to “What is it?”: {len(reply)} characters, 5 lines, through the terminal" in screen.text
-    assert "Copied your last query: 14 characters, 2 lines, through the terminal (OSC 52)" in screen.text
+    assert (
+        f"Copied the reply to “What is it?”: {len(reply)} characters, 5 lines, through the terminal"
+        in screen.text
+    )
+    assert (
+        "Copied your last query: 14 characters, 2 lines, through the terminal (OSC 52)"
+        in screen.text
+    )
     assert screen.text.count("It holds characters that cannot be seen.") == 2
 
 
@@ -70,17 +83,30 @@ def test_all_is_the_whole_chain_without_what_was_undone(tmp_path: Path) -> None:
     broken = Says(("4",), then=Overloaded("It is down.", "Try later."))
     screen = on_terminal(tmp_path, lines, "1", "2", "3", SUMMARY, broken)
     assert copied(screen) == [
-        "**You:** One?\n\n**Sally:** 1\n\n**You:** Three?\n\n**Sally:** 3\n\n**You:** Four?\n\n**Sally:** 4\n"
+        (
+            "**You:** One?\n\n**Sally:** 1\n\n**You:** Three?\n\n**Sally:** 3\n\n**You:** "
+            "Four?\n\n**Sally:** 4\n"
+        )
     ]
     assert "Copied all of the conversation, 3 queries: " in screen.text
 
 
-def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chosen(tmp_path: Path) -> None:
-    lines: list[Line] = ["How?", "/copy code", "/copy code 1", "/copy code", "/copy code 3", "/copy code x"]
+def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chosen(
+    tmp_path: Path,
+) -> None:
+    lines: list[Line] = [
+        "How?",
+        "/copy code",
+        "/copy code 1",
+        "/copy code",
+        "/copy code 3",
+        "/copy code x",
+    ]
     screen = on_terminal(tmp_path, lines, CODE, answers=("2", ""))
     assert copied(screen) == ["ls  -l\n", "print('é')  \n\tpass\n"]
-    assert "  1  print('é')  (python, 2 lines)\n  2  ls -l  (1 line)\nWhich one? (1 to 2, nothing for none) 2" in (
-        screen.text.replace("\x1b[2m", "").replace("\x1b[0m", "")
+    assert (
+        "  1  print('é')  (python, 2 lines)\n  2  ls -l  (1 line)\nWhich one? (1 to 2, "
+        "nothing for none) 2" in (screen.text.replace("\x1b[2m", "").replace("\x1b[0m", ""))
     )
     assert "Nothing is copied." in screen.text
     assert "“3” is none of the blocks: the last reply has 2 blocks of code." in screen.text
@@ -89,7 +115,16 @@ def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chose
 
 
 def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
-    lines: list[Line] = ["/copy", "/copy all", "/copy query", "/copy that", "/copy all 2", "Hi", "/copy code", "/copy"]
+    lines: list[Line] = [
+        "/copy",
+        "/copy all",
+        "/copy query",
+        "/copy that",
+        "/copy all 2",
+        "Hi",
+        "/copy code",
+        "/copy",
+    ]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET)
     assert [line for line in screen.text.split("\n") if line.startswith("✗")] == [
         "✗ There is no reply yet.",
@@ -121,7 +156,9 @@ def test_what_is_too_long_for_a_terminal_is_not_cut_off(tmp_path: Path) -> None:
         ({}, "clip.exe pbcopy", ["clip.exe"]),
     ],
 )
-def test_which_programs_are_asked(environment: dict[str, str], there: str, expected: list[str]) -> None:
+def test_which_programs_are_asked(
+    environment: dict[str, str], there: str, expected: list[str]
+) -> None:
     found = programs(environment, lambda name: name if name in there.split() else None, "linux")
     assert [command[0] for command in found] == expected
 
@@ -143,7 +180,9 @@ def test_a_program_gets_the_text_and_the_terminal_nothing(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="programs that are shell scripts")
-def test_where_one_fails_the_next_one_is_asked(tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_one_fails_the_next_one_is_asked(
+    tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
     program(nowhere, "xclip", 1)
     got = program(nowhere, "xsel")

@@ -229,7 +229,9 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
     assert talk.path.read_bytes() == data
 
     (tmp_path / "plain.md").write_bytes(PLAIN.read_bytes())
-    (tmp_path / "bad.md").write_bytes(data.replace(b"**Sally:** Oak.", b"**Sally:** Oak.\n<!-- chat:query n=2 -->\n"))
+    (tmp_path / "bad.md").write_bytes(
+        data.replace(b"**Sally:** Oak.", b"**Sally:** Oak.\n<!-- chat:query n=2 -->\n")
+    )
     for name, sentence in (("plain", "another program’s file"), ("bad", "damaged")):
         path = tmp_path / f"{name}.md"
         before = path.read_bytes()
@@ -255,7 +257,17 @@ def test_names_are_one_line_and_short_tags_are_words() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["<!-- chat:end -->", "**Tags:** x", "a\nb", "\x1b]0;x\x07", "⟦U+000A⟧", "\\<!-- x", "\u202e", "# A", "** :** "],
+    [
+        "<!-- chat:end -->",
+        "**Tags:** x",
+        "a\nb",
+        "\x1b]0;x\x07",
+        "⟦U+000A⟧",
+        "\\<!-- x",
+        "\u202e",
+        "# A",
+        "** :** ",
+    ],
 )
 @pytest.mark.parametrize("sealed", [False, True])
 def test_any_name_comes_back_as_it_was_given(tmp_path: Path, name: str, *, sealed: bool) -> None:
@@ -270,7 +282,11 @@ def test_any_name_comes_back_as_it_was_given(tmp_path: Path, name: str, *, seale
     assert "\x1b" not in loaded.path.read_text()
 
 
-@given(hostile_sessions, st.none() | hostile, st.none() | st.lists(st.sampled_from(("a", "b", "c")), unique=True))
+@given(
+    hostile_sessions,
+    st.none() | hostile,
+    st.none() | st.lists(st.sampled_from(("a", "b", "c")), unique=True),
+)
 def test_whatever_a_session_holds_only_its_name_and_tags_change(
     session: Session, name: str | None, tags: Sequence[str] | None
 ) -> None:
@@ -283,12 +299,18 @@ def test_whatever_a_session_holds_only_its_name_and_tags_change(
     assert after.session.seal == session.seal
     if session.seal is not None:
         header = replace(session.header, name=after.session.name, tags=after.session.tags)
-        assert render(replace(session, header=header)) == described(data, parse(data), START, name, tags)
+        assert render(replace(session, header=header)) == described(
+            data, parse(data), START, name, tags
+        )
 
 
 def test_what_a_session_is_called() -> None:
     header = Header(id="a", created=START, agent="Sally")
-    said = [Query(number=1, at=START, text=" \n"), Query(number=2, at=START, text="\n Oops\nno"), *[]]
+    said = [
+        Query(number=1, at=START, text=" \n"),
+        Query(number=2, at=START, text="\n Oops\nno"),
+        *[],
+    ]
     assert first_words(Session(header=header, entries=(*said,))) == "Oops"
     said += [Undo(number=2, at=START), Query(number=3, at=START, text=f"{'w ' * 60}\nmore")]  # type: ignore[list-item]
     assert name_of(Session(header=header, entries=(*said,))) == f"{'w ' * 39}w…"
@@ -319,7 +341,12 @@ def test_a_summary_gives_the_title_and_a_conversation_keeps_it() -> None:
     from chat_loop.sessions.naming import title
 
     header = Header(id="a", created=START, agent="Sally")
-    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("Oak or pine [1.1, 1.3]", "More")))
+    seal = Seal(
+        at=START,
+        reason="exit",
+        source="model",
+        summary=Summary(topics=("Oak or pine [1.1, 1.3]", "More")),
+    )
     assert title(Session(header=header), seal) == "Oak or pine"
     assert title(Session(header=header), replace(seal, source="extracted")) == ""
     child = Session(header=replace(header, parent="b", title="Kitchens"))

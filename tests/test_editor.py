@@ -21,7 +21,10 @@ def script(path: Path, body: str) -> str:
 
 
 def test_a_text_comes_back_as_the_editor_left_it(tmp_path: Path) -> None:
-    editor = script(tmp_path / "my editor", 'tr a-z A-Z < "$2" > "$2.new" && mv "$2.new" "$2" && echo "$1" >> "$2"')
+    editor = script(
+        tmp_path / "my editor",
+        'tr a-z A-Z < "$2" > "$2.new" && mv "$2.new" "$2" && echo "$1" >> "$2"',
+    )
     assert asyncio.run(edited("one\ntwo", {"EDITOR": f"'{editor}' --wait"})) == "ONE\nTWO\n--wait"
     assert asyncio.run(edited("one", {"EDITOR": "false", "VISUAL": "true"})) == "one"
     assert asyncio.run(edited("grüße\x00", {"EDITOR": "true"})) == "grüße\x00"
@@ -62,7 +65,9 @@ def test_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_everything_else_goes_on_while_the_editor_runs(tmp_path: Path) -> None:
-    """The editor waits for what is done beside it; a program that stood still would wait for ever."""
+    """The editor waits for what is done beside it; a program that stood still would wait for
+    ever.
+    """
     path, pipe = tmp_path / "file.md", tmp_path / "pipe"
     os.mkfifo(pipe)
     editor = script(tmp_path / "editor", f'read -r line < "{pipe}"; echo "$line" > "$1"')

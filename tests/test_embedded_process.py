@@ -1,4 +1,6 @@
-"""The embedded model's process: no key waits for it, no signal of the terminal reaches it, nothing is left of it."""
+"""The embedded model's process: no key waits for it, no signal of the terminal reaches it, nothing
+is left of it.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ from tests.test_input import asked
 from tests.test_signals import PATIENCE, exchanges
 from tests.test_signals import environment as plain_environment
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
+)
 
 RUNTIME = Path(__file__).parent / "fake_runtime"
 PROMPT = re.compile(r"Time: .*You:.*context ", re.DOTALL)
-LONG = "A question of more than sixty-four characters, as a text expander writes it at once, and Enter"
+LONG = (
+    "A question of more than sixty-four characters, as a text expander writes it at once, and Enter"
+)
 
 
 def string(text: str) -> bytes:
@@ -34,9 +40,14 @@ def string(text: str) -> bytes:
 
 def model_file(path: Path) -> Path:
     """Write the head of a GGUF file."""
-    pairs = {"general.architecture": string("fake"), "tokenizer.chat_template": string("{{ messages }}")}
+    pairs = {
+        "general.architecture": string("fake"),
+        "tokenizer.chat_template": string("{{ messages }}"),
+    }
     head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs))
-    path.write_bytes(head + b"".join(string(key) + struct.pack("<I", 8) + value for key, value in pairs.items()))
+    path.write_bytes(
+        head + b"".join(string(key) + struct.pack("<I", 8) + value for key, value in pairs.items())
+    )
     return path
 
 
@@ -74,7 +85,13 @@ def embedded(folder: Path, *, held: bool = False) -> Iterator[Embedded]:
     if held:
         os.mkfifo(folder / "hold")
     (folder / "config.yaml").write_text("auto_compact: {use_ai_summary: false}\n")
-    command = [sys.executable, "-m", "chat_loop", "--model", f"local:{model_file(folder / 'm.gguf')}"]
+    command = [
+        sys.executable,
+        "-m",
+        "chat_loop",
+        "--model",
+        f"local:{model_file(folder / 'm.gguf')}",
+    ]
     fake = {"PYTHONPATH": str(RUNTIME), "FAKE_RUNTIME": str(folder)}
     with PtyChat(command, env=plain_environment(folder) | fake) as chat:
         chat.wait_for("context", PATIENCE)
@@ -103,7 +120,9 @@ def test_keys_show_and_enter_sends_while_the_model_holds_its_interpreter(tmp_pat
         at.chat.send("typed ahead\r")
         at.go_on()
         at.chat.wait_for("said: typed ahead", PATIENCE, output=True)
-        at.chat.wait_for(re.compile(r"said: typed ahead.*Time:.*You:", re.DOTALL), PATIENCE, output=True)
+        at.chat.wait_for(
+            re.compile(r"said: typed ahead.*Time:.*You:", re.DOTALL), PATIENCE, output=True
+        )
         leave(at)
         assert at.processes == [process]
         assert gone(process)
@@ -144,7 +163,9 @@ def test_ctrl_c_keeps_what_came_and_the_model_stays_loaded(tmp_path: Path) -> No
     assert (second.text, second.stop) == ("You said: hello", "end")
 
 
-def test_a_process_that_crashes_is_one_error_and_the_next_question_has_a_new_one(tmp_path: Path) -> None:
+def test_a_process_that_crashes_is_one_error_and_the_next_question_has_a_new_one(
+    tmp_path: Path,
+) -> None:
     with embedded(tmp_path) as at:
         at.ask("crash", re.compile(r"ended unexpectedly \(signal 9\).*You:", re.DOTALL))
         shown = " ".join(at.chat.text().split())

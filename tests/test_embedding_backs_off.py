@@ -86,7 +86,9 @@ def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path
     assert started.read_text() == "started\n"
 
 
-def test_a_wrong_model_is_told_once_where_something_is_searched(tmp_path: Path, index: Index) -> None:
+def test_a_wrong_model_is_told_once_where_something_is_searched(
+    tmp_path: Path, index: Index
+) -> None:
     meanings = Meanings()
     while meanings.embed_some(index):
         pass
@@ -98,5 +100,7 @@ def test_a_wrong_model_is_told_once_where_something_is_searched(tmp_path: Path, 
     assert result.stderr.decode() == f"{problem}\n"
     assert run(tmp_path, "sessions", "search", "monad", "--text", keys=keys).stderr == b""
     stdin = b"/search monad\n/search monad\nexit\n"
-    shown = run(tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys | {"COLUMNS": "300"}).stdout.decode()
+    shown = run(
+        tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys | {"COLUMNS": "300"}
+    ).stdout.decode()
     assert shown.count(problem) == 1

@@ -1,4 +1,6 @@
-"""Exact values: what is found in a text, whole and in order, and when two spellings are the same value."""
+"""Exact values: what is found in a text, whole and in order, and when two spellings are the same
+value.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from chat_loop.facts.exact import find, normal, values
 from tests.strategies import texts
 
 PIECES = st.lists(
-    st.sampled_from(["12 km ", "3 May", "`x` ", "a/b.py:3", " €", "1.2.3", "“q”", "Ann Lee", "#4711 ", "\n"])
+    st.sampled_from(
+        ["12 km ", "3 May", "`x` ", "a/b.py:3", " €", "1.2.3", "“q”", "Ann Lee", "#4711 ", "\n"]
+    )
 )
 
 
@@ -73,7 +77,14 @@ def test_a_lone_german_noun_is_no_name() -> None:
         ("1 200 €", "€1,200", "EUR 1200", "1.200 Euro", "1'200 euros"),
         ("2,5 Mio. Euro", "2.5 million €", "2500000 EUR"),
         ("3 pm", "15:00", "15h00", "15 Uhr", "3:00 PM"),
-        ("3 May 2026", "May 3rd, 2026", "3. Mai 2026", "2026-05-03", "03.05.2026", "3 de mayo de 2026"),
+        (
+            "3 May 2026",
+            "May 3rd, 2026",
+            "3. Mai 2026",
+            "2026-05-03",
+            "03.05.2026",
+            "3 de mayo de 2026",
+        ),
         ("30 s", "30 seconds", "30 Sekunden", "30 SECONDS"),
         ("45%", "45 %", "45 Prozent"),
         ("`Git Push`", "git push"),
@@ -100,7 +111,9 @@ def test_different_values_stay_different(one: str, other: str) -> None:
     assert normal(one) != normal(other)
 
 
-@given(st.one_of(texts, PIECES.map("".join), st.text(alphabet="aA1.,:/-@_`\"'()€ #\n", max_size=60)))
+@given(
+    st.one_of(texts, PIECES.map("".join), st.text(alphabet="aA1.,:/-@_`\"'()€ #\n", max_size=60))
+)
 def test_values_stand_in_the_text_one_behind_the_other(text: str) -> None:
     end = 0
     for value in find(text):
@@ -109,7 +122,9 @@ def test_values_stand_in_the_text_one_behind_the_other(text: str) -> None:
         end = value.end
 
 
-@pytest.mark.parametrize("piece", ["x", "(", "1", "a.", '"', "`", "1 ", "Ab ", "/", "a@", "-", "12:", "0-", "_a", "\n"])
+@pytest.mark.parametrize(
+    "piece", ["x", "(", "1", "a.", '"', "`", "1 ", "Ab ", "/", "a@", "-", "12:", "0-", "_a", "\n"]
+)
 def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
     """With a pattern that backtracks over the whole text this would not end."""
     assert isinstance(values(piece * 60_000), tuple)

@@ -26,11 +26,16 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
     path = EXAMPLES / "plain"
     with Loopback() as server:
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        result = run(tmp_path, "--agent", str(path), "--model", "anthropic:m", "-p", "He go home.", keys=keys)
+        result = run(
+            tmp_path, "--agent", str(path), "--model", "anthropic:m", "-p", "He go home.", keys=keys
+        )
         assert (result.returncode, result.stdout) == (0, b"You said: He go home.\n")
         assert server.requests[0].system.startswith("You are a careful proofreader.")
     [session] = saved(tmp_path)
-    assert (session.header.agent, session.header.agent_path) == ("Proofreader", str(path / "agent.md"))
+    assert (session.header.agent, session.header.agent_path) == (
+        "Proofreader",
+        str(path / "agent.md"),
+    )
     assert said(session) == ["He go home.", "You said: He go home."]
 
 
@@ -84,7 +89,9 @@ def test_an_mcp_server_in_a_conversation(tmp_path: Path) -> None:
         server.enqueue(Reply(calls=(add,)), Reply(calls=(look,)), Reply(chunks=("Three lemons.",)))
         keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
         arguments = ("--trust-agent", "--yes", "--agent", str(folder), "--model", "anthropic:m")
-        result = run(tmp_path / "home", *arguments, "-p", "Put three lemons on the list.", keys=keys)
+        result = run(
+            tmp_path / "home", *arguments, "-p", "Put three lemons on the list.", keys=keys
+        )
         assert (result.returncode, result.stdout, result.stderr) == (0, b"Three lemons.\n", b"")
     [exchange] = saved(tmp_path / "home")[0].exchanges
     assert [(use.call.name, use.result and use.result.text) for use in exchange.uses] == [

@@ -51,10 +51,14 @@ def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
     """Sessions as a chain: the parent of each is the one before."""
     parents = ["", *(session.header.id for session in sessions)]
     pairs = zip(sessions, parents, strict=False)
-    return tuple(replace(session, header=replace(session.header, parent=parent)) for session, parent in pairs)
+    return tuple(
+        replace(session, header=replace(session.header, parent=parent)) for session, parent in pairs
+    )
 
 
-chains = st.lists(strategies.sessions, min_size=1, max_size=3, unique_by=lambda session: session.header.id).map(chained)
+chains = st.lists(
+    strategies.sessions, min_size=1, max_size=3, unique_by=lambda session: session.header.id
+).map(chained)
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
@@ -66,7 +70,9 @@ def test_law_a_chain_comes_back_as_it_was(form: Form, chain: tuple[Session, ...]
 
 @settings(max_examples=100, deadline=None)
 @given(chains)
-def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(chain: tuple[Session, ...]) -> None:
+def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(
+    chain: tuple[Session, ...],
+) -> None:
     text = exported(loaded(*chain), "html").decode()
     assert not OBEYED.search(text)
     assert set(re.findall(r"<([a-zA-Z][a-zA-Z0-9]*)", text)) <= set(ELEMENTS.split())
@@ -102,7 +108,9 @@ def example(cls: type[Entry], text: str) -> Entry:
     structure = texts.STRUCTURE.get(cls, frozenset())
     words = {"stop": "end", "grandparent": "older", "since": "1.1", "fresh": "1.1", "until": "1.1"}
     values: dict[str, Any] = {
-        field.name: words.get(field.name, "word") if field.name in structure else by_type[hints[field.name]]
+        field.name: words.get(field.name, "word")
+        if field.name in structure
+        else by_type[hints[field.name]]
         for field in fields(cls)
         if hints[field.name] in by_type or field.name in structure
     }
@@ -111,18 +119,27 @@ def example(cls: type[Entry], text: str) -> Entry:
 
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__.lower())
 def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
-    """A kind added to the records needs nothing here, unless one of its strings stands in a marker."""
+    """A kind added to the records needs nothing here, unless one of its strings stands in a
+    marker.
+    """
     entry = example(cls, "some words")
     session = Session(header=FIRST.header, entries=(entry,))
     for form in ("markdown", "json"):
         assert imported(exported(loaded(session), form, secrets=True), "one").sessions == (session,)
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
     assert shown in exported(loaded(session), "html").decode()
-    clean = texts.without_secrets(Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),)))
+    clean = texts.without_secrets(
+        Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
+    )
     assert SECRET not in repr(clean)
-    told = f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add it to texts.STRUCTURE"
+    told = (
+        f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add "
+        "it to texts.STRUCTURE"
+    )
     assert parse(render(clean)).session == clean, told
-    assert not any(field.name == "kind" for field in fields(cls)), "`kind` is what JSON tells entries apart by"
+    assert not any(field.name == "kind" for field in fields(cls)), (
+        "`kind` is what JSON tells entries apart by"
+    )
 
 
 def test_the_structure_names_fields_that_exist() -> None:
@@ -149,13 +166,19 @@ def test_no_sessions_are_a_document_too() -> None:
 
 def test_a_file_name_that_is_no_id_gets_one() -> None:
     session = replace(FIRST, header=replace(FIRST.header, id="my notes (1)"))
-    assert imported(exported(loaded(session), "json"), "x").sessions[0].header.id == "sally_20261121_143000"
+    assert (
+        imported(exported(loaded(session), "json"), "x").sessions[0].header.id
+        == "sally_20261121_143000"
+    )
 
 
 def session_of(*said: str) -> Session:
     entries: list[Entry] = []
     for number, text in enumerate(said, 1):
-        entries += [Query(number=number, at=START, text=text), Reply(number=number, at=START, text=text)]
+        entries += [
+            Query(number=number, at=START, text=text),
+            Reply(number=number, at=START, text=text),
+        ]
     return Session(header=Header(id="long", created=START, agent="A"), entries=tuple(entries))
 
 
@@ -184,7 +207,9 @@ HOSTILE_SHAPES = {
 
 @pytest.mark.parametrize("text", HOSTILE_SHAPES.values(), ids=list(HOSTILE_SHAPES))
 def test_hostile_shapes_take_linear_time(text: str) -> None:
-    """Twice of it takes about twice as long; what is quadratic takes four times, and at these sizes minutes."""
+    """Twice of it takes about twice as long; what is quadratic takes four times, and at these sizes
+    minutes.
+    """
     assert seconds(text) < 20
 
 

@@ -1,4 +1,6 @@
-"""The page in a real browser: nothing of a hostile transcript acts, nothing is loaded, and it can be read anywhere."""
+"""The page in a real browser: nothing of a hostile transcript acts, nothing is loaded, and it can
+be read anywhere.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def browser() -> Iterator[Browser]:
 class Opened:
     """The page of a chain as a browser shows it, and what it tried to do."""
 
-    def __init__(self, browser: Browser, file: Path, *, scheme: str = "light", width: int = 1280) -> None:
+    def __init__(
+        self, browser: Browser, file: Path, *, scheme: str = "light", width: int = 1280
+    ) -> None:
         self.requests: list[str] = []
         self.events: list[str] = []
         self.context = browser.new_context(
@@ -45,7 +49,9 @@ class Opened:
         self.page: Page = self.context.new_page()
         self.refused: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", lambda request: self.refused.append(f"{request.url} {request.failure}"))
+        self.page.on(
+            "requestfailed", lambda request: self.refused.append(f"{request.url} {request.failure}")
+        )
         self.page.on("dialog", self._dismiss)
         self.page.on("console", lambda message: self.events.append(message.text))
         self.page.on("pageerror", lambda error: self.events.append(str(error)))
@@ -53,7 +59,9 @@ class Opened:
         self.url = file.as_uri()
         self.page.goto(self.url)
         # Evaluated in the page, so that what is hidden in folds is looked at as well.
-        self.page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
+        )
 
     def _dismiss(self, dialog: Dialog) -> None:
         self.events.append(dialog.message)
@@ -74,17 +82,28 @@ def test_a_hostile_transcript_does_nothing_and_loads_nothing(browser: Browser, f
     assert opened.requests == [opened.url]
     assert opened.events == []
     assert page.title() == "How do we limit the rate?"
-    assert page.locator("script, img, svg, iframe, object, embed, form, input, link, base, audio, video").count() == 0
-    attributes = page.evaluate(
-        "[...new Set([...document.querySelectorAll('*')].flatMap(element => element.getAttributeNames()))].sort()"
+    assert (
+        page.locator(
+            "script, img, svg, iframe, object, embed, form, input, link, base, audio, video"
+        ).count()
+        == 0
     )
-    names = "aria-label aria-labelledby charset class content datetime dir href http-equiv id lang name open rel"
+    attributes = page.evaluate(
+        "[...new Set([...document.querySelectorAll('*')].flatMap(element => "
+        "element.getAttributeNames()))].sort()"
+    )
+    names = (
+        "aria-label aria-labelledby charset class content datetime dir href http-equiv id "
+        "lang name open rel"
+    )
     assert attributes == [*names.split(), "tabindex", "title"]
 
 
 def test_every_link_leads_into_the_page_or_openly_out_of_it(browser: Browser, file: Path) -> None:
     page = Opened(browser, file).page
-    links = page.evaluate("[...document.querySelectorAll('a')].map(a => [a.getAttribute('href'), a.rel])")
+    links = page.evaluate(
+        "[...document.querySelectorAll('a')].map(a => [a.getAttribute('href'), a.rel])"
+    )
     ids = set(page.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)"))
     inside = [href for href, _ in links if href.startswith("#")]
     assert {href[1:] for href in inside} <= ids
@@ -105,8 +124,14 @@ def test_what_was_said_can_be_read(browser: Browser, file: Path) -> None:
     text = Opened(browser, file).page.inner_text("main")
     for words in (
         '<script>document.title = "taken"; alert(1)</script>',
-        '<img src=x onerror="alert(2)"> <svg onload=alert(3)> </style></details></article><h1>forged</h1>',
-        "[click](javascript:alert(4)) [data](data:text/html,<script>alert(5)</script>) <javascript:alert(6)>",
+        (
+            '<img src=x onerror="alert(2)"> <svg onload=alert(3)> '
+            "</style></details></article><h1>forged</h1>"
+        ),
+        (
+            "[click](javascript:alert(4)) [data](data:text/html,<script>alert(5)</script>) "
+            "<javascript:alert(6)>"
+        ),
         "Image: picture",
         "</code></pre><script>alert(10)</script>",
         "<!-- chat:session v=1 id=forged created=2026-01-01T00:00:00 -->",
@@ -125,7 +150,8 @@ def test_what_was_said_can_be_read(browser: Browser, file: Path) -> None:
 def test_an_injected_script_or_style_is_refused_by_the_policy(browser: Browser, file: Path) -> None:
     """Even if something came through the escaping, the page's own policy stops it."""
     planted = (
-        "<script>document.title = 'taken'</script><style>body { display: none }</style><p style='color: red'>x</p>"
+        "<script>document.title = 'taken'</script><style>body { display: none }</style><p "
+        "style='color: red'>x</p>"
         "<img src='https://tracker.example/x.png'><iframe src='https://tracker.example/'></iframe>"
         "<form action='https://tracker.example/'></form><base href='https://tracker.example/'>"
     )
@@ -171,10 +197,13 @@ def test_folds_are_closed_until_they_are_opened(browser: Browser, file: Path) ->
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_no_width_needs_scrolling_sideways(browser: Browser, file: Path, scheme: str, width: int) -> None:
+def test_no_width_needs_scrolling_sideways(
+    browser: Browser, file: Path, scheme: str, width: int
+) -> None:
     long = "x" * 500
     said = (
-        f"{long} `{long}`\n\n# {long}\n\n| {long} | b |\n|-|-|\n| {long} | b |\n\n```{long}\n{long}\n```\n\n> - {long}"
+        f"{long} `{long}`\n\n# {long}\n\n| {long} | b |\n|-|-|\n| {long} | b "
+        f"|\n\n```{long}\n{long}\n```\n\n> - {long}"
     )
     entries = (
         Query(number=10**17, at=START, text=f"{said}\n\n{'> ' * 25}{long}"),
@@ -183,15 +212,22 @@ def test_no_width_needs_scrolling_sideways(browser: Browser, file: Path, scheme:
         Pin(at=START, text=said),
     )
     header = replace(FIRST.header, id=long[:64], agent=long, agent_path=long, model=long)
-    file.write_bytes(exported(loaded(*SESSIONS, replace(FIRST, header=header, entries=entries)), "html"))
+    file.write_bytes(
+        exported(loaded(*SESSIONS, replace(FIRST, header=header, entries=entries)), "html")
+    )
     page = Opened(browser, file, scheme=scheme, width=width).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.said')).fontSize)") >= 15
+    assert (
+        page.evaluate("parseFloat(getComputedStyle(document.querySelector('.said')).fontSize)")
+        >= 15
+    )
 
 
 def luminance(colour: str) -> float:
     channels = [int(part) / 255 for part in re.findall(r"[0-9]+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -219,20 +255,29 @@ PAIRS = """
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_text_stands_out_from_its_ground(browser: Browser, tmp_path: Path, scheme: str) -> None:
+def test_every_text_stands_out_from_its_ground(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
     """WCAG AA asks for 4.5, of every text that is on the page, coloured code included."""
     file = tmp_path / "colours.html"
     page_text = exported(loaded(*SESSIONS), "html").decode()
     code = "".join(f'<span class="{name}">colour</span>' for name in COLOURS)
-    file.write_text(page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"), "utf-8")
+    file.write_text(
+        page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"),
+        "utf-8",
+    )
     pairs = Opened(browser, file, scheme=scheme).page.evaluate(PAIRS)
     assert len(pairs) > 10
-    assert [(where, front, back) for where, front, back in pairs if contrast(front, back) < 4.5] == []
+    assert [
+        (where, front, back) for where, front, back in pairs if contrast(front, back) < 4.5
+    ] == []
 
 
 def test_light_and_dark_differ(browser: Browser, file: Path) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
-    light, dark = (luminance(Opened(browser, file, scheme=scheme).page.evaluate(ground)) for scheme in SCHEMES)
+    light, dark = (
+        luminance(Opened(browser, file, scheme=scheme).page.evaluate(ground)) for scheme in SCHEMES
+    )
     assert light > 0.85
     assert dark < 0.05
 
@@ -246,12 +291,21 @@ def test_on_paper_the_words_are_there_without_the_navigation(browser: Browser, f
     assert page.pdf()[:5] == b"%PDF-"
 
 
-def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(browser: Browser, tmp_path: Path) -> None:
+def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(
+    browser: Browser, tmp_path: Path
+) -> None:
     data = png(640, 480)
     name = 'photo"><img src=x onerror=alert(12)>.png'
     digest = PurePosixPath(place(data)).stem
     image = Attachment(
-        number=1, at=START, name=name, media="image/png", size=len(data), sha256=digest, width=640, height=480
+        number=1,
+        at=START,
+        name=name,
+        media="image/png",
+        size=len(data),
+        sha256=digest,
+        width=640,
+        height=480,
     )
     lost = replace(image, sha256="0" * 64, name="lost.png")
     session = replace(FIRST, entries=(Query(number=1, at=START, text="Look"), image, lost))
@@ -265,7 +319,9 @@ def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(browser: Browser, 
     assert [url for url in opened.requests if not url.startswith("data:")] == [opened.url]
     assert opened.events == []
     assert page.locator("img").count() == 1
-    shown = page.evaluate("(i => [i.naturalWidth, i.naturalHeight, i.alt])(document.querySelector('img'))")
+    shown = page.evaluate(
+        "(i => [i.naturalWidth, i.naturalHeight, i.alt])(document.querySelector('img'))"
+    )
     assert shown == [640, 480, name]
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert "Attached: lost.png 640×480 The image is not in this page." in page.inner_text("main")

@@ -1,4 +1,6 @@
-"""Exports carry the images of a conversation: a folder beside markdown, base64 in JSON; an import restores them."""
+"""Exports carry the images of a conversation: a folder beside markdown, base64 in JSON; an import
+restores them.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def home(folder: Path) -> Path:
     return folder
 
 
-def sessions(folder: Path, *arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def sessions(
+    folder: Path, *arguments: str, cwd: Path, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "chat_loop", "sessions", *arguments],
         input=stdin,
@@ -134,7 +138,9 @@ def test_an_image_that_is_not_what_its_name_says_is_left_out(tmp_path: Path) -> 
         f"../{second}": document["images"][second],
         "attachments/x.png": 7,
     }
-    taken = sessions(tmp_path / "here", "import", "-", cwd=tmp_path, stdin=json.dumps(document).encode())
+    taken = sessions(
+        tmp_path / "here", "import", "-", cwd=tmp_path, stdin=json.dumps(document).encode()
+    )
     assert taken.stderr.decode().count("An image is not what its name says; it is left out.") == 3
     assert taken.stderr.decode().count("did not come with it.") == 2
     assert not images_in(tmp_path / "here")

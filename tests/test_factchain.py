@@ -1,4 +1,6 @@
-"""The FactChain benchmark measures what it says: its talks hold what they promise, its scores reach from 0 to 100 %."""
+"""The FactChain benchmark measures what it says: its talks hold what they promise, its scores reach
+from 0 to 100 %.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,16 @@ NUMBER = Fact(
     superseded_by=2,
     superseded_in=2,
 )
-NEWER = replace(NUMBER, number=2, segment=2, values=("1.7 bar",), superseded_by=None, superseded_in=None)
+NEWER = replace(
+    NUMBER, number=2, segment=2, values=("1.7 bar",), superseded_by=None, superseded_in=None
+)
 RULE = replace(
-    NEWER, number=3, kind="rule", values=("deploy billing on a Friday", "nobody is on call"), keys=(), segment=1
+    NEWER,
+    number=3,
+    kind="rule",
+    values=("deploy billing on a Friday", "nobody is on call"),
+    keys=(),
+    segment=1,
 )
 FACTS = (NUMBER, NEWER, RULE)
 
@@ -85,11 +94,15 @@ class TestWording:
         assert wrong == []
 
     def test_questions_use_other_words(self, profile: str, code: str) -> None:
-        """Beside the subject, which must be named, a question shares hardly a word with its fact."""
+        """Beside the subject, which must be named, a question shares hardly a word with its
+        fact.
+        """
         shared: Counter[bool] = Counter()
         for shapes in language(profile, code).shapes.values():
             for shape in shapes:
-                text, question = (re.sub(r"\{[^}]*\}", " ", part) for part in (shape.text, shape.question))
+                text, question = (
+                    re.sub(r"\{[^}]*\}", " ", part) for part in (shape.text, shape.question)
+                )
                 shared[bool(cores(text) & cores(question))] += 1
         assert shared[True] <= 0.2 * shared.total()
 
@@ -123,7 +136,10 @@ class TestTalks:
         made = talk(profile)
         assert len(made.segments) == SEGMENTS
         assert {9 <= len(segment) <= 14 for segment in made.segments} == {True}
-        assert {20 <= words(turn.query) <= 120 and 40 <= words(turn.reply) <= 200 for turn in made.turns()} == {True}
+        assert {
+            20 <= words(turn.query) <= 120 and 40 <= words(turn.reply) <= 200
+            for turn in made.turns()
+        } == {True}
         assert len({turn.query for turn in made.turns()}) == len(made.turns())
 
     def test_its_facts(self, profile: str) -> None:
@@ -139,7 +155,9 @@ class TestTalks:
 
     def test_who_says_them_and_how(self, profile: str) -> None:
         facts = [fact for seed in (1, 2, 3) for fact in talk(profile, seed).facts]
-        assert sum(fact.speaker == "user" for fact in facts) / len(facts) == pytest.approx(0.6, abs=0.06)
+        assert sum(fact.speaker == "user" for fact in facts) / len(facts) == pytest.approx(
+            0.6, abs=0.06
+        )
         assert sum(fact.announced for fact in facts) / len(facts) == pytest.approx(0.3, abs=0.06)
         codes = Counter(fact.language for fact in facts)
         assert codes["en"] == len(facts) / 2
@@ -153,13 +171,17 @@ class TestTalks:
                 queries = sum(fact.core in turn.query for turn in segment)
                 replies = sum(fact.core in turn.reply for turn in segment)
                 here = number == fact.segment
-                assert (queries, replies) == ((here, 0) if fact.speaker == "user" else (0, here)), fact.sentence
+                assert (queries, replies) == ((here, 0) if fact.speaker == "user" else (0, here)), (
+                    fact.sentence
+                )
 
     def test_subjects_and_values_are_not_shared(self, profile: str) -> None:
         facts = talk(profile).facts
         values = [fact.values for fact in facts]
         assert len(set(values)) == len(values)
-        asked = Counter((fact.language, fact.question) for fact in facts if fact.superseded_by is None)
+        asked = Counter(
+            (fact.language, fact.question) for fact in facts if fact.superseded_by is None
+        )
         assert [question for question, times in asked.items() if times > 1] == []
 
     def test_a_replaced_value_knows_its_successor(self, profile: str) -> None:
@@ -167,13 +189,19 @@ class TestTalks:
         for fact in facts:
             if fact.superseded_by is not None:
                 newer = facts[fact.superseded_by - 1]
-                assert (newer.kind, newer.question, newer.language) == ("update", fact.question, fact.language)
+                assert (newer.kind, newer.question, newer.language) == (
+                    "update",
+                    fact.question,
+                    fact.language,
+                )
                 assert fact.segment < newer.segment == fact.superseded_in
                 assert newer.values != fact.values
 
     def test_no_question_tells_its_value(self, profile: str) -> None:
         facts = talk(profile).facts
-        assert [one.question for one in facts if all(holds(one.question, value) for value in one.values)] == []
+        assert [
+            one.question for one in facts if all(holds(one.question, value) for value in one.values)
+        ] == []
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -265,11 +293,15 @@ class TestPresence:
         assert holds(f"({value}).", value)
 
     @given(
-        st.from_regex(r"[A-Za-z0-9][A-Za-z0-9./:-]{0,12}[A-Za-z0-9]", fullmatch=True), st.text("ab1 .,:", max_size=9)
+        st.from_regex(r"[A-Za-z0-9][A-Za-z0-9./:-]{0,12}[A-Za-z0-9]", fullmatch=True),
+        st.text("ab1 .,:", max_size=9),
     )
     def test_a_value_between_blanks_is_always_found(self, value: str, around: str) -> None:
         assert holds(f"{around} {value} {around}", value)
-        assert not holds(f"{around}7{value}7{around}".replace(f" {value}", ""), value) or value in around
+        assert (
+            not holds(f"{around}7{value}7{around}".replace(f" {value}", ""), value)
+            or value in around
+        )
 
     def test_a_successor_anywhere_makes_an_old_value_harmless(self) -> None:
         assert stale(Context("The boiler runs at 1.4 bar."), FACTS, 2) == {1}
@@ -280,7 +312,12 @@ class TestPresence:
     def test_inventions_are_values_that_nobody_said(self) -> None:
         source = "It took 42 ms at src/a.py:7 on 3.5.2026."
         assert invented("- 42 ms (src/a.py:7), 3.5.2026 [2.14 reply]", source) == ()
-        assert invented("- 43 ms at src/a.py:77 [1.2]; 2026, 42ms", source) == ("43", "src/a.py:77", "2026", "42ms")
+        assert invented("- 43 ms at src/a.py:77 [1.2]; 2026, 42ms", source) == (
+            "43",
+            "src/a.py:77",
+            "2026",
+            "42ms",
+        )
 
 
 class TestSummarisers:
@@ -292,7 +329,9 @@ class TestSummarisers:
             made = talk("seen", seed)
             model = Lossy(made.facts, seed, words)
             facts += len(made.facts)
-            answer = asyncio.run(model.write(Task(span=made.text(), style="free", max_tokens=100_000)))
+            answer = asyncio.run(
+                model.write(Task(span=made.text(), style="free", max_tokens=100_000))
+            )
             once += survived(Context(answer.text), made.facts)
             again = Task(span="Nothing new.", old=answer.text, style="free", max_tokens=100_000)
             kept += survived(Context(asyncio.run(model.write(again)).text), made.facts)
@@ -327,17 +366,28 @@ class TestReport:
             for segment in range(1, SEGMENTS + 1):
                 whole = reading(OURS, made, segment, made.text(segment), words)
                 numbers = whole.context
-                found.append(replace(whole, tokens=LIMIT, reached=numbers, resumed=numbers, pins=(6, 6)))
+                found.append(
+                    replace(whole, tokens=LIMIT, reached=numbers, resumed=numbers, pins=(6, 6))
+                )
                 found.append(reading(TRUNCATE, made, segment, "", words))
         return found
 
     def test_goals_are_judged_both_ways(self) -> None:
         results = Results(readings=self.readings())
         judged = {goal.name: goal.met for goal in report.goals(results)}
-        assert judged.pop("deterministic part for 100 messages, median") is False  # it was not measured
+        assert (
+            judged.pop("deterministic part for 100 messages, median") is False
+        )  # it was not measured
         assert set(judged.values()) == {True}
         bad = [
-            replace(one, context=frozenset(), reached=frozenset(), resumed=frozenset(), pins=(5, 6), ledger=("7",))
+            replace(
+                one,
+                context=frozenset(),
+                reached=frozenset(),
+                resumed=frozenset(),
+                pins=(5, 6),
+                ledger=("7",),
+            )
             for one in results.readings
         ]
         missed = {goal.name for goal in report.goals(Results(readings=bad)) if not goal.met}
@@ -348,26 +398,37 @@ class TestReport:
         found = report.parts(readings)
         for profile in PROFILES:
             live = len([fact for fact in talk(profile).facts if fact.live(SEGMENTS)])
-            mine = [part for part in found if (part.profile, part.compactions) == (profile, SEGMENTS)]
-            assert {group: sum(part.facts for part in mine if part.group == group) for group in report.ORDER} == (
-                dict.fromkeys(report.ORDER, live)
-            )
+            mine = [
+                part for part in found if (part.profile, part.compactions) == (profile, SEGMENTS)
+            ]
+            assert {
+                group: sum(part.facts for part in mine if part.group == group)
+                for group in report.ORDER
+            } == (dict.fromkeys(report.ORDER, live))
             assert {(part.context, part.reached) for part in mine} == {(100.0, 100.0)}
 
     def test_the_plot_is_a_picture_of_the_rows(self) -> None:
         lines = plot.curves(report.rows(self.readings()))
         root = ElementTree.fromstring(plot.svg(lines, "Facts"))
-        drawn = [one.attrib["points"].split() for one in root.iter("{http://www.w3.org/2000/svg}polyline")]
+        drawn = [
+            one.attrib["points"].split()
+            for one in root.iter("{http://www.w3.org/2000/svg}polyline")
+        ]
         assert [len(points) for points in drawn] == [SEGMENTS] * 3
-        assert {point.split(",")[1] for points in drawn[:2] for point in points} == {f"{plot.TOP:.1f}"}
+        assert {point.split(",")[1] for points in drawn[:2] for point in points} == {
+            f"{plot.TOP:.1f}"
+        }
         assert {point.split(",")[1] for point in drawn[2]} == {f"{plot.HEIGHT - plot.BOTTOM:.1f}"}
-        labels = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")][-3:]
+        labels = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")][
+            -3:
+        ]
         assert all(abs(lower - upper) > 10 for upper, lower in pairwise(sorted(labels)))
 
 
 def test_patterns_make_what_they_say() -> None:
     shape = wording.shapes(
-        "number", "U A *{thing:box}* of [{=+^~#@?%-x kg}], so\n  to speak.\n? How big is the {thing}?"
+        "number",
+        "U A *{thing:box}* of [{=+^~#@?%-x kg}], so\n  to speak.\n? How big is the {thing}?",
     )[0]
     filling = wording.Filling(Random(1), {})
     sentence = filling.sentence(shape.text)

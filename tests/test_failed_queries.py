@@ -1,4 +1,6 @@
-"""A query that was refused or never answered stays in the file, marked, and does not go out again by itself."""
+"""A query that was refused or never answered stays in the file, marked, and does not go out again
+by itself.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
 from chat_loop.chain.options import Options
 from chat_loop.conversation import Conversation
-from chat_loop.errors import ConnectionFailed, ContextFull, Overloaded, ProviderError, RequestRejected, TimedOut
+from chat_loop.errors import (
+    ConnectionFailed,
+    ContextFull,
+    Overloaded,
+    ProviderError,
+    RequestRejected,
+    TimedOut,
+)
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions.entries import Reply
 from chat_loop.sessions.manager import SessionManager
@@ -40,9 +49,16 @@ def run(folder: Path, lines: list[Line], *steps: Step, **further: object) -> Scr
 
 @pytest.mark.parametrize(
     "error",
-    [REJECTED, Overloaded("It is down."), ConnectionFailed("Cannot reach it."), TimedOut("It ran out of time.")],
+    [
+        REJECTED,
+        Overloaded("It is down."),
+        ConnectionFailed("Cannot reach it."),
+        TimedOut("It ran out of time."),
+    ],
 )
-def test_the_next_request_does_not_hold_it_and_retry_asks_it_again(tmp_path: Path, error: ProviderError) -> None:
+def test_the_next_request_does_not_hold_it_and_retry_asks_it_again(
+    tmp_path: Path, error: ProviderError
+) -> None:
     screen = run(tmp_path, ["Bad one", "Good one", "/history"], error, "Fine.")
     assert screen.talk.sent == [said("Bad one"), said("Good one")]
     assert screen.text.count(NOTE) == 1
@@ -60,7 +76,10 @@ def test_the_file_keeps_it_with_its_mark(tmp_path: Path) -> None:
     read = parse(text.encode())
     assert read.damage == ()
     assert read.session is not None
-    assert [(one.query.text, one.failed) for one in read.session.exchanges] == [("Bad one", True), ("Good one", False)]
+    assert [(one.query.text, one.failed) for one in read.session.exchanges] == [
+        ("Bad one", True),
+        ("Good one", False),
+    ]
 
 
 def test_a_refusal_takes_its_words_along(tmp_path: Path) -> None:
@@ -79,9 +98,19 @@ def test_what_had_begun_and_what_the_user_stopped_goes_on_as_before(tmp_path: Pa
 
 
 def test_a_resume_a_summary_and_an_uncompact_know_nothing_of_it(tmp_path: Path) -> None:
-    lines: list[Line] = ["Hi", "Bad one", "Which wood?", "compact", "Go on", "/uncompact", "And now?"]
+    lines: list[Line] = [
+        "Hi",
+        "Bad one",
+        "Which wood?",
+        "compact",
+        "Go on",
+        "/uncompact",
+        "And now?",
+    ]
     screen = run(tmp_path, lines, "Hello.", REJECTED, "Oak.", SUMMARY, "So.", "Now.", answers=["y"])
-    assert not any("Bad one" in message.text for messages in screen.talk.sent[2:] for message in messages)
+    assert not any(
+        "Bad one" in message.text for messages in screen.talk.sent[2:] for message in messages
+    )
     first = sorted(tmp_path.glob("*.md"))[0].stem
     for command in (f"/resume {first} --full", f"/resume {first} --last 3"):
         resumed = run(tmp_path, [command, "More"], "So.", hours=1)
@@ -124,7 +153,9 @@ def test_a_query_that_does_not_fit_is_not_in_the_way_of_the_next(tmp_path: Path)
         Served(chunks=("I can",), stop="refusal"),
     ],
 )
-def test_on_the_wires(tmp_path: Path, provider_at: Callable[[str], WireProvider[Any]], answer: Served) -> None:
+def test_on_the_wires(
+    tmp_path: Path, provider_at: Callable[[str], WireProvider[Any]], answer: Served
+) -> None:
     with Loopback() as server:
         server.enqueue(answer)
 
@@ -147,7 +178,10 @@ def test_a_tool_result_that_the_server_rejects_goes_with_its_query(tmp_path: Pat
 
     tool = Tool(ToolSpec("look", "Looks.", {"type": "object", "properties": {}}), look)
     with Loopback() as server:
-        server.enqueue(Served(calls=(ToolCall("a", "look", "{}"),)), failing(400, "invalid_request_error", "No."))
+        server.enqueue(
+            Served(calls=(ToolCall("a", "look", "{}"),)),
+            failing(400, "invalid_request_error", "No."),
+        )
 
         async def ask() -> Conversation:
             conversation = _conversation(tmp_path, openai_at(server.url), tool)
@@ -160,10 +194,22 @@ def test_a_tool_result_that_the_server_rejects_goes_with_its_query(tmp_path: Pat
 
         conversation = asyncio.run(ask())
     assert "poison" not in str(server.requests[-1].body)
-    replies = [entry for entry in conversation.session.entries if isinstance(entry, Reply) and entry.number == 1]
+    replies = [
+        entry
+        for entry in conversation.session.entries
+        if isinstance(entry, Reply) and entry.number == 1
+    ]
     assert [reply.failed for reply in replies] == [False, True]
 
 
 def _conversation(folder: Path, provider: WireProvider[Any], *tools: Tool) -> Conversation:
-    agent = Agent(name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, patience=Patience(attempts=1))
-    return Conversation(agent, SessionManager(folder), count=estimate, show=lambda event: None, options=QUIET)
+    agent = Agent(
+        name="Sally",
+        system_prompt="Be kind.",
+        provider=provider,
+        tools=tools,
+        patience=Patience(attempts=1),
+    )
+    return Conversation(
+        agent, SessionManager(folder), count=estimate, show=lambda event: None, options=QUIET
+    )

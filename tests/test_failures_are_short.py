@@ -1,4 +1,6 @@
-"""A server that fails when one leaves, compacts or resumes: one more attempt, one line, and nothing is lost."""
+"""A server that fails when one leaves, compacts or resumes: one more attempt, one line, and nothing
+is lost.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
-        shown = chat(tmp_path, server, QUESTION, "exit")  # else it would take two minutes, and the test would fail
+        shown = chat(
+            tmp_path, server, QUESTION, "exit"
+        )  # else it would take two minutes, and the test would fail
         assert sum(map(is_summary, server.requests)) == 2
         assert "Nothing came from the model" in shown
         assert "Conversation saved successfully!" in shown
@@ -61,7 +65,9 @@ def test_a_server_that_recovers_makes_the_summary(tmp_path: Path) -> None:
 
 def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -> None:
     with Loopback() as server:
-        server.enqueue(Reply(chunks=("Noted.",)), failing(429, message="Slow down", retry_after="30"))
+        server.enqueue(
+            Reply(chunks=("Noted.",)), failing(429, message="Slow down", retry_after="30")
+        )
         shown = chat(tmp_path, server, QUESTION, "exit")
         assert sum(map(is_summary, server.requests)) == 1
         assert "Slow down. It will be made when you resume the session." in shown
@@ -80,14 +86,18 @@ def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path)
     assert first.seal is not None
     assert first.seal.source == "extracted"
     assert first.seal.summary is not None
-    assert any("8443" in line for line in (*first.seal.summary.topics, *first.seal.summary.key_facts))
+    assert any(
+        "8443" in line for line in (*first.seal.summary.topics, *first.seal.summary.key_facts)
+    )
 
 
 def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), *[BOOM] * 9)
         shown = chat(tmp_path, server, QUESTION, "/compact --force", "/exit")
-        assert len(server.requests) == 3  # the query, the summary and its second attempt: no acknowledgment
+        assert (
+            len(server.requests) == 3
+        )  # the query, the summary and its second attempt: no acknowledgment
         assert shown.count("Trying again") == 1
 
 
@@ -122,7 +132,9 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_server_of_this_machine_that_is_not_there_fails_at_once(tmp_path: Path, host: str) -> None:
+def test_a_server_of_this_machine_that_is_not_there_fails_at_once(
+    tmp_path: Path, host: str
+) -> None:
     address = ("--model", "compatible:m", "--base-url", f"http://{host}:{free_port()}/v1")
     result = run(tmp_path, *address, stdin=b"hello\nexit\n")
     shown = result.stdout.decode()
@@ -137,7 +149,9 @@ def test_a_server_of_this_machine_that_is_not_there_fails_at_once(tmp_path: Path
 def test_a_server_that_loads_is_waited_for(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(failing(503, message="Loading model"))
-        result = run(tmp_path, "--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "hello")
+        result = run(
+            tmp_path, "--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "hello"
+        )
         assert result.stdout.decode() == "You said: hello\n"
         assert "Loading model. Trying again (2/5)." in result.stderr.decode()
 
@@ -157,7 +171,9 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(BOOM, BOOM)
         address = f"{server.url}/v1"
-        with started(tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address) as terminal:
+        with started(
+            tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
+        ) as terminal:
             terminal.line("hello")
             terminal.wait_for(re.compile(r"Trying again.*\(2/5, Ctrl-C stops\): "), output=True)
             terminal.wait_for(re.compile(r"Trying again.*\(3/5"), output=True)
@@ -172,12 +188,16 @@ def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
 
     with Loopback(slow) as server:
         address = f"{server.url}/v1"
-        with started(tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address) as terminal:
+        with started(
+            tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
+        ) as terminal:
             terminal.line("hello")
             terminal.wait_for("Time: ")
             terminal.line("exit")
             terminal.wait_for("Ctrl-C skips it")
             terminal.ctrl("c")
             assert terminal.exit_code() == 0
-            assert "Summary skipped. It will be made when you resume the session." in terminal.text()
+            assert (
+                "Summary skipped. It will be made when you resume the session." in terminal.text()
+            )
             assert "Ctrl-C skips it" not in terminal.text()

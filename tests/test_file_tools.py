@@ -1,4 +1,6 @@
-"""The tools for files: what they read and change, what they show before they change it, and where they do not go."""
+"""The tools for files: what they read and change, what they show before they change it, and where
+they do not go.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Bench:
         self.asked: list[str] = []
         self.answer = answer
         self.box = Toolbox(
-            tools={tool.spec.name: tool for tool in builtin_tools(FILES, root, protected=protected)},
+            tools={
+                tool.spec.name: tool for tool in builtin_tools(FILES, root, protected=protected)
+            },
             seconds=60,
             characters=50_000,
             clock=time.monotonic,
@@ -49,7 +53,9 @@ class Bench:
         """What a call gives the model; a failure begins with an exclamation mark."""
 
         async def call() -> str:
-            [returned] = [event async for event in self.box.use([ToolCall("c1", name, json.dumps(given))])]
+            [returned] = [
+                event async for event in self.box.use([ToolCall("c1", name, json.dumps(given))])
+            ]
             text = returned.text.removeprefix(f"{ALLOWED}\n")
             assert (text != returned.text) == (len(self.asked) > before and self.answer)
             return f"!{text}" if returned.failed else text
@@ -75,8 +81,14 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_reading(bench: Bench) -> None:
     assert bench.use("read_file", path="src/a.py") == "import os\n\nPORT = 8443\nHOST = 'x'\n"
-    assert bench.use("read_file", path="./src/../src/a.py", first=3, last=3) == "PORT = 8443\n[lines 3 to 3 of 4]"
-    assert bench.use("read_file", path="src/a.py", first=3) == "PORT = 8443\nHOST = 'x'\n[lines 3 to 4 of 4]"
+    assert (
+        bench.use("read_file", path="./src/../src/a.py", first=3, last=3)
+        == "PORT = 8443\n[lines 3 to 3 of 4]"
+    )
+    assert (
+        bench.use("read_file", path="src/a.py", first=3)
+        == "PORT = 8443\nHOST = 'x'\n[lines 3 to 4 of 4]"
+    )
     assert bench.use("read_file", path="src/a.py", first=-5, last=900).count("\n") == 4
     assert bench.use("read_file", path="windows.txt") == "one\ntwo\nthree\n"
     assert bench.use("read_file", path="src/a.py", first=5) == "!src/a.py has 4 lines."
@@ -107,7 +119,9 @@ def test_what_cannot_be_read(bench: Bench, path: str, text: str) -> None:
     assert bench.use("read_file", path=path).startswith(text)
 
 
-def test_a_file_that_is_too_large_is_not_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_is_not_read(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "LARGEST", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
     assert bench.use("read_file", path="large") == "!large is too large to be read: 1 MB."
@@ -124,25 +138,39 @@ def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("list_files", pattern="*.c") == "(nothing)"
     assert bench.use("list_files", path="zeros") == "!zeros is no folder."
     monkeypatch.setattr(reading, "MOST_LISTED", 2)
-    assert bench.use("list_files").endswith("[cut: there are more than these 2 files; a narrower pattern finds them]")
+    assert bench.use("list_files").endswith(
+        "[cut: there are more than these 2 files; a narrower pattern finds them]"
+    )
     monkeypatch.setattr(reading, "MOST_VISITED", 1)
     assert bench.use("list_files").startswith("picture.png\n[cut:") is False
     assert "[cut: there are more than these 0 files" in bench.use("list_files")
 
 
 def test_searching(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bench.use("search_files", text="PORT") == "src/a.py:3: PORT = 8443\nsrc/deep/b.py:1: PORT = 1"
-    assert bench.use("search_files", text="port = ", ignore_case=True, path="src/deep").count("\n") == 1
+    assert (
+        bench.use("search_files", text="PORT")
+        == "src/a.py:3: PORT = 8443\nsrc/deep/b.py:1: PORT = 1"
+    )
+    assert (
+        bench.use("search_files", text="port = ", ignore_case=True, path="src/deep").count("\n")
+        == 1
+    )
     assert bench.use("search_files", text="secret") == "(nothing)"
     assert bench.use("search_files", text="a.*b") == "(nothing)"
     assert bench.use("search_files", text="") == "!The text must be a part of one line."
     monkeypatch.setattr(reading, "MOST_FOUND", 1)
-    assert bench.use("search_files", text="PORT") == "src/a.py:3: PORT = 8443\n[cut: the first 1 lines]"
+    assert (
+        bench.use("search_files", text="PORT")
+        == "src/a.py:3: PORT = 8443\n[cut: the first 1 lines]"
+    )
 
 
 def test_a_new_file_is_shown_whole(bench: Bench) -> None:
     text = "first\n" + "middle\n" * 500 + "\x1b[2J\u202eend\rof it"
-    assert bench.use("write_file", path="new/deep/c.txt", text=text) == "Wrote new/deep/c.txt: 502 lines."
+    assert (
+        bench.use("write_file", path="new/deep/c.txt", text=text)
+        == "Wrote new/deep/c.txt: 502 lines."
+    )
     middle = "+middle\n" * 500
     head = "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n+first\n"
     assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend␍of it\n\\ No newline at end of file"]
@@ -159,16 +187,24 @@ def current_umask() -> int:
 def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
     path = bench.root / "src" / "a.py"
     path.chmod(0o750)
-    assert bench.use("write_file", path="src/a.py", text="import os\n\nPORT = 5544\n") == "Wrote src/a.py: 3 lines."
+    assert (
+        bench.use("write_file", path="src/a.py", text="import os\n\nPORT = 5544\n")
+        == "Wrote src/a.py: 3 lines."
+    )
     diff = "@@ -1,4 +1,3 @@\n import os\n \n-PORT = 8443\n-HOST = 'x'\n+PORT = 5544"
     assert bench.asked == [f"Change src/a.py:\n--- src/a.py\n+++ src/a.py\n{diff}"]
-    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("import os\n\nPORT = 5544\n", 0o750)
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (
+        "import os\n\nPORT = 5544\n",
+        0o750,
+    )
     again = "!src/a.py holds exactly this already."
     assert bench.use("write_file", path="src/a.py", text="import os\n\nPORT = 5544\n") == again
     assert len(bench.asked) == 1
 
 
-def test_long_files_are_shown_whole_without_comparing_them(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_files_are_shown_whole_without_comparing_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writing, "LONGEST_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith("+++ src/a.py\n@@ all 4 lines are replaced by these 1 @@\n+new")
@@ -176,13 +212,25 @@ def test_long_files_are_shown_whole_without_comparing_them(bench: Bench, monkeyp
 
 def test_line_ends_stay(bench: Bench) -> None:
     path = bench.root / "windows.txt"
-    assert bench.use("edit_file", path="windows.txt", old="two\nthree", new="2\n3") == "Edited windows.txt at line 2."
+    assert (
+        bench.use("edit_file", path="windows.txt", old="two\nthree", new="2\n3")
+        == "Edited windows.txt at line 2."
+    )
     assert path.read_bytes() == b"one\r\n2\r\n3\r\n"
-    assert bench.use("write_file", path="windows.txt", text="one\nfour\n") == "Wrote windows.txt: 2 lines."
+    assert (
+        bench.use("write_file", path="windows.txt", text="one\nfour\n")
+        == "Wrote windows.txt: 2 lines."
+    )
     assert path.read_bytes() == b"one\r\nfour\r\n"
     assert bench.asked == [
-        "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ line 2 @@\n one\n-two\n-three\n+2\n+3",
-        "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ -1,3 +1,2 @@\n one\n-2\n-3\n+four",
+        (
+            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ line 2 @@\n "
+            "one\n-two\n-three\n+2\n+3"
+        ),
+        (
+            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ -1,3 +1,2 @@\n "
+            "one\n-2\n-3\n+four"
+        ),
     ]
 
 
@@ -196,14 +244,24 @@ def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "text", "hunk"),
     [
-        ("8443", "1", "Edited src/a.py at line 3.", "line 3 @@\n import os\n \n-PORT = 8443\n+PORT = 1\n HOST = 'x'"),
+        (
+            "8443",
+            "1",
+            "Edited src/a.py at line 3.",
+            "line 3 @@\n import os\n \n-PORT = 8443\n+PORT = 1\n HOST = 'x'",
+        ),
         (
             "\nPORT = 8443\n",
             "\n",
             "Edited src/a.py at line 2.",
             "line 2 @@\n import os\n-\n-PORT = 8443\n+\n HOST = 'x'",
         ),
-        ("import os\n", "", "Edited src/a.py at line 1.", "line 1 @@\n-import os\n \n PORT = 8443\n HOST = 'x'"),
+        (
+            "import os\n",
+            "",
+            "Edited src/a.py at line 1.",
+            "line 1 @@\n-import os\n \n PORT = 8443\n HOST = 'x'",
+        ),
         (
             "os\n\nPORT",
             "sys",
@@ -214,11 +272,29 @@ def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
             "'x'\n",
             "'y'",
             "Edited src/a.py at line 4.",
-            "line 4 @@\n import os\n \n PORT = 8443\n-HOST = 'x'\n+HOST = 'y'\n\\ No newline at end of file",
+            (
+                "line 4 @@\n import os\n \n PORT = 8443\n-HOST = 'x'\n+HOST = 'y'\n\\ No newline "
+                "at end of file"
+            ),
         ),
-        ("8442", "1", "!The old text does not stand in src/a.py. It must be exactly as in the file.", None),
-        ("", "1", "!The old text does not stand in src/a.py. It must be exactly as in the file.", None),
-        ("O", "1", "!The old text stands in src/a.py more than once. Give more of what is around it.", None),
+        (
+            "8442",
+            "1",
+            "!The old text does not stand in src/a.py. It must be exactly as in the file.",
+            None,
+        ),
+        (
+            "",
+            "1",
+            "!The old text does not stand in src/a.py. It must be exactly as in the file.",
+            None,
+        ),
+        (
+            "O",
+            "1",
+            "!The old text stands in src/a.py more than once. Give more of what is around it.",
+            None,
+        ),
         ("os", "os", "!The old text and the new one are the same.", None),
     ],
 )
@@ -267,14 +343,19 @@ def test_a_file_that_changed_since_the_question_is_not_overwritten(bench: Bench)
         path.write_text("somebody else's\n")
         return True
 
-    bench.box = Toolbox(tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=changing)
+    bench.box = Toolbox(
+        tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=changing
+    )
 
     async def call() -> str:
         call = ToolCall("c1", "write_file", '{"path": "src/a.py", "text": "mine"}')
         [returned] = [event async for event in bench.box.use([call])]
         return returned.text
 
-    assert asyncio.run(call()) == f"{ALLOWED}\nsrc/a.py has changed since the user was asked. Read it again."
+    assert (
+        asyncio.run(call())
+        == f"{ALLOWED}\nsrc/a.py has changed since the user was asked. Read it again."
+    )
     assert path.read_text() == "somebody else's\n"
 
 
@@ -283,7 +364,11 @@ def test_edits_of_one_file_that_come_together_are_all_made(bench: Bench) -> None
 
     async def together() -> list[bool]:
         calls = [
-            ToolCall(f"c{number}", "edit_file", f'{{"path": "many", "old": "line {number};", "new": "LINE {number};"}}')
+            ToolCall(
+                f"c{number}",
+                "edit_file",
+                f'{{"path": "many", "old": "line {number};", "new": "LINE {number};"}}',
+            )
             for number in range(20)
         ]
         return [event.failed async for event in bench.box.use(calls)]
@@ -301,15 +386,23 @@ def test_outside_of_the_working_directory_is_asked_about(bench: Bench, tmp_path:
     for path in ways:
         assert bench.use("read_file", path=path) == "not yours\n"
     assert bench.use("list_files", path="..", pattern="outside.*") == str(outside)
-    assert bench.use("search_files", text="yours", path="folder", pattern="*.txt") == f"{outside}:1: not yours"
+    assert (
+        bench.use("search_files", text="yours", path="folder", pattern="*.txt")
+        == f"{outside}:1: not yours"
+    )
     assert bench.asked == [f"{head}read {outside}"] * 5 + [f"{head}read {tmp_path}"] * 2
     bench.asked.clear()
-    assert bench.use("edit_file", path="link", old="not", new="all") == f"Edited {outside} at line 1."
+    assert (
+        bench.use("edit_file", path="link", old="not", new="all") == f"Edited {outside} at line 1."
+    )
     diff = f"--- {outside}\n+++ {outside}\n@@ line 1 @@\n-not yours\n+all yours"
     assert bench.asked == [f"{head}Change {outside}:\n{diff}"]
     assert (outside.read_text(), (bench.root / "link").is_symlink()) == ("all yours\n", True)
     bench.answer = False
-    assert bench.use("write_file", path="../new.txt", text="x") == "!Not run: the user did not allow it."
+    assert (
+        bench.use("write_file", path="../new.txt", text="x")
+        == "!Not run: the user did not allow it."
+    )
     assert bench.use("read_file", path="../outside.txt") == "!Not run: the user did not allow it."
     assert not (tmp_path / "new.txt").exists()
 
@@ -322,7 +415,9 @@ def test_outside_of_the_working_directory_is_asked_about(bench: Bench, tmp_path:
         "hooks/config",
     ],
 )  # fmt: skip
-def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(bench: Bench, path: str) -> None:
+def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
+    bench: Bench, path: str
+) -> None:
     (bench.root / "hooks").symlink_to(".git")
     answers = ["always", "no"]
     asked: list[str] = []
@@ -334,7 +429,11 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(bench
     async def calls() -> list[bool]:
         approvals = Approvals(lambda name, text: None, ask)
         box = Toolbox(
-            tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=approvals.approve
+            tools=bench.box.tools,
+            seconds=60,
+            characters=1000,
+            clock=time.monotonic,
+            approve=approvals.approve,
         )
         denied = []
         for target in ("src/plain.txt", "src/other.txt", path):
@@ -343,32 +442,52 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(bench
         return denied
 
     assert asyncio.run(calls()) == [False, False, True]
-    assert [question.partition("leave: ")[2] for question in asked] == ["write_file) ", "exactly this) "]
+    assert [question.partition("leave: ")[2] for question in asked] == [
+        "write_file) ",
+        "exactly this) ",
+    ]
 
 
-def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(bench: Bench, tmp_path: Path) -> None:
-    """Every call that the user allowed runs, and one that was refused leaves nothing that another could use."""
+def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Every call that the user allowed runs, and one that was refused leaves nothing that another
+    could use.
+    """
 
     async def together() -> list[str]:
-        calls = [ToolCall(f"c{number}", "read_file", '{"path": "../outside.txt"}') for number in range(40)]
+        calls = [
+            ToolCall(f"c{number}", "read_file", '{"path": "../outside.txt"}')
+            for number in range(40)
+        ]
         allowed = [event.text async for event in bench.box.use(calls)]
         bench.answer = False
         return allowed + [event.text async for event in bench.box.use(calls[:1])]
 
-    assert asyncio.run(together()) == [f"{ALLOWED}\nnot yours\n"] * 40 + ["Not run: the user did not allow it."]
+    assert asyncio.run(together()) == [f"{ALLOWED}\nnot yours\n"] * 40 + [
+        "Not run: the user did not allow it."
+    ]
     grounds = Grounds(bench.root)
     grounds.about_reading(grounds.place("../outside.txt"))
     with pytest.raises(ChatLoopError, match="lead out"):
         grounds.entered("../outside.txt")
 
 
-def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(bench: Bench, tmp_path: Path) -> None:
+def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
+    bench: Bench, tmp_path: Path
+) -> None:
     async def turning(name: str, text: str) -> bool:
         (bench.root / "new").symlink_to(tmp_path)
         return True
 
     async def call() -> str:
-        box = Toolbox(tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=turning)
+        box = Toolbox(
+            tools=bench.box.tools,
+            seconds=60,
+            characters=1000,
+            clock=time.monotonic,
+            approve=turning,
+        )
         call = ToolCall("c1", "write_file", '{"path": "new/a.txt", "text": "mine"}')
         [returned] = [event async for event in box.use([call])]
         return returned.text
@@ -434,7 +553,9 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 
 
 @given(st.sampled_from(FILES), HOSTILE, HOSTILE, st.integers(-3, 2**70))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+)
 def test_whatever_a_model_writes_a_sentence_comes_back(
     bench: Bench, name: str, path: str, text: str, number: int
 ) -> None:
@@ -454,8 +575,13 @@ def test_whatever_a_model_writes_a_sentence_comes_back(
 def test_unknown_tools_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         builtin_tools(["read_file", "fly"], tmp_path)
-    assert (caught.value.message, caught.value.hint) == ("There is no tool fly.", f"The tools are: {', '.join(NAMES)}.")
-    assert [tool.spec.name for tool in builtin_tools(NAMES[::-1] * 2, tmp_path)] == list(NAMES[::-1])
+    assert (caught.value.message, caught.value.hint) == (
+        "There is no tool fly.",
+        f"The tools are: {', '.join(NAMES)}.",
+    )
+    assert [tool.spec.name for tool in builtin_tools(NAMES[::-1] * 2, tmp_path)] == list(
+        NAMES[::-1]
+    )
 
 
 def test_a_root_that_is_a_link_is_followed(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Searching all sessions of a folder: what is found, where it is, what is left out, and what is never kept."""
+"""Searching all sessions of a folder: what is found, where it is, what is left out, and what is
+never kept.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,15 @@ def write(
     entries: list[Entry] = []
     for number, one in enumerate(said, 1):
         query, reply = (one, "Fine.") if isinstance(one, str) else one
-        entries += [Query(number=number, at=START, text=query), Reply(number=number, at=START, text=reply)]
+        entries += [
+            Query(number=number, at=START, text=query),
+            Reply(number=number, at=START, text=reply),
+        ]
     header = Header(id=identity, created=START, agent=agent, name=name, tags=tags, project=project)
     session = Session(
-        header=header, entries=tuple(entries), seal=Seal(at=START, reason="exit", summary=summary, source="model")
+        header=header,
+        entries=tuple(entries),
+        seal=Seal(at=START, reason="exit", summary=summary, source="model"),
     )
     path = folder / f"{identity}.md"
     path.write_bytes(render(session))
@@ -74,17 +81,43 @@ def places(found: Sequence[Found]) -> list[tuple[str, int]]:
     return [(one.row.id, one.number) for one in found]
 
 
-def search(folder: Path, text: str, wanted: Wanted | None = None, limit: int = 5) -> list[tuple[str, int]]:
+def search(
+    folder: Path, text: str, wanted: Wanted | None = None, limit: int = 5
+) -> list[tuple[str, int]]:
     return places(search_all(library(folder), text, wanted or Wanted(), limit, common_words()))
 
 
-CHATTER = ("Tell me about the weather.", "The sea is blue today.", "A short poem about boats, please.")
+CHATTER = (
+    "Tell me about the weather.",
+    "The sea is blue today.",
+    "A short poem about boats, please.",
+)
 
 
 def shelf(folder: Path) -> None:
-    write(folder, "a", *CHATTER, ("Which port?", "The gateway listens on port 5432."), "XOPS-22178-b is done.")
-    write(folder, "b", "测试数据库使用端口 5533。", "Le café du COIN ferme à midi.", *CHATTER, agent="Ida")
-    write(folder, "c", *CHATTER, "Die Waschmaschinenreparatur kostet 120 Euro.", "See OPS-2217 there.", tags=("work",))
+    write(
+        folder,
+        "a",
+        *CHATTER,
+        ("Which port?", "The gateway listens on port 5432."),
+        "XOPS-22178-b is done.",
+    )
+    write(
+        folder,
+        "b",
+        "测试数据库使用端口 5533。",
+        "Le café du COIN ferme à midi.",
+        *CHATTER,
+        agent="Ida",
+    )
+    write(
+        folder,
+        "c",
+        *CHATTER,
+        "Die Waschmaschinenreparatur kostet 120 Euro.",
+        "See OPS-2217 there.",
+        tags=("work",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +138,9 @@ def shelf(folder: Path) -> None:
         ("nothing of the kind: zeppelins", []),
     ],
 )
-def test_what_is_found_and_under_which_number(tmp_path: Path, asked: str, expected: list[tuple[str, int]]) -> None:
+def test_what_is_found_and_under_which_number(
+    tmp_path: Path, asked: str, expected: list[tuple[str, int]]
+) -> None:
     shelf(tmp_path)
     assert search(tmp_path, asked, limit=len(expected) or 5) == expected
 
@@ -114,20 +149,32 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
     path = write(tmp_path, "a", *CHATTER, "The gateway listens on port 5432.")
     data = path.read_bytes().replace(b"n=4", b"n=40")
     path.write_bytes(
-        data.replace(b"<!-- chat:query n=2", b"<!-- chat:undo n=1 -->\n<!-- chat:end -->\n<!-- chat:query n=2")
+        data.replace(
+            b"<!-- chat:query n=2",
+            b"<!-- chat:undo n=1 -->\n<!-- chat:end -->\n<!-- chat:query n=2",
+        )
     )
     assert search(tmp_path, "gateway port") == [("a", 40)]
     [found] = search_all(library(tmp_path), "gateway port", Wanted(), 5, common_words())
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
-    assert (found.hit.exchange.query.text, found.hit.exchange.ref) == (exchange.query.text, exchange.ref)
+    assert (found.hit.exchange.query.text, found.hit.exchange.ref) == (
+        exchange.query.text,
+        exchange.ref,
+    )
 
 
 def test_filters(tmp_path: Path) -> None:
     shelf(tmp_path)
     write(
-        tmp_path, "d", "The sea is grey.", project="/home/ida/Boote", agent="ÉMILE", tags=("sea",), name="Ärger am Meer"
+        tmp_path,
+        "d",
+        "The sea is grey.",
+        project="/home/ida/Boote",
+        agent="ÉMILE",
+        tags=("sea",),
+        name="Ärger am Meer",
     )
 
     def ids(wanted: Wanted) -> list[str]:
@@ -141,7 +188,12 @@ def test_filters(tmp_path: Path) -> None:
     assert ids(Wanted(project="boote")) == ["d"]
     assert ids(Wanted(words="ärger")) == ids(Wanted(words="ÄRGER")) == ["d"]
     assert ids(Wanted(words="#sea meer")) == ["d"]
-    assert ids(Wanted(words="%")) == ids(Wanted(words="_")) == ids(Wanted(agent="ida", tag="work")) == []
+    assert (
+        ids(Wanted(words="%"))
+        == ids(Wanted(words="_"))
+        == ids(Wanted(agent="ida", tag="work"))
+        == []
+    )
     far = timedelta(days=365 * 1_900)
     assert ids(Wanted(since=START - far, before=START + far)) == ["a", "b", "c", "d"]
     assert ids(Wanted(since=START + far)) == ids(Wanted(before=START - far)) == []
@@ -150,16 +202,39 @@ def test_filters(tmp_path: Path) -> None:
 def test_a_row_and_the_index_agree_about_filters(tmp_path: Path) -> None:
     """The files are asked where there is no index: the same sessions are found."""
     shelf(tmp_path)
-    write(tmp_path, "d", "Hi", project="/x/Boote_1", agent="ÉMILE", tags=("sea", "work"), name="Ärger am Meer 100%")
+    write(
+        tmp_path,
+        "d",
+        "Hi",
+        project="/x/Boote_1",
+        agent="ÉMILE",
+        tags=("sea", "work"),
+        name="Ärger am Meer 100%",
+    )
     for number, path in enumerate(sorted(tmp_path.glob("*.md"))):
         os.utime(path, (1_000 * number, 1_000 * number))
     rows = library(tmp_path).rows(fold=False)[0]
     for wanted in (
         *(
             Wanted(words=words)
-            for words in ("ärger", "ÄRGER 100%", "#work", "#wor", "wor", "boote_1", "é", "SALLY a", "#")
+            for words in (
+                "ärger",
+                "ÄRGER 100%",
+                "#work",
+                "#wor",
+                "wor",
+                "boote_1",
+                "é",
+                "SALLY a",
+                "#",
+            )
         ),
-        *(Wanted(tag="#SEA"), Wanted(agent="éMILE"), Wanted(project="BOOTE"), Wanted(words="sally", tag="work")),
+        *(
+            Wanted(tag="#SEA"),
+            Wanted(agent="éMILE"),
+            Wanted(project="BOOTE"),
+            Wanted(words="sally", tag="work"),
+        ),
         *(Wanted(since=rows[1].updated), Wanted(before=rows[1].updated)),
     ):
         asked = library(tmp_path).rows(wanted=wanted, fold=False)[0]
@@ -168,7 +243,22 @@ def test_a_row_and_the_index_agree_about_filters(tmp_path: Path) -> None:
 
 def test_what_is_no_query_finds_nothing_and_nothing_breaks(tmp_path: Path) -> None:
     shelf(tmp_path)
-    for text in ("", " ", "\x00", '"', "*", "NEAR(", "AND", "()", "'", "\ud800", "a:b OR c*", "^x", "{a}:b", "-"):
+    for text in (
+        "",
+        " ",
+        "\x00",
+        '"',
+        "*",
+        "NEAR(",
+        "AND",
+        "()",
+        "'",
+        "\ud800",
+        "a:b OR c*",
+        "^x",
+        "{a}:b",
+        "-",
+    ):
         assert ":" in text or search(tmp_path, text) == [], text
     assert ("a", 5) in search(tmp_path, "a:b OR c*")
     assert search(tmp_path, 'gateway" OR "port 5432') == [("a", 4)]
@@ -181,7 +271,9 @@ def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: P
     assert search(tmp_path, "what is that") == [("a", 1)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(QUERIES)
 def test_no_query_raises(tmp_path: Path, query: str) -> None:
     if not (tmp_path / "a.md").exists():
@@ -207,14 +299,18 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
             (f"My key is {secret} now.", f"I see the key: {secret}"),
             name=f"Key {secret}"[:200],
             agent=f"A {secret}"[:200],
-            summary=Summary(topics=(f"Key {secret}",), key_facts=(f"The key is {secret}. [1 user]",)),
+            summary=Summary(
+                topics=(f"Key {secret}",), key_facts=(f"The key is {secret}. [1 user]",)
+            ),
         )
     there = library(tmp_path)
     assert there.bring_up_to_date() == len(secrets)
     there.close()
     data = (tmp_path / ".index.sqlite").read_bytes()
     assert [secret for secret in secrets if secret.encode() in data] == []
-    assert [secret for secret in secrets if max(secret.split(), key=len).lower().encode() in data] == []
+    assert [
+        secret for secret in secrets if max(secret.split(), key=len).lower().encode() in data
+    ] == []
     for secret in secrets:
         for found in search_all(there, secret, Wanted(), 3, common_words()):
             assert secret not in str(found)
@@ -250,7 +346,9 @@ def test_without_an_index_one_sentence_says_so(tmp_path: Path) -> None:
     (tmp_path / ".index.sqlite").mkdir()
     with pytest.raises(SessionError) as caught:
         search(tmp_path, "sea")
-    assert caught.value.message.startswith(f"The index {tmp_path}/.index.sqlite is not a regular file")
+    assert caught.value.message.startswith(
+        f"The index {tmp_path}/.index.sqlite is not a regular file"
+    )
     assert search(tmp_path / "none", "sea") == []
 
 
@@ -269,7 +367,10 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     firsts, tens = [0, 0], [0, 0]
     for fact in FACTS:
         there = [hit.exchange for hit in whole.search(fact.question, 10)]
-        found = [one.hit.exchange for one in search_all(here, fact.question, Wanted(), 10, common_words())]
+        found = [
+            one.hit.exchange
+            for one in search_all(here, fact.question, Wanted(), 10, common_words())
+        ]
         for which, exchanges in enumerate((there, found)):
             held = answers(exchanges, fact.statement)
             firsts[which] += held[:1] == [True]

@@ -1,4 +1,6 @@
-"""Agents of other libraries answer in a conversation: a real pydantic-ai agent, others by their interfaces."""
+"""Agents of other libraries answer in a conversation: a real pydantic-ai agent, others by their
+interfaces.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,32 @@ from chat_loop.agent.equip import equipped
 from chat_loop.chain.options import Options
 from chat_loop.conversation import Conversation
 from chat_loop.errors import ProviderError, RequestRejected
-from chat_loop.events import Event, Finished, SummaryEnded, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
+from chat_loop.events import (
+    Event,
+    Finished,
+    SummaryEnded,
+    TextDelta,
+    ThinkingDelta,
+    ToolCalled,
+    ToolReturned,
+)
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request, ToolCall, Usage
 from tests.talking import SUMMARY, Clock, Model, words
 
 
 def provider(agent: object, name: str = "Dice") -> ForeignProvider:
-    return ForeignProvider(Definition(name=name, path="/a/agent.py", foreign=agent), {"Dice": 9_000})
+    return ForeignProvider(
+        Definition(name=name, path="/a/agent.py", foreign=agent), {"Dice": 9_000}
+    )
 
 
-async def told(agent: object, *messages: str, system: str = "", summary: bool = False) -> list[Event]:
-    said = tuple(Message("assistant" if number % 2 else "user", text) for number, text in enumerate(messages))
+async def told(
+    agent: object, *messages: str, system: str = "", summary: bool = False
+) -> list[Event]:
+    said = tuple(
+        Message("assistant" if number % 2 else "user", text) for number, text in enumerate(messages)
+    )
     request = Request(system=system, messages=said, grammar="x" if summary else None)
     return [event async for event in provider(agent).stream(request)]
 
@@ -51,7 +67,12 @@ async def rolling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterato
     """A model that rolls before it answers, and tells what it was given."""
     last = messages[-1].parts[-1]
     if isinstance(last, ToolReturnPart):
-        prompts = [part.content for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+        prompts = [
+            part.content
+            for message in messages
+            for part in message.parts
+            if isinstance(part, UserPromptPart)
+        ]
         yield "It is "
         yield f"{last.content}; you said {prompts}, I am told {info.instructions}."
     else:
@@ -60,7 +81,9 @@ async def rolling(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterato
 
 
 def dice() -> PydanticAgent[None, str]:
-    agent = PydanticAgent(FunctionModel(stream_function=rolling), name="Dice", system_prompt="Be kind.")
+    agent = PydanticAgent(
+        FunctionModel(stream_function=rolling), name="Dice", system_prompt="Be kind."
+    )
 
     @agent.tool_plain
     def roll(sides: int) -> str:
@@ -70,7 +93,9 @@ def dice() -> PydanticAgent[None, str]:
     return agent
 
 
-def conversation(directory: Path, agent: Agent, events: list[Event], options: Options | None = None) -> Conversation:
+def conversation(
+    directory: Path, agent: Agent, events: list[Event], options: Options | None = None
+) -> Conversation:
     clock = Clock()
     return Conversation(
         agent,
@@ -112,7 +137,12 @@ def test_pydantic_ai_keeps_its_system_prompt_when_the_history_is_ours() -> None:
         seen.append([part.part_kind for message in messages for part in message.parts])
         yield "So."
 
-    asked(PydanticAgent(FunctionModel(stream_function=model), system_prompt="Be kind."), "hey", "ho", "you")
+    asked(
+        PydanticAgent(FunctionModel(stream_function=model), system_prompt="Be kind."),
+        "hey",
+        "ho",
+        "you",
+    )
     assert seen == [["system-prompt", "user-prompt", "text", "user-prompt"]]
 
 
@@ -168,7 +198,10 @@ def test_a_conversation_with_its_tools_is_saved_and_read_back(
     first, second = session.exchanges
     assert first.reply is not None
     assert first.reply.text.startswith("Let me roll.\n\nIt is 4; you said ['roll']")
-    assert [(use.call.id, use.call.name) for use in (*first.uses, *second.uses)] == [("c1", "roll"), ("c2", "roll")]
+    assert [(use.call.id, use.call.name) for use in (*first.uses, *second.uses)] == [
+        ("c1", "roll"),
+        ("c2", "roll"),
+    ]
     assert second.uses[0].result is not None
     assert second.uses[0].result.text == "4"
     assert capfd.readouterr() == ("", "")
@@ -184,7 +217,9 @@ def test_what_it_does_for_an_acknowledgment_is_not_told(tmp_path: Path) -> None:
 
 
 class Strands:
-    """The documented interface of a Strands agent: `messages`, and `stream_async` with its events."""
+    """The documented interface of a Strands agent: `messages`, and `stream_async` with its
+    events.
+    """
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "left over"}]}]
@@ -202,7 +237,12 @@ class Strands:
 
 
 def metadata(taken: int, given: int, cached: int = 0) -> dict[str, Any]:
-    usage = {"inputTokens": taken, "outputTokens": given, "totalTokens": taken + given, "cacheReadInputTokens": cached}
+    usage = {
+        "inputTokens": taken,
+        "outputTokens": given,
+        "totalTokens": taken + given,
+        "cacheReadInputTokens": cached,
+    }
     return {"event": {"metadata": {"usage": usage}}}
 
 
@@ -211,7 +251,11 @@ def test_the_interface_of_strands() -> None:
         stop_reason = "max_tokens"
 
     use = {"toolUse": {"toolUseId": "t1", "name": "roll dice!", "input": {"sides": 6}}}
-    result = {"toolUseId": "t1", "status": "error", "content": [{"text": "no"}, {"json": {"why": 1}}]}
+    result = {
+        "toolUseId": "t1",
+        "status": "error",
+        "content": [{"text": "no"}, {"json": {"why": 1}}],
+    }
     agent = Strands(
         [
             {"init_event_loop": True},
@@ -232,13 +276,18 @@ def test_the_interface_of_strands() -> None:
         ThinkingDelta("Hm."),
         ToolCalled(ToolCall("own1", "roll_dice_", '{"sides": 6}')),
         Finished(stop="tool", usage=Usage(input=7, output=3, cached=2)),
-        ToolReturned(id="own1", name="roll_dice_", text=text, failed=True, seconds=returned.seconds),
+        ToolReturned(
+            id="own1", name="roll_dice_", text=text, failed=True, seconds=returned.seconds
+        ),
         TextDelta("It "),
         TextDelta("failed\ufffd."),
         Finished(stop="length", usage=Usage(input=9, output=4)),
     ]
     assert agent.prompts == ["Notes.\n\nroll"]
-    said = [{"role": "user", "content": [{"text": "hey"}]}, {"role": "assistant", "content": [{"text": "ho"}]}]
+    said = [
+        {"role": "user", "content": [{"text": "hey"}]},
+        {"role": "assistant", "content": [{"text": "ho"}]},
+    ]
     assert agent.seen == [said]  # what it remembered by itself is set aside
 
 
@@ -282,7 +331,8 @@ def test_anything_that_streams_or_can_be_called() -> None:
 def test_one_that_takes_a_text_gets_the_whole_conversation() -> None:
     assert reply(asked(lambda prompt: prompt, "hi")) == "hi"
     assert reply(asked(lambda prompt: prompt, "hi", "ho", "so?", system="Notes.")) == (
-        "Notes.\n\nThe conversation so far:\n\nUser: hi\n\nYou: ho\n\nAnswer what the user says now:\n\nso?"
+        "Notes.\n\nThe conversation so far:\n\nUser: hi\n\nYou: ho\n\nAnswer what the user "
+        "says now:\n\nso?"
     )
 
 
@@ -309,7 +359,9 @@ def test_its_failures_are_one_sentence(error: BaseException, message: str) -> No
 
 
 def test_one_that_cancels_itself_has_failed() -> None:
-    with pytest.raises(RequestRejected, match="The agent Dice failed: RuntimeError: CancelledError"):
+    with pytest.raises(
+        RequestRejected, match="The agent Dice failed: RuntimeError: CancelledError"
+    ):
         asked(broken(asyncio.CancelledError()), "hi")
     with pytest.raises(RequestRejected, match="The agent Dice stopped by itself"):
         asked(Raising(asyncio.CancelledError()), "hi")
@@ -378,7 +430,10 @@ def test_a_coroutine_that_is_stopped_is_cancelled_and_the_next_request_waits_for
     agent = provider(Slow())
 
     async def ask(text: str) -> list[Event]:
-        return [event async for event in agent.stream(Request(system="", messages=(Message("user", text),)))]
+        return [
+            event
+            async for event in agent.stream(Request(system="", messages=(Message("user", text),)))
+        ]
 
     async def both() -> None:
         task = asyncio.ensure_future(ask("one"))

@@ -1,4 +1,6 @@
-"""Forks: a session of its own that goes on from an earlier query. What was said after it stays with the parent."""
+"""Forks: a session of its own that goes on from an earlier query. What was said after it stays with
+the parent.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ FIRST, SECOND = "sally_20261121_223015", "sally_20261121_223025"
 
 
 def pair(number: int) -> tuple[str, str]:
-    return f"Question {number}: where is item {number}00{number}?", f"Item {number}00{number} is on shelf {number}."
+    return (
+        f"Question {number}: where is item {number}00{number}?",
+        f"Item {number}00{number} is on shelf {number}.",
+    )
 
 
 def words(*numbers: int) -> tuple[str, ...]:
@@ -47,7 +52,9 @@ async def say(talk: Talk, *numbers: int) -> None:
 async def fork(talk: Talk, number: int, loaded: Loaded | None = None) -> None:
     conversation = talk.conversation
     loaded = loaded or Loaded(conversation.session, conversation.live.path, open=True)
-    await conversation.accept(await conversation.resuming().forked(loaded, number), acknowledge=False)
+    await conversation.accept(
+        await conversation.resuming().forked(loaded, number), acknowledge=False
+    )
 
 
 async def compact(talk: Talk, step: Step = SUMMARY) -> None:
@@ -84,7 +91,9 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path, at: int) -> None:
     async def run() -> None:
         await say(talk, 1, 2, 3, 4, 5)
         await fork(talk, at)
-        assert refs(talk.conversation.thread.exchanges) == [f"1.{number}" for number in range(1, at + 1)]
+        assert refs(talk.conversation.thread.exchanges) == [
+            f"1.{number}" for number in range(1, at + 1)
+        ]
         await say(talk, 6)
         assert talk.sent[-1] == said(*words(*range(1, at + 1)), pair(6)[0])
         assert chain_of(talk) == [(FIRST, at), (SECOND, 1)]
@@ -127,7 +136,8 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
 ---
 
 """
-        "<!-- chat:restoration queries=2 tokens=220 of=2026-11-21T22:30:15+01:00 since=1.1 fresh=1.1 until=1.1 "
+        "<!-- chat:restoration queries=2 tokens=220 of=2026-11-21T22:30:15+01:00 since=1.1 "
+        "fresh=1.1 until=1.1 "
         "at=2026-11-21T22:30:19+01:00 -->\n"
         """\
 ## Session Restored (22:30:19)
@@ -208,7 +218,12 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
         assert refs(conversation.thread.exchanges) == ["1.1", "2.1", "3.1"]
         await say(talk, 6)
         assert talk.sent[-1] == said(*words(1, 3, 4), pair(6)[0])
-        assert [count for _, count in chain_of(talk)] == [1, 1, 1, 1]  # nothing was said in the second fork: no file
+        assert [count for _, count in chain_of(talk)] == [
+            1,
+            1,
+            1,
+            1,
+        ]  # nothing was said in the second fork: no file
         conversation.close()
 
     asyncio.run(run())
@@ -216,7 +231,9 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
 
 def test_a_session_with_carried_words_is_forked_with_them(tmp_path: Path) -> None:
     limits = Limits(preserve_recent=4)
-    talk = Talk(tmp_path, options=Options(acknowledge=False, attach_from_archive=False, limits=limits))
+    talk = Talk(
+        tmp_path, options=Options(acknowledge=False, attach_from_archive=False, limits=limits)
+    )
 
     async def run() -> None:
         conversation = talk.conversation
@@ -248,12 +265,21 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         archive = conversation._head.archive
         assert archive is not None
         read = archive.call(READ, {"queries": "1-9"})
-        assert [f"Item {number}00{number}" in read for number in range(1, 5)] == [True, True, False, False]
+        assert [f"Item {number}00{number}" in read for number in range(1, 5)] == [
+            True,
+            True,
+            False,
+            False,
+        ]
         assert "queries 1 to 2" in archive.call(READ, {"queries": "1.3"})
         await say(talk, 5)
         await compact(talk)
         await conversation.settled()
-        found = {hit.exchange.ref for number in range(1, 6) for hit in archive.search(f"item {number}00{number}")}
+        found = {
+            hit.exchange.ref
+            for number in range(1, 6)
+            for hit in archive.search(f"item {number}00{number}")
+        }
         assert found == {"1.1", "1.2", "2.1"}
         chain = ChainReader(talk.sessions).read(conversation.session)
         assert [refs(part) for part in placed(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
@@ -318,7 +344,9 @@ def test_a_fork_without_a_chat_has_the_pins_that_held(tmp_path: Path) -> None:
     loaded = talk.sessions.load(tmp_path / f"{identity}.md")
     thread, missing = thread_of(talk.sessions, loaded.session)
     assert (thread.pins, missing) == (("from the second",), "")
-    assert said(*words(2)) == tuple(message for exchange in thread.exchanges for message in spoken(exchange))
+    assert said(*words(2)) == tuple(
+        message for exchange in thread.exchanges for message in spoken(exchange)
+    )
 
 
 def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
@@ -360,7 +388,9 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(tmp_path: Path) -> None:
+def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, options=QUIET)
 
     async def run() -> None:

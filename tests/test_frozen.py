@@ -1,4 +1,6 @@
-"""Frozen dataclasses that are made when they are needed behave like those of the standard library."""
+"""Frozen dataclasses that are made when they are needed behave like those of the standard
+library.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,11 @@ def test_many_threads_that_come_first_together() -> None:
             def use(kind: type[Any] = kind, gate: threading.Barrier = gate) -> None:
                 gate.wait()
                 try:
-                    if not (kind(1) == kind(1) and len({kind(1), kind(1)}) == 1 and "number=1" in repr(kind(1))):
+                    if not (
+                        kind(1) == kind(1)
+                        and len({kind(1), kind(1)}) == 1
+                        and "number=1" in repr(kind(1))
+                    ):
                         wrong.append("not equal")
                 except Exception as error:  # noqa: BLE001 - whatever it is, the test must say it
                     wrong.append(error)
@@ -185,7 +191,11 @@ def test_every_class_of_the_package_can_be_completed() -> None:
         if module.name.endswith("__main__"):
             continue
         for value in vars(import_module(module.name)).values():
-            if isinstance(value, type) and value.__module__ == module.name and dataclasses.is_dataclass(value):
+            if (
+                isinstance(value, type)
+                and value.__module__ == module.name
+                and dataclasses.is_dataclass(value)
+            ):
                 assert inspect.signature(value).parameters.keys() >= {
                     field.name for field in dataclasses.fields(value) if field.init
                 }
@@ -196,8 +206,11 @@ def test_every_class_of_the_package_can_be_completed() -> None:
 def test_importing_the_prompt_completes_few() -> None:
     """The reason why the module exists."""
     code = (
-        "import chat_loop.interactive, chat_loop.prompt, chat_loop.frozen as frozen, dataclasses as d;"
+        "import chat_loop.interactive, chat_loop.prompt, chat_loop.frozen as frozen, "
+        "dataclasses as d;"
         "print(len(frozen._waiting))"
     )
-    waiting = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    waiting = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    ).stdout
     assert int(waiting) > 60

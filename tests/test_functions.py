@@ -1,4 +1,6 @@
-"""Python functions as tools: what a model is told of them, how they are called, and whatever they do in return."""
+"""Python functions as tools: what a model is told of them, how they are called, and whatever they
+do in return.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,12 @@ def test_what_a_model_is_told_of_a_function() -> None:
         },
         "required": ["x"],
     }
-    options = {"title": "Options", "type": "object", "properties": {"deep": {"type": "boolean"}}, "required": []}
+    options = {
+        "title": "Options",
+        "type": "object",
+        "properties": {"deep": {"type": "boolean"}},
+        "required": [],
+    }
     pair = [{"type": "integer"}, {"type": "integer"}]
     assert spec.parameters == {
         "type": "object",
@@ -124,7 +131,15 @@ def test_what_a_model_is_told_of_a_function() -> None:
 
 
 def test_arguments_are_converted() -> None:
-    text = run(tool_of(paint), colour="blue", points=[{"x": 3}], scale=2, size=[3, 4], options={"deep": True}, into="a")
+    text = run(
+        tool_of(paint),
+        colour="blue",
+        points=[{"x": 3}],
+        scale=2,
+        size=[3, 4],
+        options={"deep": True},
+        into="a",
+    )
     assert text == "BLUE [Point(x=3, label=None)] thin 2.0 (3, 4) {'deep': True} " + repr(Path("a"))
 
 
@@ -141,7 +156,10 @@ def test_arguments_are_converted() -> None:
         ),
         (
             {"colour": "red", "points": [], "size": [1]},
-            "The argument “size” is wrong: expected `array` of length 2, got 1. Call the tool again.",
+            (
+                "The argument “size” is wrong: expected `array` of length 2, got 1. Call the tool "
+                "again."
+            ),
         ),
     ],
 )
@@ -154,7 +172,10 @@ def test_arguments_before_the_slash_are_given_in_their_order() -> None:
         """Takes away."""
         return a - b - c
 
-    assert [run(tool_of(minus), **given) for given in ({"a": 5}, {"b": 2, "a": 5, "c": 1})] == ["4", "2"]
+    assert [run(tool_of(minus), **given) for given in ({"a": 5}, {"b": 2, "a": 5, "c": 1})] == [
+        "4",
+        "2",
+    ]
 
 
 def test_a_method_is_a_function_too() -> None:
@@ -224,27 +245,38 @@ async def streaming() -> AsyncIterator[int]:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (undocumented, "The function undocumented has no docstring. It tells the model what the tool is for."),
+        (
+            undocumented,
+            "The function undocumented has no docstring. It tells the model what the tool is for.",
+        ),
         (untyped, "The argument a of the function untyped has no type. For example: str."),
         (variable, "The function variable takes *parts: a tool has to name its arguments."),
         (keywords, "The function keywords takes *more: a tool has to name its arguments."),
         (
             foreign_type,
             (
-                "The argument node of the function foreign_type has a type that a model cannot be told of: Node. "
+                "The argument node of the function foreign_type has a type that a model "
+                "cannot be told of: Node. "
                 "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
             ),
         ),
         (
             endless,
             (
-                "The argument tree of the function endless has a type that a model cannot be told of: Tree. "
+                "The argument tree of the function endless has a type that a model cannot be "
+                "told of: Tree. "
                 "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
             ),
         ),
-        (unknown, "The types of the function unknown cannot be read: name 'Missing' is not defined."),
+        (
+            unknown,
+            "The types of the function unknown cannot be read: name 'Missing' is not defined.",
+        ),
         (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
-        (lambda: 1, "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _."),
+        (
+            lambda: 1,
+            "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _.",
+        ),
         (functools.partial(paint), "partial is no Python function: it cannot be a tool."),
         (print, "print is no Python function: it cannot be a tool."),
         (Node, "Node is no Python function: it cannot be a tool."),
@@ -252,7 +284,9 @@ async def streaming() -> AsyncIterator[int]:
         (streaming, "The function streaming yields: a tool returns its result."),
     ],
 )
-def test_what_cannot_be_a_tool_is_told_to_the_user(function: Callable[..., object], message: str) -> None:
+def test_what_cannot_be_a_tool_is_told_to_the_user(
+    function: Callable[..., object], message: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         tool_of(function)
     assert f"{caught.value.message} {caught.value.hint}".strip() == message
@@ -264,7 +298,10 @@ def test_what_cannot_be_a_tool_is_told_to_the_user(function: Callable[..., objec
         ("", "", {}),
         ("One line.", "One line.", {}),
         (
-            "Head.\n\nArgs:\n    a: First: yes\n      and more.\n    b (int, optional): Second\nRaises:\n    E: never",
+            (
+                "Head.\n\nArgs:\n    a: First: yes\n      and more.\n    b (int, optional): "
+                "Second\nRaises:\n    E: never"
+            ),
             "Head.\n\nRaises:\n    E: never",
             {"a": "First: yes and more.", "b": "Second"},
         ),
@@ -309,7 +346,9 @@ RETURNED: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("result", "text"), RETURNED, ids=[repr(text)[:20] for _, text in RETURNED])
+@pytest.mark.parametrize(
+    ("result", "text"), RETURNED, ids=[repr(text)[:20] for _, text in RETURNED]
+)
 def test_results_are_text_or_json(result: object, text: str) -> None:
     def give() -> object:
         """Gives something."""
@@ -330,14 +369,19 @@ FAULTS: list[tuple[BaseException, str]] = [
     (Shy(), "raises failed: Shy"),
     (SystemExit(3), "raises failed: SystemExit: 3"),
     (KeyboardInterrupt(), "raises failed: KeyboardInterrupt"),
-    (ExceptionGroup("many", [ValueError()]), "raises failed: ExceptionGroup: many (1 sub-exception)"),
+    (
+        ExceptionGroup("many", [ValueError()]),
+        "raises failed: ExceptionGroup: many (1 sub-exception)",
+    ),
     (SessionError("It is sealed.", "Take another."), "It is sealed. Take another."),
     (TimeoutError("Too slow."), "raises failed: TimeoutError: Too slow."),
     (RuntimeError("x" * 5000), "raises failed: RuntimeError: " + "x" * 2000),
 ]
 
 
-@pytest.mark.parametrize(("error", "text"), FAULTS, ids=[type(error).__name__ for error, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("error", "text"), FAULTS, ids=[type(error).__name__ for error, _ in FAULTS]
+)
 def test_what_a_function_raises_is_a_sentence(error: BaseException, text: str) -> None:
     def raises() -> None:
         """Raises."""
@@ -402,7 +446,10 @@ def test_functions_that_run_together_keep_their_words_apart_and_the_program_goes
 
     async def both() -> list[str]:
         tool = tool_of(talks)
-        one, two = asyncio.ensure_future(call(tool, {"what": "a"})), asyncio.ensure_future(call(tool, {"what": "b"}))
+        one, two = (
+            asyncio.ensure_future(call(tool, {"what": "a"})),
+            asyncio.ensure_future(call(tool, {"what": "b"})),
+        )
         await asyncio.to_thread(together.wait)
         print("the program")  # noqa: T201
         await asyncio.to_thread(together.wait)
@@ -419,11 +466,16 @@ def test_a_function_that_asks_gets_no_answer() -> None:
         """Asks."""
         return input("Name? ")
 
-    assert failure(tool_of(asks)) == "asks failed: EOFError: EOF when reading a line\n\nIt printed:\nName?"
+    assert (
+        failure(tool_of(asks))
+        == "asks failed: EOFError: EOF when reading a line\n\nIt printed:\nName?"
+    )
 
 
 def box(tool: Tool, seconds: float = 60.0, characters: int = 50_000) -> Toolbox:
-    return Toolbox(tools={tool.spec.name: tool}, seconds=seconds, characters=characters, clock=time.monotonic)
+    return Toolbox(
+        tools={tool.spec.name: tool}, seconds=seconds, characters=characters, clock=time.monotonic
+    )
 
 
 async def returned(toolbox: Toolbox, *arguments: str) -> list[ToolReturned]:
@@ -480,7 +532,9 @@ print(asyncio.run(run()))
 
 
 def test_the_program_ends_whatever_hangs() -> None:
-    ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, timeout=20, check=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", HANGING], capture_output=True, timeout=20, check=True, text=True
+    )
     assert (ended.stdout, ended.stderr) == ("[True, True]\n", "")
 
 
@@ -499,7 +553,9 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
     assert stopped.wait(10)
 
 
-def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(foreign, "PATIENCE_SECONDS", 0.05)
     held = threading.Event()
 
@@ -550,7 +606,10 @@ def test_what_changes_something_is_shown_first() -> None:
 
     tool = tool_of(cancel)
     assert tool.asks is not None
-    assert tool.asks({"invoice": 3, "reason": "paid\ntwice"}) == "cancel:\n  invoice: 3\n  reason:\n    paid\n    twice"
+    assert (
+        tool.asks({"invoice": 3, "reason": "paid\ntwice"})
+        == "cancel:\n  invoice: 3\n  reason:\n    paid\n    twice"
+    )
     with pytest.raises(ChatLoopError, match=r"The argument “invoice” is wrong"):
         tool.asks({"invoice": "three"})
     assert [tool_of(due).asks, tool_of(cancel, asks=False).asks] == [None, None]
@@ -563,9 +622,17 @@ def test_what_changes_something_is_shown_first() -> None:
         return True
 
     def answers(approve: Any) -> list[tuple[str, bool]]:
-        toolbox = Toolbox(tools={"cancel": tool}, seconds=60, characters=100, clock=time.monotonic, approve=approve)
+        toolbox = Toolbox(
+            tools={"cancel": tool},
+            seconds=60,
+            characters=100,
+            clock=time.monotonic,
+            approve=approve,
+        )
         results = asyncio.run(returned(toolbox, '{"invoice": 3}', '{"invoice": "x"}'))
-        return [(result.text, result.failed) for result in sorted(results, key=lambda result: result.id)]
+        return [
+            (result.text, result.failed) for result in sorted(results, key=lambda result: result.id)
+        ]
 
     wrong = ("The argument “invoice” must be of type integer. Call the tool again.", True)
     assert answers(no) == [("Not run: the user did not allow it.", True), wrong]

@@ -15,7 +15,9 @@ SHARES = st.floats(0, 1)
 def worded(draw: st.DrawFn) -> list[Found[int]]:
     """Hits of full text as they come: those with most ids first, then the highest scores."""
     keys = draw(st.lists(st.integers(0, 20), unique=True, max_size=12))
-    hits = [Found(key, draw(st.floats(0.01, 50)), draw(SHARES), draw(st.integers(0, 2))) for key in keys]
+    hits = [
+        Found(key, draw(st.floats(0.01, 50)), draw(SHARES), draw(st.integers(0, 2))) for key in keys
+    ]
     return sorted(hits, key=lambda hit: (-hit.exact, -hit.score))
 
 
@@ -88,7 +90,10 @@ def test_a_surer_hit_never_falls(
     hit = text[at]
     surer = [*text]
     surer[at] = Found(hit.key, hit.score, data.draw(st.floats(hit.strength, 1)), hit.exact)
-    before, after = fused(text, meaning, familiar=familiar), fused(surer, meaning, familiar=familiar)
+    before, after = (
+        fused(text, meaning, familiar=familiar),
+        fused(surer, meaning, familiar=familiar),
+    )
     assert after.index(hit.key) <= before.index(hit.key)
 
 

@@ -1,4 +1,6 @@
-"""The user guide: everything that can be typed or set stands in it, and nothing stands in it that there is not."""
+"""The user guide: everything that can be typed or set stands in it, and nothing stands in it that
+there is not.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ from chat_loop.options import parser
 from chat_loop.subcommands.completion import Level, levels
 
 TREE = Path(__file__).parent.parent
-PAGES = [TREE / "README.md", *sorted((TREE / "docs").rglob("README.md")), *sorted((TREE / "docs").glob("*.md"))]
+PAGES = [
+    TREE / "README.md",
+    *sorted((TREE / "docs").rglob("README.md")),
+    *sorted((TREE / "docs").glob("*.md")),
+]
 WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.md"))]
 """What people wrote: with what explains itself, and what was once so."""
 
@@ -40,7 +46,9 @@ OTHERS_OPTIONS = {"--check", "--project"}
 """Those of ruff, and one of a command in the chat that follows a word of its own."""
 NO_VARIABLES = {"GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
-"""Names in capitals that nobody can set: flags of the system, codes of errors, what commands are given."""
+"""Names in capitals that nobody can set: flags of the system, codes of errors, what commands are
+given.
+"""
 OF_LIBRARIES = {
     "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HTTPS_PROXY", "HTTP_PROXY",
     "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "LC_ALL", "LC_CTYPE", "LANG", "HOME", "PATH", "NAME",
@@ -70,7 +78,9 @@ def test_the_front_page_leads_to_every_page() -> None:
 
 def test_every_picture_is_shown_somewhere() -> None:
     pictures = {picture for kind in ("*.svg", "*.png") for picture in (TREE / "docs").glob(kind)}
-    shown = {(page.parent / link).resolve() for page in PAGES for link in _LINK.findall(prose(page))}
+    shown = {
+        (page.parent / link).resolve() for page in PAGES for link in _LINK.findall(prose(page))
+    }
     assert pictures - shown == set()
 
 
@@ -83,7 +93,9 @@ def test_no_code_is_broken_by_a_line(page: Path) -> None:
 def anchors(page: Path) -> set[str]:
     """What a link can lead to in a page, as services that show markdown name it."""
     headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
@@ -141,7 +153,9 @@ def test_every_line_for_a_shell_is_one(page: Path, capsys: pytest.CaptureFixture
 
 
 def test_every_example_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    examples = re.findall(r"^  (.*?chat-loop\b.*?)(?:   +\S.*)?$", parser().epilog or "", re.MULTILINE)
+    examples = re.findall(
+        r"^  (.*?chat-loop\b.*?)(?:   +\S.*)?$", parser().epilog or "", re.MULTILINE
+    )
     assert len(examples) > 5
     for example in examples:
         if not example.endswith(" --help"):
@@ -162,11 +176,15 @@ LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
 
 
 def walked(words: list[str]) -> str:
-    """What is wrong with words after `chat-loop` by the levels of its parser; empty when nothing is."""
+    """What is wrong with words after `chat-loop` by the levels of its parser; empty when nothing
+    is.
+    """
     level, steps = LEVELS["/"], iter(words)
     for word in steps:
         if word.startswith("-") and word != "-":
-            option = next((one for one in level.options if word.partition("=")[0] in one.names), None)
+            option = next(
+                (one for one in level.options if word.partition("=")[0] in one.names), None
+            )
             if option is None:
                 return f"{word} is no option of {level.at}"
             if option.takes and "=" not in word:
@@ -185,7 +203,9 @@ def below(level: Level, word: str) -> Level:
 def alternatives(text: str) -> Iterator[list[str]]:
     """`list|show SESSION` as the two that it means."""
     words = text.split()
-    wide = next((number for number, word in enumerate(words) if "|" in word and word.islower()), None)
+    wide = next(
+        (number for number, word in enumerate(words) if "|" in word and word.islower()), None
+    )
     if wide is None:
         yield words
         return
@@ -204,22 +224,38 @@ def test_every_command_line_in_the_text_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
 def test_every_option_that_is_named_exists(page: Path) -> None:
     known = {name for level in LEVELS.values() for option in level.options for name in option.names}
-    told = " ".join(f"{command.usage} {command.help} {command.details}" for command in registry.commands)
-    found = {option for code in CODE.findall(prose(page)) for option in re.findall(r"(?<![\w-])--[a-z-]+", code)}
+    told = " ".join(
+        f"{command.usage} {command.help} {command.details}" for command in registry.commands
+    )
+    found = {
+        option
+        for code in CODE.findall(prose(page))
+        for option in re.findall(r"(?<![\w-])--[a-z-]+", code)
+    }
     assert {one for one in found if one not in known and one not in told} - OTHERS_OPTIONS == set()
 
 
 def test_every_command_and_option_is_in_the_guide() -> None:
     told = "\n".join(map(text_of, PAGES))
     wanted = {name for level in LEVELS.values() for name, _ in level.commands}
-    wanted |= {name for level in LEVELS.values() for option in level.options for name in option.names if len(name) > 2}
+    wanted |= {
+        name
+        for level in LEVELS.values()
+        for option in level.options
+        for name in option.names
+        if len(name) > 2
+    }
     wanted |= {f"/{name}" for name in registry.names()}
-    missing = {one for one in wanted if not re.search(rf"(?<![\w/-]){re.escape(one)}(?![\w-])", told)}
+    missing = {
+        one for one in wanted if not re.search(rf"(?<![\w/-]){re.escape(one)}(?![\w-])", told)
+    }
     assert missing - {"--help", "--print", "--version"} == set()
 
 
 def test_the_keys_of_the_browser_are_on_its_page() -> None:
-    rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \|$", text_of(TREE / "docs" / "sessions.md"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (`[^|]+) \| ([^|]+) \|$", text_of(TREE / "docs" / "sessions.md"), re.MULTILINE
+    )
     shown = {(*re.sub(r"`|, ", " ", keys).split(), what) for keys, what in rows}
     assert {(*keys.split(), what) for keys, what in BROWSER_KEYS} <= shown
 
@@ -238,7 +274,9 @@ def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
     part = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     told = {
         key: yaml.safe_load(default)
-        for key, default in re.findall(r"^\| `([a-z_]+)` \| `(.+?)` \| \S.*\.? \|$", part, re.MULTILINE)
+        for key, default in re.findall(
+            r"^\| `([a-z_]+)` \| `(.+?)` \| \S.*\.? \|$", part, re.MULTILINE
+        )
     }
     value = SECTIONS[section]
     wanted = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else {section: value}  # type: ignore[arg-type]
@@ -250,11 +288,17 @@ def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
 
 
 def variables() -> set[str]:
-    """The variables of the environment that the program's own code names, and those that it looks up."""
+    """The variables of the environment that the program's own code names, and those that it looks
+    up.
+    """
     found = set()
     for file in (TREE / "chat_loop").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and _VARIABLE.fullmatch(node.value)
+            ):
                 found.add(node.value)
             looked: ast.expr | None = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
@@ -264,12 +308,20 @@ def variables() -> set[str]:
                 looked, place = node.slice, node.value
             if isinstance(looked, ast.Constant) and "environ" in ast.unparse(place).lower():
                 found.add(str(looked.value))
-    return {name for name in found if name not in NO_VARIABLES and not name.startswith(NO_VARIABLES_BEGIN)}
+    return {
+        name
+        for name in found
+        if name not in NO_VARIABLES and not name.startswith(NO_VARIABLES_BEGIN)
+    }
 
 
 def test_every_variable_of_the_environment_is_in_the_guide() -> None:
     page = text_of(TREE / "docs" / "configuring.md")
     table = page.partition("\n## Environment variables\n")[2].partition("\n## ")[0]
-    told = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", "\n".join(re.findall(r"^\| .*$", table, re.MULTILINE))))
+    told = set(
+        re.findall(
+            r"\b[A-Z][A-Z0-9_]{3,}\b", "\n".join(re.findall(r"^\| .*$", table, re.MULTILINE))
+        )
+    )
     assert variables() - told == set()
     assert told - variables() - OF_LIBRARIES == set()

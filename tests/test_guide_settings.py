@@ -1,4 +1,6 @@
-"""The settings that the user guide names, in the text and in its examples, are such as the config takes."""
+"""The settings that the user guide names, in the text and in its examples, are such as the config
+takes.
+"""
 
 from __future__ import annotations
 

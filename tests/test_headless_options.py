@@ -1,4 +1,6 @@
-"""Options of -p as real processes: going on, a file for the reply, nothing kept, signals, pipes; and the document."""
+"""Options of -p as real processes: going on, a file for the reply, nothing kept, signals, pipes;
+and the document.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     """Every file below a folder, with its time and content."""
-    return {str(file): (file.stat().st_mtime_ns, file.read_bytes()) for file in folder.rglob("*") if file.is_file()}
+    return {
+        str(file): (file.stat().st_mtime_ns, file.read_bytes())
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
 
 
 def test_a_script_goes_on_with_a_conversation(tmp_path: Path) -> None:
@@ -43,16 +49,25 @@ def test_a_script_goes_on_with_a_conversation(tmp_path: Path) -> None:
             which = newest if options == ("--resume",) else []
             result = run(tmp_path, *model, *options, *which, "-p", f"question {number}", keys=keys)
             assert (result.returncode, result.stderr) == (0, b"")
-        texts = [[part["content"] for part in request.body["messages"][1:]] for request in server.requests]
+        texts = [
+            [part["content"] for part in request.body["messages"][1:]]
+            for request in server.requests
+        ]
     assert len(texts) == 3  # no summary was asked for
     for number, sent in enumerate(texts, 1):
         joined = json.dumps(sent)
-        assert [f"question {one}" in joined for one in (1, 2, 3)] == [one <= number for one in (1, 2, 3)]
+        assert [f"question {one}" in joined for one in (1, 2, 3)] == [
+            one <= number for one in (1, 2, 3)
+        ]
     sessions = {session.header.parent: session for session in saved(tmp_path)}
     first = sessions[""]
     second = sessions[first.header.id]
     third = sessions[second.header.id]
-    assert [said(session)[0] for session in (first, second, third)] == ["question 1", "question 2", "question 3"]
+    assert [said(session)[0] for session in (first, second, third)] == [
+        "question 1",
+        "question 2",
+        "question 3",
+    ]
 
 
 def test_two_that_go_on_from_one_are_two_branches(tmp_path: Path) -> None:
@@ -60,7 +75,11 @@ def test_two_that_go_on_from_one_are_two_branches(tmp_path: Path) -> None:
     [root] = saved(tmp_path)
     for question in ("left", "right"):
         assert run(tmp_path, *ECHO, "--resume", root.header.id, "-p", question).returncode == 0
-    assert sorted(session.header.parent for session in saved(tmp_path)) == ["", root.header.id, root.header.id]
+    assert sorted(session.header.parent for session in saved(tmp_path)) == [
+        "",
+        root.header.id,
+        root.header.id,
+    ]
 
 
 def test_what_cannot_be_gone_on_with(tmp_path: Path) -> None:
@@ -96,7 +115,9 @@ def test_what_cannot_be_gone_on_with(tmp_path: Path) -> None:
         (("-p", "-"), "There is no question."),
     ],
 )
-def test_options_that_do_not_go_together(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_options_that_do_not_go_together(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
     result = run(tmp_path, *ECHO, *arguments)
     assert (result.returncode, result.stdout) == (2, b"")
     assert message in result.stderr.decode()
@@ -123,7 +144,10 @@ def test_the_reply_in_a_file(tmp_path: Path) -> None:
     assert file.read_bytes() == "You said: grüße\n".encode()
     assert sys.platform == "win32" or file.stat().st_mode & 0o777 == 0o600
     refused = run(tmp_path, *ECHO, "-p", "again", "--output", str(file))
-    assert (refused.returncode, refused.stderr.decode()) == (2, f"{file} is there already.\n--force replaces it.\n")
+    assert (refused.returncode, refused.stderr.decode()) == (
+        2,
+        f"{file} is there already.\n--force replaces it.\n",
+    )
     assert file.read_bytes() == "You said: grüße\n".encode()
     assert len(saved(tmp_path)) == 1  # nothing was asked
     both = run(tmp_path, *ECHO, "-p", "again", "--output", str(file), "--force", "--json")
@@ -138,7 +162,17 @@ def test_a_broken_reply_is_not_written_and_not_lost(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Half of ", "it"), cut_after=2))
         keys = {"ANTHROPIC_API_KEY": "sk-test-0123456789", "ANTHROPIC_BASE_URL": server.url}
-        result = run(tmp_path, "--model", "anthropic:m", "-p", "x", "--output", str(file), "--no-save", keys=keys)
+        result = run(
+            tmp_path,
+            "--model",
+            "anthropic:m",
+            "-p",
+            "x",
+            "--output",
+            str(file),
+            "--no-save",
+            keys=keys,
+        )
     assert result.returncode == 1
     assert result.stdout.strip() == b"Half of it"
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +181,10 @@ def test_a_broken_reply_is_not_written_and_not_lost(tmp_path: Path) -> None:
 def test_a_link_that_the_file_is_stays_one(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("old")
     (tmp_path / "link.md").symlink_to(tmp_path / "there.md")
-    assert run(tmp_path, *ECHO, "-p", "x", "--output", str(tmp_path / "link.md"), "--force").returncode == 0
+    assert (
+        run(tmp_path, *ECHO, "-p", "x", "--output", str(tmp_path / "link.md"), "--force").returncode
+        == 0
+    )
     assert (tmp_path / "link.md").is_symlink()
     assert (tmp_path / "there.md").read_text() == "You said: x\n"
 
@@ -164,13 +201,18 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     before = everything(home)
     assert run(home, *ECHO, "--no-save", "-p", f"look at @{picture}").returncode == 0
     assert run(home, *ECHO, "--no-save", "-p", "x", stdin=b"word " * 100_000).returncode == 0
-    events = [json.loads(line) for line in run(home, *ECHO, "--no-save", "--json", "-p", "x").stdout.splitlines()]
+    events = [
+        json.loads(line)
+        for line in run(home, *ECHO, "--no-save", "--json", "-p", "x").stdout.splitlines()
+    ]
     assert (events[-1]["path"], events[-1]["saved"]) == (os.devnull, False)
     assert everything(home) == before
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: int) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Half of ", "it"), stall_after=2))
@@ -201,7 +243,16 @@ def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: 
 def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str, ...]) -> None:
     script = tmp_path / "script"
     script.write_text("word " * 300_000)
-    command = [sys.executable, "-m", "chat_loop", "--model", f"scripted:{script}", *options, "-p", "go"]
+    command = [
+        sys.executable,
+        "-m",
+        "chat_loop",
+        "--model",
+        f"scripted:{script}",
+        *options,
+        "-p",
+        "go",
+    ]
     shell = 'set -o pipefail; "$@" | head -c 1'
     result = subprocess.run(
         ["bash", "-c", shell, "bash", *command],
@@ -222,10 +273,22 @@ def test_a_reader_that_leaves_ends_the_reply(tmp_path: Path, options: tuple[str,
 
 @posix
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("arguments", [("-p", "hello"), ("--json", "-p", "hello"), ("doctor",), ("models", "list")])
+@pytest.mark.parametrize(
+    "arguments", [("-p", "hello"), ("--json", "-p", "hello"), ("doctor",), ("models", "list")]
+)
 def test_streams_that_were_closed(tmp_path: Path, closed: str, arguments: tuple[str, ...]) -> None:
     result = subprocess.run(
-        ["bash", "-c", f'"$@" {closed}', "bash", sys.executable, "-m", "chat_loop", *ECHO, *arguments],
+        [
+            "bash",
+            "-c",
+            f'"$@" {closed}',
+            "bash",
+            sys.executable,
+            "-m",
+            "chat_loop",
+            *ECHO,
+            *arguments,
+        ],
         env=ENVIRONMENT | {"CHAT_LOOP_HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -265,13 +328,18 @@ def test_the_example_of_the_document_is_what_is_printed(tmp_path: Path) -> None:
 
     def same(lines: str) -> list[dict[str, Any]]:
         events = [json.loads(line) for line in lines.strip().split("\n")]
-        return [{**event, **{key: "" for key in ("id", "path", "seconds") if key in event}} for event in events]
+        return [
+            {**event, **{key: "" for key in ("id", "path", "seconds") if key in event}}
+            for event in events
+        ]
 
     assert same(result.stdout.decode()) == same(example)
 
 
 def test_the_document_names_every_option_of_a_question() -> None:
-    [group] = [group for group in parser()._action_groups if "without a terminal" in (group.title or "")]
+    [group] = [
+        group for group in parser()._action_groups if "without a terminal" in (group.title or "")
+    ]
     options = {option for action in group._group_actions for option in action.option_strings}
     assert options >= {"--json", "--yes", "--output", "--no-save", "--system"}
     assert {option for option in options if f"`{option}" not in DOCUMENT} <= {"-p", "--print"}
@@ -283,7 +351,11 @@ def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
     with Loopback() as server:
         for _ in range(5):
             server.enqueue(Reply(chunks=tuple(source)))
-        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url, "CHAT_LOOP_HOME": str(tmp_path)}
+        keys = {
+            "ANTHROPIC_API_KEY": "k",
+            "ANTHROPIC_BASE_URL": server.url,
+            "CHAT_LOOP_HOME": str(tmp_path),
+        }
         command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:m", "-p", "When?"]
         with PtyChat(command, env=ENVIRONMENT | keys) as terminal:
             assert terminal.exit_code() == 0

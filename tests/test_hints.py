@@ -1,4 +1,6 @@
-"""Hints that help: how an extra is installed here, what to do without a terminal, signs that the output can show."""
+"""Hints that help: how an extra is installed here, what to do without a terminal, signs that the
+output can show.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,21 @@ class Installed:
         ("/home/me/.venv", EDITABLE, "pip install -e '/home/me/chat loop[mcp]'"),
         ("/home/me/.venv", CLONE, "pip install '/home/me/chat-loop[mcp]'"),
         ("/home/me/.venv", GIT, "pip install 'chat-loop[mcp] @ git+https://git.example/chat-loop'"),
-        ("/home/me/.local/share/pipx/venvs/chat-loop", None, "pipx install --force 'chat-loop[mcp]'"),
-        ("/home/me/.local/share/pipx/venvs/chat-loop", CLONE, "pipx install --force '/home/me/chat-loop[mcp]'"),
-        ("/home/me/.local/share/uv/tools/chat-loop", None, "uv tool install --force 'chat-loop[mcp]'"),
+        (
+            "/home/me/.local/share/pipx/venvs/chat-loop",
+            None,
+            "pipx install --force 'chat-loop[mcp]'",
+        ),
+        (
+            "/home/me/.local/share/pipx/venvs/chat-loop",
+            CLONE,
+            "pipx install --force '/home/me/chat-loop[mcp]'",
+        ),
+        (
+            "/home/me/.local/share/uv/tools/chat-loop",
+            None,
+            "uv tool install --force 'chat-loop[mcp]'",
+        ),
     ],
 )
 def test_the_command_that_adds_an_extra_fits_the_installation(
@@ -72,14 +86,20 @@ def test_a_model_without_its_runtime_is_fetched_with_a_word(
 
 
 def test_without_a_terminal_nobody_is_told_to_type_compact(tmp_path: Path) -> None:
-    told = failing(400, "invalid_request_error", "This model's maximum context length is 300 tokens.")
+    told = failing(
+        400, "invalid_request_error", "This model's maximum context length is 300 tokens."
+    )
     with Loopback() as server:
         server.enqueue(told, told, told)
-        result = run(tmp_path, "--model", "vllm:m", "--base-url", f"{server.url}/v1", "-p", "word " * 900)
+        result = run(
+            tmp_path, "--model", "vllm:m", "--base-url", f"{server.url}/v1", "-p", "word " * 900
+        )
     assert result.returncode == 1
     assert b"ompact makes" not in result.stderr
     assert b"Type compact" not in result.stderr
-    assert b"Ask for less at once, or take a model with a larger window (--model).\n" in result.stderr
+    assert (
+        b"Ask for less at once, or take a model with a larger window (--model).\n" in result.stderr
+    )
 
 
 def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What was entered, over sessions: the file, its bounds, several terminals, and what is not kept."""
+"""What was entered, over sessions: the file, its bounds, several terminals, and what is not
+kept.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def test_several_terminals_write_at_once(tmp_path: Path) -> None:
     assert len(found) > 200
     assert all(entry.endswith("\n" + "y" * 2_000) for entry in found), "none is torn or mixed"
     for number in range(4):
-        counts = [int(entry.split()[1]) for entry in reversed(found) if entry.startswith(f"{number} ")]
+        counts = [
+            int(entry.split()[1]) for entry in reversed(found) if entry.startswith(f"{number} ")
+        ]
         assert counts == [*range(counts[0], 100)] if counts else True
 
 

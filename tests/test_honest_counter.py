@@ -1,4 +1,6 @@
-"""One honest counter: what is shown of the context is what the next request holds, by a server that counts it."""
+"""One honest counter: what is shown of the context is what the next request holds, by a server that
+counts it.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,16 @@ async def _look(given: object) -> str:
 
 def tool(name: str, words: int = 20) -> Tool:
     """A tool with a description of so many words."""
-    schema = {"type": "object", "properties": {"path": {"type": "string", "description": "Where it is."}}}
-    return Tool(ToolSpec(name, f"{name} looks at things. " + "It is told of at length. " * (words // 6), schema), _look)
+    schema = {
+        "type": "object",
+        "properties": {"path": {"type": "string", "description": "Where it is."}},
+    }
+    return Tool(
+        ToolSpec(
+            name, f"{name} looks at things. " + "It is told of at length. " * (words // 6), schema
+        ),
+        _look,
+    )
 
 
 MANY = tuple(tool(f"server_{number}_read_records", 120) for number in range(60))
@@ -61,7 +71,9 @@ def calling(request: Received) -> Served:
     told = last["role"] == "tool" or "tool_result" in str(last["content"])
     if request.body.get("tools") and not told and "Tell me" in request.query:
         called = ToolCall("a", "read_log", '{"path": "harbor.log"}')
-        return replace(made, chunks=(), calls=(called,), usage=Usage(input=counted(request), output=20))
+        return replace(
+            made, chunks=(), calls=(called,), usage=Usage(input=counted(request), output=20)
+        )
     return made
 
 
@@ -69,7 +81,9 @@ def reasoning(request: Received) -> Served:
     """Think before the answer, and read most of the prompt from a cache."""
     made = answered(request)
     assert made.usage is not None
-    usage = replace(made.usage, output=made.usage.output + 700, reasoning=700, cached=made.usage.input // 2)
+    usage = replace(
+        made.usage, output=made.usage.output + 700, reasoning=700, cached=made.usage.input // 2
+    )
     return replace(made, usage=usage)
 
 
@@ -95,14 +109,18 @@ CASES = {
     "after a small compact, forced": Case([*SHORT, "/compact --force"]),
     "after uncompact": Case([*TALK, "compact", "/uncompact"]),
     "after resume": Case(["/resume 1"], earlier=[*TALK, "compact", *SHORT]),
-    "after resume --full, with tools": Case(["/resume 1 --full"], (tool("read_log"),), earlier=TALK),
+    "after resume --full, with tools": Case(
+        ["/resume 1 --full"], (tool("read_log"),), earlier=TALK
+    ),
     "after resume --last 3": Case(["/resume 1 --last 3"], earlier=TALK),
     "after /model": Case([*TALK, "/model scripted:other"]),
     "with tool calls": Case(TALK[:3], (tool("read_log"),), served=calling),
     "with tool calls, after compact": Case([*TALK, "compact"], (tool("read_log"),), served=calling),
     "with a text file": Case(["Tell me of this.", "Look at @notes.txt"]),
     "with an image": Case(["Tell me of this.", "Look at @photo.png"]),
-    "with a file, after uncompact": Case([*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"]),
+    "with a file, after uncompact": Case(
+        [*TALK[:4], "Look at @notes.txt", "compact", "/uncompact"]
+    ),
     "after a failed query": Case([*SHORT, "Tell me " + LONG * 9]),
     "after undo": Case([*TALK, "/undo"]),
     "after retry": Case([*TALK, "/retry"]),
@@ -137,7 +155,9 @@ def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.Monk
             return made
 
         if case.earlier:
-            CountedChat(folder / "s", provider(), case.earlier, server, case.tools, case.options).numbers()
+            CountedChat(
+                folder / "s", provider(), case.earlier, server, case.tools, case.options
+            ).numbers()
         other = openai_at(server.url, model="other")
         other.name = "scripted"
         chat = CountedChat(
@@ -152,7 +172,12 @@ def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai"])
 def test_the_four_numbers_agree(tmp_path: Path, wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = [f"{'situation, on ' + wire:<44} {'status':>7} {'/context':>8} {'→':>7} {'its in':>7} {'next in':>7}"]
+    table = [
+        (
+            f"{'situation, on ' + wire:<44} {'status':>7} {'/context':>8} {'→':>7} {'its in':>7} "
+            f"{'next in':>7}"
+        )
+    ]
     wrong = []
     for place, (name, case) in enumerate(CASES.items()):
         folder = tmp_path / str(place)

@@ -34,7 +34,14 @@ from tests.loopback import Loopback, Reply
 from tests.test_headless import run, said, saved
 
 NINES = "9" * 4000
-COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cached_tokens")
+COUNTS = (
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -58,14 +65,24 @@ def counting(number: str) -> Reply:
     """A reply whose usage holds `number` as it stands, on each wire."""
     counts = ", ".join(f'"{name}": {number}' for name in COUNTS)
     raw = (
-        f'{{"choices": [{{"index": 0, "delta": {{}}, "finish_reason": "stop"}}], "usage": {{{counts}}}}}',
-        f'{{"type": "message_delta", "delta": {{"stop_reason": "end_turn"}}, "usage": {{{counts}}}}}',
+        (
+            f'{{"choices": [{{"index": 0, "delta": {{}}, "finish_reason": "stop"}}], "usage": '
+            f"{{{counts}}}}}"
+        ),
+        (
+            f'{{"type": "message_delta", "delta": {{"stop_reason": "end_turn"}}, "usage": '
+            f"{{{counts}}}}}"
+        ),
     )
     return Reply(chunks=("Hi.",), usage=None, raw=raw)
 
 
-@pytest.mark.parametrize("number", [NINES, "-5", "true", "1e999", "1000000001", '"7"', "[1]", "7.5"])
-def test_a_number_that_is_no_count_counts_as_nothing(server: Loopback, provider_at: MakeProvider, number: str) -> None:
+@pytest.mark.parametrize(
+    "number", [NINES, "-5", "true", "1e999", "1000000001", '"7"', "[1]", "7.5"]
+)
+def test_a_number_that_is_no_count_counts_as_nothing(
+    server: Loopback, provider_at: MakeProvider, number: str
+) -> None:
     server.enqueue(counting(number))
 
     *text, last = events_of(provider_at(server.url))
@@ -74,7 +91,9 @@ def test_a_number_that_is_no_count_counts_as_nothing(server: Loopback, provider_
     assert last == Finished(stop="end", usage=Usage())
 
 
-def test_a_count_of_4000_digits_ends_neither_the_program_nor_the_session(server: Loopback, tmp_path: Path) -> None:
+def test_a_count_of_4000_digits_ends_neither_the_program_nor_the_session(
+    server: Loopback, tmp_path: Path
+) -> None:
     server.enqueue(counting(NINES), counting(NINES))
     at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
 
@@ -107,12 +126,17 @@ USAGES = st.dictionaries(
             "output_tokens_details",
         ]
     ),
-    NUMBERS | st.dictionaries(st.sampled_from(["cached_tokens", "reasoning_tokens", "thinking_tokens"]), NUMBERS),
+    NUMBERS
+    | st.dictionaries(
+        st.sampled_from(["cached_tokens", "reasoning_tokens", "thinking_tokens"]), NUMBERS
+    ),
 )
 
 
 @given(USAGES)
-def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(told: dict[str, object]) -> None:
+def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
+    told: dict[str, object],
+) -> None:
     for usage in (completions.usage_of(told), anthropic.usage_of(told, None)):
         assert usage is not None
         for count in (usage.input, usage.output, usage.cached, usage.written, usage.reasoning):
@@ -126,7 +150,9 @@ def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(told: dict[
         st.text(alphabet="0123456789.-+einfa_ ", max_size=40),
         st.integers().map(str),
         st.floats().map(str),
-        st.from_regex(r"(Mon|Fri), \d{1,2} (Jan|Dec) \d{1,6} \d\d:\d\d:\d\d (GMT|[+-]\d{4,9})", fullmatch=True),
+        st.from_regex(
+            r"(Mon|Fri), \d{1,2} (Jan|Dec) \d{1,6} \d\d:\d\d:\d\d (GMT|[+-]\d{4,9})", fullmatch=True
+        ),
     )
 )
 def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
@@ -149,7 +175,10 @@ def events_in(data: bytes, step: int) -> list[str]:
 
 @given(
     st.lists(
-        st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.lists(st.integers()), max_size=3), max_size=4
+        st.dictionaries(
+            st.text(max_size=5), st.text(max_size=9) | st.lists(st.integers()), max_size=3
+        ),
+        max_size=4,
     ),
     st.sampled_from([None, 1, 4]),
     st.sampled_from(["\n", "\r\n"]),
@@ -169,7 +198,11 @@ def test_the_data_of_an_event_may_stand_on_several_lines(
 
 
 def test_events_without_a_blank_line_between_them_are_events_of_their_own() -> None:
-    assert events_in(b'data: {"a": 1}\ndata: {"b": 2}\ndata: [DONE]\n', 5) == ['{"a": 1}', '{"b": 2}', "[DONE]"]
+    assert events_in(b'data: {"a": 1}\ndata: {"b": 2}\ndata: [DONE]\n', 5) == [
+        '{"a": 1}',
+        '{"b": 2}',
+        "[DONE]",
+    ]
 
 
 def test_a_line_that_never_ends_is_given_up(server: Loopback, provider_at: MakeProvider) -> None:
@@ -211,7 +244,9 @@ def test_after_the_first_words_they_are_kept(server: Loopback, provider_at: Make
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_a_refusal_of_any_size_is_a_sentence(server: Loopback, provider_at: MakeProvider, status: int) -> None:
+def test_a_refusal_of_any_size_is_a_sentence(
+    server: Loopback, provider_at: MakeProvider, status: int
+) -> None:
     body = gzip.compress(b"x " * (150 << 20), 1)
     server.enqueue(Reply(status=status, body=body, headers={"content-encoding": "gzip"}))
 

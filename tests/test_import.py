@@ -1,4 +1,6 @@
-"""Imports: hostile documents give a sentence or a right session, and storing them changes nothing that is there."""
+"""Imports: hostile documents give a sentence or a right session, and storing them changes nothing
+that is there.
+"""
 
 from __future__ import annotations
 
@@ -64,19 +66,43 @@ REFUSED = "x.json: Session sally_20261121_143000 is left out: "
     ("change", "complaint"),
     [
         (entry(1, text=7), LEFT_OUT + "entry 1 is wrong: expected `str`, got `int` - at `$.text`."),
-        (entry(1, number="1"), LEFT_OUT + "entry 1 is wrong: expected `int`, got `str` - at `$.number`."),
-        (entry(1, number=True), LEFT_OUT + "entry 1 is wrong: expected `int`, got `bool` - at `$.number`."),
-        (entry(1, at="yesterday"), LEFT_OUT + "entry 1 is wrong: invalid RFC3339 encoded datetime - at `$.at`."),
-        (entry(3, stop="never"), LEFT_OUT + "entry 3 is wrong: invalid enum value 'never' - at `$.stop`."),
+        (
+            entry(1, number="1"),
+            LEFT_OUT + "entry 1 is wrong: expected `int`, got `str` - at `$.number`.",
+        ),
+        (
+            entry(1, number=True),
+            LEFT_OUT + "entry 1 is wrong: expected `int`, got `bool` - at `$.number`.",
+        ),
+        (
+            entry(1, at="yesterday"),
+            LEFT_OUT + "entry 1 is wrong: invalid RFC3339 encoded datetime - at `$.at`.",
+        ),
+        (
+            entry(3, stop="never"),
+            LEFT_OUT + "entry 3 is wrong: invalid enum value 'never' - at `$.stop`.",
+        ),
         (entry(1, number=-1), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
-        (entry(1, number=10**30), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
-        (entry(12, media="x --> y"), REFUSED + "its entry 12 (attachment) holds what no transcript can hold."),
+        (
+            entry(1, number=10**30),
+            REFUSED + "its entry 1 (query) holds what no transcript can hold.",
+        ),
+        (
+            entry(12, media="x --> y"),
+            REFUSED + "its entry 12 (attachment) holds what no transcript can hold.",
+        ),
         (
             entry(12, sha256="x\n<!-- chat:end -->"),
             REFUSED + "its entry 12 (attachment) holds what no transcript can hold.",
         ),
-        (entry(13, text="in an image"), REFUSED + "its entry 13 (attachment) holds what no transcript can hold."),
-        (header(agent=None), LEFT_OUT + "its header is wrong: expected `str`, got `null` - at `$.agent`."),
+        (
+            entry(13, text="in an image"),
+            REFUSED + "its entry 13 (attachment) holds what no transcript can hold.",
+        ),
+        (
+            header(agent=None),
+            LEFT_OUT + "its header is wrong: expected `str`, got `null` - at `$.agent`.",
+        ),
         (
             lambda document: document["sessions"][0].pop("header"),
             LEFT_OUT + "its header is wrong: expected `object`, got `null`.",
@@ -98,7 +124,9 @@ def test_one_wrong_session_is_left_out_with_a_sentence(
 
 
 def test_names_that_no_marker_holds_are_changed_and_the_session_is_kept() -> None:
-    """Ids of calls and names of models are others' choice; a blank in one must not cost the session."""
+    """Ids of calls and names of models are others' choice; a blank in one must not cost the
+    session.
+    """
 
     def odd(document: dict[str, Any]) -> None:
         for one in document["sessions"][0]["entries"]:
@@ -132,17 +160,21 @@ def test_names_that_no_marker_holds_are_changed_and_the_session_is_kept() -> Non
         (b'{"a": 1e999}', "It is not valid JSON: number out of range - at `$[...]`."),
         (b'{"a": "\\ud800"}', "It is not valid JSON: input data was truncated."),
         (b"{", "It is not valid JSON: input data was truncated."),
-        (b'{"format": "chat-loop"} more', "It is not valid JSON: JSON is malformed: trailing characters (byte 25)."),
+        (b'{"format": "chat-loop"} more', ("It is not valid JSON: JSON is malformed: trailing "
+                                          "characters (byte 25).")),
         (b'{"a": "\xff"}', "It is not valid JSON: byte 0xff is not UTF-8."),
         (b"[" * 100_000, "The JSON is nested deeper than any export of ours."),
         (b'{"a":' * 100_000, "The JSON is nested deeper than any export of ours."),
         (b"[]", "It is JSON, but not an export of ours: “format” is not “chat-loop”."),
-        (b'{"format": "other"}', "It is JSON, but not an export of ours: “format” is not “chat-loop”."),
+        (b'{"format": "other"}', ("It is JSON, but not an export of ours: “format” is not "
+                                 "“chat-loop”.")),
         (b'{"format": "chat-loop"}', "Its version is unknown, and this program reads version 1."),
-        (b'{"format": "chat-loop", "version": 2}', "Its version is 2, and this program reads version 1."),
+        (b'{"format": "chat-loop", "version": 2}', ("Its version is 2, and this program reads "
+                                                   "version 1.")),
         (b'{"format": "chat-loop", "version": true}', "Its version is unknown, and this program reads version 1."),
         (b'{"format": "chat-loop", "version": 1}', "It has no list of sessions."),
-        (b"\n<!DOCTYPE html>", "It is an HTML page, which is for reading; import the JSON or markdown export."),
+        (b"\n<!DOCTYPE html>", ("It is an HTML page, which is for reading; import the JSON or "
+                               "markdown export.")),
         (b"<html>", "It is an HTML page, which is for reading; import the JSON or markdown export."),
         (b"<!-- chat:sealed -->\n", "The file has no header record."),
     ],
@@ -159,13 +191,20 @@ def test_what_is_too_large_is_not_read() -> None:
 
 
 def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
-    assert imported(b"", "../\x1b[2J\n.md").complaints == ("../⟦U+001B⟧[2J⟦U+000A⟧.md: It is empty.",)
+    assert imported(b"", "../\x1b[2J\n.md").complaints == (
+        "../⟦U+001B⟧[2J⟦U+000A⟧.md: It is empty.",
+    )
 
 
-@pytest.mark.parametrize("identity", ["", "../../etc/passwd", "a b", "x" * 65, ".hidden", "a\n", "é"])
+@pytest.mark.parametrize(
+    "identity", ["", "../../etc/passwd", "a b", "x" * 65, ".hidden", "a\n", "é"]
+)
 def test_an_id_that_is_none_is_replaced(identity: str) -> None:
     read = imported(changed(header(id=identity)), "x")
-    assert [session.header.id for session in read.sessions] == ["sally_20261121_143000", "sally_20261121_143030"]
+    assert [session.header.id for session in read.sessions] == [
+        "sally_20261121_143000",
+        "sally_20261121_143030",
+    ]
     assert len(read.complaints) == 1
 
 
@@ -173,7 +212,10 @@ def test_a_parent_that_is_none_is_cut_off() -> None:
     read = imported(changed(header(parent="../up")), "x")
     assert read.sessions == SESSIONS
     assert read.complaints == (
-        "x: The parent of sally_20261121_143000 has an id that is none; the session is now the first of its chain.",
+        (
+            "x: The parent of sally_20261121_143000 has an id that is none; the session is now "
+            "the first of its chain."
+        ),
     )
 
 
@@ -187,14 +229,22 @@ def test_kinds_and_fields_of_a_later_program_are_left_out_and_told() -> None:
         SESSIONS,
         (
             "x: Session 1: entry 15 is of a kind that this program does not know; it is left out.",
-            "x: Session 1: its header has fields that this program does not know: “mood”; they are left out.",
-            "x: Session 1: its seal has fields that this program does not know: “joules”; they are left out.",
+            (
+                "x: Session 1: its header has fields that this program does not know: “mood”; "
+                "they are left out."
+            ),
+            (
+                "x: Session 1: its seal has fields that this program does not know: “joules”; "
+                "they are left out."
+            ),
         ),
     )
 
 
 def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
-    document = jsonform.written([named("a"), named("a"), named("a", text="Other"), named("b", parent="a")])
+    document = jsonform.written(
+        [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
+    )
     assert imported(document, "x") == Imported(
         (named("a"), named("a_2", text="Other"), named("b", parent="a")),
         ("x: More than one session is called a; one is now a_2.",),
@@ -202,14 +252,25 @@ def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
 
 
 def test_many_sessions_under_one_id_are_told_apart_in_linear_time() -> None:
-    read = imported(jsonform.written([named("a", text=str(number)) for number in range(5_000)]), "x")
-    assert [session.header.id for session in read.sessions] == ["a", *(f"a_{number}" for number in range(2, 5_001))]
+    read = imported(
+        jsonform.written([named("a", text=str(number)) for number in range(5_000)]), "x"
+    )
+    assert [session.header.id for session in read.sessions] == [
+        "a",
+        *(f"a_{number}" for number in range(2, 5_001)),
+    ]
     assert len(read.complaints) == 51
     assert read.complaints[-1] == "x: There are 4,949 more faults."
 
 
 def test_parents_in_a_circle_are_opened() -> None:
-    circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self"), named("tail", "c")]
+    circle = [
+        named("a", "c"),
+        named("b", "a"),
+        named("c", "b"),
+        named("self", "self"),
+        named("tail", "c"),
+    ]
     assert imported(jsonform.written(circle), "x") == Imported(
         (named("a"), *circle[1:3], named("self"), circle[4]),
         (
@@ -227,7 +288,9 @@ def test_a_long_chain_is_looked_through_once() -> None:
 def test_a_document_that_was_cut_off_says_so() -> None:
     document = exported(loaded(FIRST, SECOND, named("last")), "markdown", secrets=True)
     read = imported(document[: document.index(b"\n<!-- chat:session v=1 id=last")], "x")
-    assert read == Imported(SESSIONS, ("x: It says that it holds 3 sessions, and 2 are there: it was cut off.",))
+    assert read == Imported(
+        SESSIONS, ("x: It says that it holds 3 sessions, and 2 are there: it was cut off.",)
+    )
 
 
 def test_a_document_cut_off_in_a_record_keeps_what_came_before() -> None:
@@ -245,7 +308,9 @@ def test_transcripts_that_were_put_into_one_file_by_hand_are_as_good() -> None:
 def test_an_editor_that_ends_lines_otherwise_changes_nothing() -> None:
     for form in ("markdown", "json"):
         document = exported(loaded(*SESSIONS), form, secrets=True)
-        assert imported(b"\xef\xbb\xbf" + document.replace(b"\n", b"\r\n"), "x") == Imported(SESSIONS)
+        assert imported(b"\xef\xbb\xbf" + document.replace(b"\n", b"\r\n"), "x") == Imported(
+            SESSIONS
+        )
 
 
 def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
@@ -257,8 +322,15 @@ def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=200), st.integers(0, 6_000), st.integers(0, 60), st.sampled_from(["markdown", "json"]))
-def test_damage_never_raises_and_what_comes_out_can_be_stored(junk: bytes, where: int, cut: int, form: Any) -> None:
+@given(
+    st.binary(max_size=200),
+    st.integers(0, 6_000),
+    st.integers(0, 60),
+    st.sampled_from(["markdown", "json"]),
+)
+def test_damage_never_raises_and_what_comes_out_can_be_stored(
+    junk: bytes, where: int, cut: int, form: Any
+) -> None:
     document = exported(loaded(*SESSIONS), form, secrets=True)
     read = imported(document[:where] + junk + document[where + cut :], "x")
     for session in read.sessions:
@@ -278,7 +350,12 @@ def test_a_transcript_of_the_other_program_is_converted() -> None:
 
 @pytest.mark.parametrize(
     ("name", "identity"),
-    [("Rope & Knot (1).md", "Rope_Knot_1"), ("../../x.md", "x"), ("---.md", "session"), ("C:\\chats\\b.md", "b")],
+    [
+        ("Rope & Knot (1).md", "Rope_Knot_1"),
+        ("../../x.md", "x"),
+        ("---.md", "session"),
+        ("C:\\chats\\b.md", "b"),
+    ],
 )
 def test_its_file_name_becomes_an_id(name: str, identity: str) -> None:
     assert imported((PLAIN / "resumed.md").read_bytes(), name).sessions[0].header.id == identity
@@ -302,7 +379,9 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
         "quoting",
         "resumed",
     ]
-    complaints = [complaint for complaint in read.complaints if not complaint.startswith(("before", "quot"))]
+    complaints = [
+        complaint for complaint in read.complaints if not complaint.startswith(("before", "quot"))
+    ]
     assert complaints == [
         "damaged.md: It is neither an export nor a transcript.",
         "folder.md: It is a link, a folder or a device, and is left out.",
@@ -314,7 +393,9 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
-    with pytest.raises(SessionError, match=r"missing\.md cannot be read: No such file or directory\."):
+    with pytest.raises(
+        SessionError, match=r"missing\.md cannot be read: No such file or directory\."
+    ):
         gathered(tmp_path / "missing.md")
     folder = tmp_path / "none"
     folder.mkdir()
@@ -339,7 +420,10 @@ def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_pa
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
-    assert [row.id for row in SessionManager(directory).rows()] == [SECOND.header.id, FIRST.header.id]
+    assert [row.id for row in SessionManager(directory).rows()] == [
+        SECOND.header.id,
+        FIRST.header.id,
+    ]
     assert (directory / f"{FIRST.header.id}.md").stat().st_mtime == FIRST.seal.at.timestamp()  # type: ignore[union-attr]
 
 
@@ -347,7 +431,9 @@ def test_what_is_there_already_is_not_written_twice(tmp_path: Path) -> None:
     put(tmp_path, *SESSIONS)
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
     assert put(tmp_path, *SESSIONS) == [(session.header.id, False) for session in SESSIONS]
-    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+    assert {
+        path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.iterdir()
+    } == before
 
 
 def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
@@ -355,7 +441,12 @@ def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     before = files(tmp_path)
     given = (named("c", "b"), named("b", "a"), named("a"), named("other", "elsewhere"))
     for written in (True, False):
-        assert put(tmp_path, *given) == [("c", written), ("b", written), ("a_3", written), ("other", written)]
+        assert put(tmp_path, *given) == [
+            ("c", written),
+            ("b", written),
+            ("a_3", written),
+            ("other", written),
+        ]
     after = files(tmp_path)
     assert {name: after[name] for name in before} == before
     assert after["b.md"] == render(named("b", "a_3"))
@@ -401,7 +492,9 @@ def test_a_converted_file_is_recognised_by_its_original(tmp_path: Path) -> None:
 def test_odd_times(tmp_path: Path, at: datetime, expected: float) -> None:
     session = named("a")
     session = replace(
-        session, header=replace(session.header, created=at), entries=(Query(number=1, at=at, text="Hello"),)
+        session,
+        header=replace(session.header, created=at),
+        entries=(Query(number=1, at=at, text="Hello"),),
     )
     read = imported(exported(loaded(session), "json"), "x")
     assert read == Imported((session,))

@@ -1,4 +1,6 @@
-"""A reply that is not all there says so: on standard error and by the exit code with -p, below the reply in a chat."""
+"""A reply that is not all there says so: on standard error and by the exit code with -p, below the
+reply in a chat.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_a_cut_reply_is_written_to_its_file_all_the_same(tmp_path: Path, server:
     assert (tmp_path / "reply.md").read_text() == "Half a\n"
 
 
-def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(tmp_path: Path, server: Loopback) -> None:
+def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(
+    tmp_path: Path, server: Loopback
+) -> None:
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\n")
     call = ToolCall("a", "list_files", "{}")
     server.enqueue(Reply(calls=(call,)), Reply(chunks=("I give up.",)))
@@ -67,7 +71,11 @@ def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(tmp_pat
 def test_in_a_chat_both_are_said(tmp_path: Path, server: Loopback) -> None:
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\nsummary: {on_exit: false}\n")
     call = ToolCall("a", "list_files", "{}")
-    server.enqueue(Reply(calls=(call,)), Reply(chunks=("I give up.",)), Reply(chunks=("Half a",), stop="length"))
+    server.enqueue(
+        Reply(calls=(call,)),
+        Reply(chunks=("I give up.",)),
+        Reply(chunks=("Half a",), stop="length"),
+    )
 
     result = run(tmp_path, *at(server), "--tools", "list_files", stdin=b"one\ntwo\n")
 

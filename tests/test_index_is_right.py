@@ -1,4 +1,6 @@
-"""The index tells the truth: a bug is no damage, what is gone is gone, and whoever waits for it is told why."""
+"""The index tells the truth: a bug is no damage, what is gone is gone, and whoever waits for it is
+told why.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
     for number in range(8):
-        write(tmp_path, session(f"s{number}", 1 + number % 3, text=f"Tell me about wombat{number}."), number)
+        write(
+            tmp_path,
+            session(f"s{number}", 1 + number % 3, text=f"Tell me about wombat{number}."),
+            number,
+        )
     return tmp_path
 
 
@@ -43,7 +49,10 @@ def _shelf(folder: Path) -> Iterator[Library]:
 
 
 def hits(shelf: Library, words: str, meanings: Meanings | None = None) -> list[str]:
-    return [hit.row.id for hit in search_all(shelf, words, Wanted(), 5, common_words(), meanings=meanings)]
+    return [
+        hit.row.id
+        for hit in search_all(shelf, words, Wanted(), 5, common_words(), meanings=meanings)
+    ]
 
 
 # A bug of ours.
@@ -57,7 +66,12 @@ def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) ->
             index.ask("SELECT 1")
             return int("x")
 
-    for question in (wrong, lambda index: int("x"), lambda index: "1" + 1, lambda index: int(float("inf"))):  # type: ignore[operator]
+    for question in (
+        wrong,
+        lambda index: int("x"),
+        lambda index: "1" + 1,  # type: ignore[operator]
+        lambda index: int(float("inf")),
+    ):
         with pytest.raises((ValueError, TypeError, OverflowError)):
             shelf.answered(question)
         with pytest.raises((ValueError, TypeError, OverflowError)):
@@ -68,9 +82,19 @@ def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) ->
 
 
 @pytest.mark.parametrize(
-    "change", ["at = 'soon'", "at = 5", "query = x'07'", "reply = x'00ff'", "session = 'x'", "position = x'ff'"]
+    "change",
+    [
+        "at = 'soon'",
+        "at = 5",
+        "query = x'07'",
+        "reply = x'00ff'",
+        "session = 'x'",
+        "position = x'ff'",
+    ],
 )
-def test_texts_and_numbers_that_nobody_wrote_are_damage(folder: Path, shelf: Library, change: str) -> None:
+def test_texts_and_numbers_that_nobody_wrote_are_damage(
+    folder: Path, shelf: Library, change: str
+) -> None:
     shelf.close()
     with closing(sqlite3.connect(folder / FILE)) as database:
         database.execute("DROP INDEX exchanges_place")
@@ -84,7 +108,9 @@ def test_texts_and_numbers_that_nobody_wrote_are_damage(folder: Path, shelf: Lib
 
 
 def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> None:
-    """What is found may be another text, for the texts have no checksums; nothing else is raised."""
+    """What is found may be another text, for the texts have no checksums; nothing else is
+    raised.
+    """
     shelf.close()
     whole, chance = (folder / FILE).read_bytes(), random.Random(9)
     for _ in range(150):
@@ -142,14 +168,18 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
 
 @pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 def test_vectors_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) -> None:
-    """One is deleted and another one comes, so that there are as many vectors as before, with the same last key."""
+    """One is deleted and another one comes, so that there are as many vectors as before, with the
+    same last key.
+    """
 
     def embedded(keys: str) -> None:
         index = shelf.asked(lambda index: index)
         assert index is not None
         index.keep_vectors(
             (key, Embedder.name, bytes([number]) + bytes(383))
-            for number, (key,) in enumerate(index.ask(f"SELECT key FROM exchanges WHERE {keys} ORDER BY key"), 1)
+            for number, (key,) in enumerate(
+                index.ask(f"SELECT key FROM exchanges WHERE {keys} ORDER BY key"), 1
+            )
         )
 
     def near() -> set[int]:
@@ -180,7 +210,9 @@ def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library
     """An exchange was embedded that is replaced meanwhile by another one."""
     with closing(Index(folder)) as index:
         [(key,)] = index.ask("SELECT max(key) FROM exchanges")
-        [(identity,)] = index.ask("SELECT id FROM sessions WHERE key = (SELECT max(key) FROM sessions)")
+        [(identity,)] = index.ask(
+            "SELECT id FROM sessions WHERE key = (SELECT max(key) FROM sessions)"
+        )
         write(folder, session(identity, 3, text="Something else, please."), 60)
         shelf.bring_up_to_date()
         index.keep_vectors([(key, Embedder.name, bytes(384))])
@@ -190,7 +222,9 @@ def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library
 # Several processes.
 
 
-def test_an_index_that_is_replaced_again_and_again_is_waited_for(folder: Path, shelf: Library) -> None:
+def test_an_index_that_is_replaced_again_and_again_is_waited_for(
+    folder: Path, shelf: Library
+) -> None:
     replaced: list[int] = []
 
     def question(times: int, index: Index) -> str:
@@ -219,7 +253,9 @@ def test_searches_during_two_reindexes(tmp_path: Path) -> None:
 
     def start(*arguments: str) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
-        return subprocess.Popen([*argv, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=env)
+        return subprocess.Popen(
+            [*argv, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=env
+        )
 
     for _ in range(2):
         reindexing = [start("reindex"), start("reindex")]

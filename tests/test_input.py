@@ -1,4 +1,6 @@
-"""The keys of the line, in a real terminal: several lines, history, an editor, vi, pastes, any width."""
+"""The keys of the line, in a real terminal: several lines, history, an editor, vi, pastes, any
+width.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,8 @@ def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None
 def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     editor = script(
-        tmp_path / "editor", f'cp "$1" {seen}; stty -a | grep -o " -*icanon" >> {seen}; printf "new\\nwords\\n" > "$1"'
+        tmp_path / "editor",
+        f'cp "$1" {seen}; stty -a | grep -o " -*icanon" >> {seen}; printf "new\\nwords\\n" > "$1"',
     )
     paste = "".join(f"row {number}\n" for number in range(30))
     with chat(tmp_path, EDITOR=editor) as terminal:
@@ -151,7 +154,9 @@ def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
-    editor = script(tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\"""")
+    editor = script(
+        tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\""""
+    )
     with chat(tmp_path, EDITOR=editor) as terminal:
         terminal.send("words\x18\x05")
         terminal.wait_for("You: still here")
@@ -237,7 +242,11 @@ def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> 
         terminal.wait_for(re.compile(r"You: !\[paste [^\n]*lines\]\n"))
         terminal.ctrl("c")
         terminal.send((row * 3)[:-1])
-        terminal.wait_for(re.compile(r"You: some words of one row\n +some words of one row\n +some words of one row\n"))
+        terminal.wait_for(
+            re.compile(
+                r"You: some words of one row\n +some words of one row\n +some words of one row\n"
+            )
+        )
         entered(terminal, "?\r")
         leave(terminal)
     assert asked(tmp_path) == [(row.replace("\r", "\n") * 3)[:-1] + "?"]
@@ -277,11 +286,15 @@ def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> N
         terminal.send("\x05" + "\x7f" * 4)
         entered(terminal, "\r")
         leave(terminal)
-    assert asked(tmp_path) == ["漢字かな交じり文👍🏽 end漢字かな交じり文👍🏽".replace("漢字", "漢字", 1)]
+    assert asked(tmp_path) == [
+        "漢字かな交じり文👍🏽 end漢字かな交じり文👍🏽".replace("漢字", "漢字", 1)
+    ]
 
 
 @pytest.mark.parametrize("cols", [20, 80, 200])
-def test_joined_and_combining_characters_are_sent_as_they_were_typed(tmp_path: Path, cols: int) -> None:
+def test_joined_and_combining_characters_are_sent_as_they_were_typed(
+    tmp_path: Path, cols: int
+) -> None:
     family, accent, flag = "👩\u200d👩\u200d👧", "e\u0301", "🇯🇵"
     with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
         terminal.send(f"ab{family}{accent}漢z")
@@ -319,7 +332,12 @@ def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path
         terminal.wait_for(re.compile("You: half of a fourth"), timeout=20)
         entered(terminal, ", and the rest\r")
         leave(terminal)
-    assert asked(tmp_path) == ["first", "the second of them", "the third of them", "half of a fourth, and the rest"]
+    assert asked(tmp_path) == [
+        "first",
+        "the second of them",
+        "the third of them",
+        "half of a fourth, and the rest",
+    ]
 
 
 def told_of_pastes(printed: bytes) -> bool:
@@ -371,9 +389,18 @@ def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
     assert asked(tmp_path) == ["y"]
 
 
-def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_terminal(tmp_path: Path) -> None:
-    env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
-    with PtyChat([sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=env) as terminal:
+def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_terminal(
+    tmp_path: Path,
+) -> None:
+    env = {
+        "CHAT_LOOP_HOME": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+    }
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=env
+    ) as terminal:
         terminal.send("typed at once\r")
         terminal.wait_for("You said: typed at once")
         entered(terminal, "and more\r")

@@ -1,4 +1,6 @@
-"""Ctrl-C in every phase of a chat: what came is kept, the prompt is back, what is said next is answered."""
+"""Ctrl-C in every phase of a chat: what came is kept, the prompt is back, what is said next is
+answered.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from tests.serving import gone, until
 from tests.stocked import ALL, SECOND, put
 from tests.test_tool_chat import ASKED, calling, chatting
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals and shells of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
+)
 
 PATIENCE = 20
 EMPTY = re.compile(r"^You:$", re.MULTILINE)
@@ -39,7 +43,9 @@ class At:
     home: Path
 
     def asks(self, *replies: Reply, shown: str = "", line: str = "go") -> None:
-        """Send a line to which `replies` are the answers, the last of which stalls, and wait until `shown` is."""
+        """Send a line to which `replies` are the answers, the last of which stalls, and wait until
+        `shown` is.
+        """
         before = len(self.server.requests)
         self.server.enqueue(*replies)
         self.chat.line(line)
@@ -109,7 +115,9 @@ def in_code(at: At) -> None:
 
 
 def in_the_thinking(at: At) -> None:
-    at.asks(Reply(thinking=("Let me see", " now"), chunks=("no",), stall_after=1), shown="Let me see")
+    at.asks(
+        Reply(thinking=("Let me see", " now"), chunks=("no",), stall_after=1), shown="Let me see"
+    )
 
 
 def in_a_tool(at: At) -> None:
@@ -141,7 +149,11 @@ def in_a_compaction(at: At) -> None:
 
 
 def in_an_acknowledgment(at: At) -> None:
-    at.asks(Reply(chunks=("I know", " it all"), stall_after=1), shown="I know", line=f"/resume {SECOND.header.id}")
+    at.asks(
+        Reply(chunks=("I know", " it all"), stall_after=1),
+        shown="I know",
+        line=f"/resume {SECOND.header.id}",
+    )
 
 
 @contextmanager
@@ -182,7 +194,10 @@ def kept(home: Path) -> list[tuple[str, str]]:
     loaded = [sessions.load(row.path) for row in sessions.rows()]
     assert [one.damage for one in loaded] == [()] * len(loaded)
     return [
-        (exchange.query.text, f"{f'{reply.stop}: ' if reply.stop != 'end' else ''}{reply.text}" if reply else "none")
+        (
+            exchange.query.text,
+            f"{f'{reply.stop}: ' if reply.stop != 'end' else ''}{reply.text}" if reply else "none",
+        )
         for exchange in loaded[0].session.exchanges
         for reply in [exchange.reply]
     ]
@@ -195,7 +210,9 @@ def commands_ended(home: Path) -> bool:
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
-@pytest.mark.parametrize(("phase", "said", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES])
+@pytest.mark.parametrize(
+    ("phase", "said", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES]
+)
 def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: int) -> None:
     with chatted(tmp_path) as at:
         chat = at.chat
@@ -204,7 +221,9 @@ def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: 
         chat.send("\x03" * times)
         if said:
             chat.wait_for(said, PATIENCE, output=True)
-        if phase is at_a_question_of_the_program and times == 1:  # what was not sent stands there to be edited
+        if (
+            phase is at_a_question_of_the_program and times == 1
+        ):  # what was not sent stands there to be edited
             chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
             chat.ctrl("c")
         chat.wait_for(EMPTY, PATIENCE)
@@ -212,15 +231,21 @@ def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: 
         assert "are you there?" in kept(tmp_path)[-1][1]
         assert "Traceback" not in chat.text()
         assert commands_ended(tmp_path)
-        assert not re.search(r"Sally … [0-9]", chat.text()), "what was waited for is gone from the screen"
+        assert not re.search(r"Sally … [0-9]", chat.text()), (
+            "what was waited for is gone from the screen"
+        )
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
     *before, last = kept(tmp_path)
     assert before == [*expected]
-    assert last in [("are you there?", f"You said: {first}are you there?") for first in ("", "go\n\n")]
+    assert last in [
+        ("are you there?", f"You said: {first}are you there?") for first in ("", "go\n\n")
+    ]
 
 
-@pytest.mark.parametrize(("phase", "_", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES])
+@pytest.mark.parametrize(
+    ("phase", "_", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES]
+)
 def test_a_terminal_that_goes_away(tmp_path: Path, phase: Phase, _: str, expected: Said) -> None:
     with chatted(tmp_path) as at:
         phase(at)
@@ -240,12 +265,18 @@ def test_ctrl_c_during_the_summary_at_the_exit(tmp_path: Path, times: int) -> No
     with chatted(tmp_path) as at:
         chat = at.chat
         at.said()
-        at.asks(Reply(chunks=("**Background", " Context:**"), stall_after=1), line="exit", shown="Generating")
+        at.asks(
+            Reply(chunks=("**Background", " Context:**"), stall_after=1),
+            line="exit",
+            shown="Generating",
+        )
         chat.send("\x03" * times)
         assert chat.exit_code(PATIENCE) == 0
         shown = chat.text().partition("You: exit\n")[2]
         assert "Generating" not in shown
-        assert "Summary skipped. It will be made when you resume the session." in " ".join(shown.split())
+        assert "Summary skipped. It will be made when you resume the session." in " ".join(
+            shown.split()
+        )
         assert "✓ Conversation saved successfully!\n" in shown
     assert kept(tmp_path) == [("hello", "You said: hello")]
 
@@ -257,7 +288,9 @@ def test_what_was_typed_before_ctrl_c_waits_at_the_next_prompt(tmp_path: Path) -
         chat.mark()
         chat.send("and now\rhalf a li")
         chat.ctrl("c")
-        chat.wait_for(re.compile(r"Interrupted.*You said: and now.*You: half a li", re.DOTALL), PATIENCE)
+        chat.wait_for(
+            re.compile(r"Interrupted.*You said: and now.*You: half a li", re.DOTALL), PATIENCE
+        )
         chat.send("ne")
         at.said("")
         chat.ctrl("d")

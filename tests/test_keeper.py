@@ -1,4 +1,6 @@
-"""The keeper: the index follows the files and the live session, in the background, and never gets in the way."""
+"""The keeper: the index follows the files and the live session, in the background, and never gets
+in the way.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def say(session: LiveSession, text: str = "What is bread?") -> None:
     number = session.next_number
     at = START + timedelta(minutes=number)
     session.add(Query(number=number, at=at, text=text))
-    session.add(Reply(number=number, at=at, text=f"Reply {number}.", usage=Usage(input=9, output=1)))
+    session.add(
+        Reply(number=number, at=at, text=f"Reply {number}.", usage=Usage(input=9, output=1))
+    )
 
 
 def same_as_from_the_file(folder: Path) -> None:
@@ -141,8 +145,22 @@ def test_a_live_session_is_followed(tmp_path: Path) -> None:
                 (4, 5, "Question 4"),
             ]
             row = index.rows([chat.header.id])[chat.header.id]
-        assert (row.name, row.tags, row.queries, row.tokens, row.state) == ("Bread", ("food",), 5, 50, "unsealed")
-        chat.seal(Seal(at=START, reason="exit", source="model", summary=Summary(topics=("Bread [1]",)), covers=2))
+        assert (row.name, row.tags, row.queries, row.tokens, row.state) == (
+            "Bread",
+            ("food",),
+            5,
+            50,
+            "unsealed",
+        )
+        chat.seal(
+            Seal(
+                at=START,
+                reason="exit",
+                source="model",
+                summary=Summary(topics=("Bread [1]",)),
+                covers=2,
+            )
+        )
         kept.note(chat.session, chat.path, sealed=True)
         assert kept.wait(PATIENCE)
         chat.close()
@@ -179,7 +197,9 @@ def test_what_is_in_the_file_later_than_the_note_is_not_taken_for_known(tmp_path
         kept.start()
         assert kept.wait(PATIENCE)
         with closing(Index(tmp_path)) as index:
-            assert index.known()[chat.header.id].size != chat.path.stat().st_size or is_current(tmp_path)
+            assert index.known()[chat.header.id].size != chat.path.stat().st_size or is_current(
+                tmp_path
+            )
     chat.close()
     shelf = Library(tmp_path, lambda: NOW)
     assert shelf.rows()[0][0].queries == 2
@@ -209,18 +229,26 @@ def test_a_session_without_a_file_is_not_noted(tmp_path: Path) -> None:
 
 @st.composite
 def lives(draw: st.DrawFn) -> tuple[tuple[Entry, ...], list[int]]:
-    """Entries in the order in which a live session gets them, and after how many of them it is noted."""
+    """Entries in the order in which a live session gets them, and after how many of them it is
+    noted.
+    """
     entries: list[Entry] = []
     standing: list[int] = []
     number = 0
-    for act in draw(st.lists(st.sampled_from(("ask", "ask", "reply", "undo", "name", "tag", "untag")), max_size=25)):
+    for act in draw(
+        st.lists(
+            st.sampled_from(("ask", "ask", "reply", "undo", "name", "tag", "untag")), max_size=25
+        )
+    ):
         match act:
             case "ask":
                 number += 1
                 standing.append(number)
                 entries.append(Query(number=number, at=START, text=f"Question {number}"))
             case "reply" if standing:
-                entries.append(Reply(number=standing[-1], at=START, text="So.", usage=Usage(input=3, output=1)))
+                entries.append(
+                    Reply(number=standing[-1], at=START, text="So.", usage=Usage(input=3, output=1))
+                )
             case "undo" if standing:
                 entries.append(Undo(number=standing.pop(), at=START))
             case "name":
@@ -234,7 +262,9 @@ def lives(draw: st.DrawFn) -> tuple[tuple[Entry, ...], list[int]]:
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lives())
-def test_growing_gives_the_same_as_reading_whole(drawn: tuple[tuple[Entry, ...], list[int]]) -> None:
+def test_growing_gives_the_same_as_reading_whole(
+    drawn: tuple[tuple[Entry, ...], list[int]],
+) -> None:
     entries, notes = drawn
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -271,7 +301,8 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
         kept.start()
         assert kept.wait(PATIENCE)
         assert kept.trouble == (
-            "The index was damaged: it is kept as .index-damaged-20260601-123000.sqlite, and a new one is made from "
+            "The index was damaged: it is kept as .index-damaged-20260601-123000.sqlite, and "
+            "a new one is made from "
             "the sessions."
         )
     same_as_from_the_file(tmp_path)
@@ -304,7 +335,11 @@ def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
             say(chat)
             kept.note(chat.session, chat.path)
             assert not kept.wait(1.0)
-            assert kept.trouble == f"The index {tmp_path / FILE} cannot be used now: another process is writing to it."
+            assert (
+                kept.trouble
+                == f"The index {tmp_path / FILE} cannot be used now: another process is writing "
+                "to it."
+            )
         assert kept.wait(PATIENCE)
         assert kept.trouble == ""
     chat.close()
@@ -318,7 +353,9 @@ def test_an_index_that_cannot_be_made(tmp_path: Path) -> None:
         kept.start()
         while not kept.trouble:
             assert not kept.wait(0.01)
-        assert kept.trouble == f"The index {tmp_path / FILE} is not a regular file: it is left alone."
+        assert (
+            kept.trouble == f"The index {tmp_path / FILE} is not a regular file: it is left alone."
+        )
 
 
 def test_it_stops_at_once(tmp_path: Path) -> None:
@@ -395,7 +432,9 @@ def test_further_work_is_done_when_all_files_are_in(tmp_path: Path) -> None:
 
 
 def test_the_program_keeps_the_index_up(tmp_path: Path) -> None:
-    """A whole run through pipes; the session's exchanges are in the index while it lives, its seal after the next."""
+    """A whole run through pipes; the session's exchanges are in the index while it lives, its seal
+    after the next.
+    """
     folder = tmp_path / "home" / "sessions"
     chat = subprocess.Popen(
         [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"],
@@ -419,7 +458,9 @@ def test_the_program_keeps_the_index_up(tmp_path: Path) -> None:
         assert kept.trouble == ""
     same_as_from_the_file(folder)
     shelf = Library(folder, lambda: NOW)
-    assert [(row.state, row.queries, row.name) for row in shelf.rows()[0]] == [("sealed", 2, "Question 1")]
+    assert [(row.state, row.queries, row.name) for row in shelf.rows()[0]] == [
+        ("sealed", 2, "Question 1")
+    ]
     shelf.close()
 
 

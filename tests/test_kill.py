@@ -27,7 +27,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 KILLS = 50
 SEED = 20261121
 MOST_LINES = 110
-"""A process is killed when it has told a random number of lines up to this: about five exchanges with a compaction."""
+"""A process is killed when it has told a random number of lines up to this: about five exchanges
+with a compaction.
+"""
 MOST_TURNS = 3000
 """And then after up to this many turns of an empty loop, well under a millisecond."""
 
@@ -71,7 +73,9 @@ def replies(files: dict[str, Parsed]) -> Iterator[tuple[str, Reply]]:
 def check(folder: Path, told: list[list[str]]) -> None:
     """What was told is in the files; what was not finished is there as far as it went."""
     files = read(folder)
-    entries = [entry for parsed in files.values() if parsed.session for entry in parsed.session.entries]
+    entries = [
+        entry for parsed in files.values() if parsed.session for entry in parsed.session.entries
+    ]
     queries = [entry.text for entry in entries if isinstance(entry, Query)]
     assert len(queries) == len(set(queries))
     assert {query_text(name) for name in names(told, "query")} <= set(queries)
@@ -117,7 +121,9 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
 
     check(folder, told)
     assert landed["in a reply"] >= KILLS // 4, landed
-    assert landed["in a reply"] + landed["in a compaction"] + landed["while resuming"] >= KILLS // 2, landed
+    assert (
+        landed["in a reply"] + landed["in a compaction"] + landed["while resuming"] >= KILLS // 2
+    ), landed
     assert any(parsed.damage for parsed in read(folder).values())
 
     shown: list[Event] = []
@@ -127,7 +133,11 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     whole = [read(folder)[identity] for identity in chain(folder, conversation.live.header.id)]
     conversation.close()
     said = {
-        entry.text for parsed in whole if parsed.session for entry in parsed.session.entries if isinstance(entry, Query)
+        entry.text
+        for parsed in whole
+        if parsed.session
+        for entry in parsed.session.entries
+        if isinstance(entry, Query)
     }
     assert {query_text(name) for name in names(told, "query")} <= said
     assert {pin_text(name) for name in names(told, "pin")} <= pins

@@ -42,8 +42,16 @@ def test_the_lines_of_a_block() -> None:
     ]
 
 
-@given(texts, st.integers(1, 99), st.integers(1, 9999), st.sampled_from(["user", "reply"]), st.sampled_from(SECTIONS))
-def test_a_line_is_read_as_it_was_written(text: str, depth: int, number: int, speaker: str, section: Section) -> None:
+@given(
+    texts,
+    st.integers(1, 99),
+    st.integers(1, 9999),
+    st.sampled_from(["user", "reply"]),
+    st.sampled_from(SECTIONS),
+)
+def test_a_line_is_read_as_it_was_written(
+    text: str, depth: int, number: int, speaker: str, section: Section
+) -> None:
     written = line(text, f"{depth}.{number}", speaker)
     summary = replace(Summary(topics=("t",)), **{section: (written,)})  # type: ignore[arg-type]
     (item,) = items(block.parse(block.render(summary)))

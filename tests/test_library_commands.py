@@ -1,4 +1,6 @@
-"""Whole screens of the commands about the library: lists, search, branches, merges, names; wide and narrow."""
+"""Whole screens of the commands about the library: lists, search, branches, merges, names; wide and
+narrow.
+"""
 
 from __future__ import annotations
 
@@ -200,7 +202,7 @@ Goodbye!
   Queries: 1
   Tokens: 110 (in: 100, out: 10)
   Resume with: chat-loop --resume sally_20261122_043015
-"""  # noqa: E501
+"""
     )
 
 
@@ -624,7 +626,9 @@ def notes(folder: Path, count: int) -> None:
     for number in range(1, count + 1):
         asked = Query(number=1, at=START + timedelta(minutes=number), text=f"Note {number}")
         noted = Reply(number=1, at=asked.at, text="Noted.")
-        session = Session(header=Header(id=f"n{number}", created=START, agent="Sally"), entries=(asked, noted))
+        session = Session(
+            header=Header(id=f"n{number}", created=START, agent="Sally"), entries=(asked, noted)
+        )
         (folder / f"n{number}.md").write_bytes(render(session))
 
 
@@ -636,7 +640,15 @@ def numbers(text: str, command: str) -> list[str]:
 
 def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) -> None:
     notes(tmp_path, 45)
-    lines = ["sessions", "/tree n7", "/show 1", "/sessions more", "/show 21", "/search note", "/sessions  more"]
+    lines = [
+        "sessions",
+        "/tree n7",
+        "/show 1",
+        "/sessions more",
+        "/show 21",
+        "/search note",
+        "/sessions  more",
+    ]
     text = run(tmp_path, *lines, "/sessions more", "/show 45", "/sessions all", "/show 46", hours=1)
     assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
     assert "… and 25 older; /sessions more goes on, WORDS after it filter." in text
@@ -652,7 +664,16 @@ def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) 
 
 def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path) -> None:
     notes(tmp_path, 4)
-    lines = ["sessions", "/resume 2", "/show 4", "/resume 3", "/search note", "/resume 2", "/show 2", "/quote 1"]
+    lines = [
+        "sessions",
+        "/resume 2",
+        "/show 4",
+        "/resume 3",
+        "/search note",
+        "/resume 2",
+        "/show 2",
+        "/quote 1",
+    ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
     assert re.findall(r"✓ Found: .*\n|Session ID: n.*|n\d, query.*|From .* next", text) == [
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
@@ -673,7 +694,9 @@ def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
     notes(tmp_path, 2)
     lines = ["/quote n1 1", "And\nnow?", "Again."]
     screen = Screen(tmp_path, lines, "So.", "So.", hours=1, options=CODE)
-    quoted = "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n> Sally: Noted.\n\nAnd\nnow?"
+    quoted = (
+        "> From “Note 1” (n1, query 1, 2026-11-21):\n> You: Note 1\n> Sally: Noted.\n\nAnd\nnow?"
+    )
     assert screen.talk.sent == [said(quoted), said(quoted, "So.", "Again.")]
     assert name_of(screen.talk.conversation.session) == "And"
 
@@ -702,7 +725,9 @@ def test_options_among_words(argument: str, expected: Given) -> None:
     assert given("x", argument, valued=("tag", "agent"), flags=("all",)) == expected
 
 
-@pytest.mark.parametrize("argument", ["--tag", "--tag --all", "--tag=", '--tag ""', "--all=1", "--x", "---tag y"])
+@pytest.mark.parametrize(
+    "argument", ["--tag", "--tag --all", "--tag=", '--tag ""', "--all=1", "--x", "---tag y"]
+)
 def test_options_that_are_none(argument: str) -> None:
     with pytest.raises(UsageError) as caught:
         given("x", argument, valued=("tag",), flags=("all",))

@@ -1,4 +1,6 @@
-"""The index's file: the same from changes as from nothing, and every kind of damage, lock and refusal survived."""
+"""The index's file: the same from changes as from nothing, and every kind of damage, lock and
+refusal survived.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ def up_to_date(folder: Path) -> Index:
 def fill(folder: Path, count: int = 12) -> None:
     for number in range(count):
         parent = f"s{number - 1:02}" if number % 4 else ""
-        write(folder, session(f"s{number:02}", 1 + number % 3, parent=parent, tags=("work",), seal=SEALED), number)
+        write(
+            folder,
+            session(f"s{number:02}", 1 + number % 3, parent=parent, tags=("work",), seal=SEALED),
+            number,
+        )
 
 
 def listed(folder: Path) -> object:
@@ -62,25 +68,32 @@ def listed(folder: Path) -> object:
             os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
         Path(name, FILE).mkdir()
         return [
-            (row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in library(Path(name)).rows()[0]
+            (row.id, row.name, row.state, row.queries, row.folded, row.tags)
+            for row in library(Path(name)).rows()[0]
         ]
 
 
 def rows_of(shelf: Library) -> object:
-    return [(row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in shelf.rows()[0]]
+    return [
+        (row.id, row.name, row.state, row.queries, row.folded, row.tags) for row in shelf.rows()[0]
+    ]
 
 
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
     """Every table, with names in the place of keys."""
     tables = {
-        "sessions": "SELECT id, header_id, size, changed, state, created, agent, project, parent, merged, depth, "
+        "sessions": "SELECT id, header_id, size, changed, state, created, agent, project, parent, "
+        "merged, depth, "
         "queries, tokens, name, compacted, tags, link, whole FROM sessions",
         "tags": "SELECT id, tag FROM tags LEFT JOIN sessions ON key = session",
-        "exchanges": "SELECT id, position, number, at, query, reply, archived, input, output FROM exchanges "
+        "exchanges": "SELECT id, position, number, at, query, reply, archived, input, output FROM "
+        "exchanges "
         "LEFT JOIN sessions ON sessions.key = session",
-        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source FROM message_summaries "
+        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source FROM "
+        "message_summaries "
         "LEFT JOIN sessions ON key = session",
-        "compactions": "SELECT id, at, first, last, before, after, why, model, cost, seconds, decisions, pins, facts, "
+        "compactions": "SELECT id, at, first, last, before, after, why, model, cost, seconds, "
+        "decisions, pins, facts, "
         "archived, superseded FROM compactions LEFT JOIN sessions ON key = session",
         "facts": "SELECT id, section, text FROM facts LEFT JOIN sessions ON key = session",
     }
@@ -162,7 +175,9 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     path = tmp_path / "s02.md"
     path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
     assert rows_of(shelf) == listed(tmp_path)
-    found = shelf.asked(lambda index: index.ask("SELECT reply FROM exchanges WHERE reply LIKE 'Changed%'"))
+    found = shelf.asked(
+        lambda index: index.ask("SELECT reply FROM exchanges WHERE reply LIKE 'Changed%'")
+    )
     assert found == [("Changed 1 of s02.",)]
     shelf.close()
 
@@ -204,7 +219,9 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(tmp_path: Path) -> None:
 def test_a_damaged_index_is_kept_aside_and_made_anew(tmp_path: Path) -> None:
     fill(tmp_path)
     expected = listed(tmp_path)
-    for number, garbage in enumerate((b"garbage" * 999, b"", b"SQLite format 3\x00" + b"\xff" * 4096, b"x")):
+    for number, garbage in enumerate(
+        (b"garbage" * 999, b"", b"SQLite format 3\x00" + b"\xff" * 4096, b"x")
+    ):
         (tmp_path / FILE).write_bytes(garbage)
         shelf = Library(tmp_path, lambda number=number: NOW.replace(second=number))  # type: ignore[misc]
         assert rows_of(shelf) == expected
@@ -265,7 +282,10 @@ def test_an_index_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
     shelf = library(tmp_path)
     assert rows_of(shelf) == listed(tmp_path)
     assert shelf.trouble == ""
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {FILE, f"{FILE}-journal"}
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
+        FILE,
+        f"{FILE}-journal",
+    }
     shelf.close()
 
 
@@ -279,7 +299,8 @@ def test_an_index_of_a_newer_version_is_kept(tmp_path: Path) -> None:
     assert rows_of(shelf) == listed(tmp_path)
     aside = ".index-newer-20260601-123000.sqlite"
     assert shelf.trouble == (
-        f"The index was made by a newer version of the program: it is kept as {aside}, and a new one is made from the "
+        f"The index was made by a newer version of the program: it is kept as {aside}, and a "
+        "new one is made from the "
         "sessions."
     )
     assert (tmp_path / aside).read_bytes() == newer
@@ -302,7 +323,9 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def test_bytes_that_flip_never_show_in_a_listing(tmp_path: Path) -> None:
-    """Whatever part of the file they hit: the listing is right or comes from the files, and nothing else is raised."""
+    """Whatever part of the file they hit: the listing is right or comes from the files, and nothing
+    else is raised.
+    """
     fill(tmp_path)
     first = library(tmp_path)
     first.bring_up_to_date()
@@ -374,7 +397,10 @@ def held(folder: Path, how: str) -> Iterator[None]:
         "sys.stdin.read()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(folder / FILE), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(folder / FILE), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
@@ -397,7 +423,10 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
             assert rows_of(shelf) == listed(tmp_path)
             assert time.monotonic() - started < 3
             path = tmp_path / FILE
-            assert shelf.trouble == f"The index {path} cannot be used now: another process is writing to it."
+            assert (
+                shelf.trouble
+                == f"The index {path} cannot be used now: another process is writing to it."
+            )
             assert shelf.asked(lambda index: index.known()) is None
         assert rows_of(shelf) == listed(tmp_path)
         assert shelf.trouble == ""
@@ -467,16 +496,25 @@ def test_a_disk_that_takes_no_more_bytes(tmp_path: Path) -> None:
     fill(tmp_path)
 
     def listed(most: int) -> list[str]:
-        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n" if most >= 0 else ""
+        limit = (
+            f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
+            if most >= 0
+            else ""
+        )
         argv = [sys.executable, "-c", limit + LISTING, str(tmp_path)]
-        return str(subprocess.run(argv, capture_output=True, text=True, check=True).stdout).split("\n")
+        return str(subprocess.run(argv, capture_output=True, text=True, check=True).stdout).split(
+            "\n"
+        )
 
     for most in (0, 4096, 50_000):
         ids, trouble, _ = listed(most)
         assert ids == "s11 s07 s03"
         assert "index" in trouble
         assert "damaged" not in trouble
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {FILE, f"{FILE}-journal"}
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
+        FILE,
+        f"{FILE}-journal",
+    }
     assert listed(-1)[:2] == ["s11 s07 s03", ""]
 
 
@@ -519,7 +557,10 @@ def test_a_read_only_folder() -> None:
         folder.chmod(0o500)
         rows, _ = shelf.rows()
         assert [row.id for row in rows] == ["s11", "s10", "s07", "s03"]
-        assert shelf.trouble == f"The index {folder / FILE} cannot be used now: it may not be written to."
+        assert (
+            shelf.trouble
+            == f"The index {folder / FILE} cannot be used now: it may not be written to."
+        )
         shelf.close()
 
 
@@ -551,7 +592,10 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "sessions" / "link.md").symlink_to(outside)
     shelf = library(tmp_path / "sessions")
     assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in shelf.rows()[0]]
-    assert shelf.asked(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'")) == []
+    assert (
+        shelf.asked(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'"))
+        == []
+    )
     shelf.close()
 
 
@@ -629,7 +673,11 @@ def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
     """The first index is made by one of them; files come and go meanwhile."""
     fill(tmp_path, 60)
     workers = [
-        subprocess.Popen([sys.executable, "-c", REFRESHING, str(tmp_path), "6"], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", REFRESHING, str(tmp_path), "6"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(3)
     ]
     number = 0

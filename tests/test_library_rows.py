@@ -1,4 +1,6 @@
-"""Listings: the same from the index and from the files, chains folded, pages, filters, whatever the folder holds."""
+"""Listings: the same from the index and from the files, chains folded, pages, filters, whatever the
+folder holds.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,13 @@ def test_the_index_and_the_files_give_equal_listings(
             fill(folder, files)
         indexed, plain = library(one), without_index(other)
         indexed.bring_up_to_date()
-        asked = {"wanted": wanted, "fold": fold, "unfolded": unfolded, "here": here, "everything": everything}
+        asked = {
+            "wanted": wanted,
+            "fold": fold,
+            "unfolded": unfolded,
+            "here": here,
+            "everything": everything,
+        }
         rows, left = indexed.rows(limit, **asked)  # type: ignore[arg-type]
         assert indexed.trouble == ""
         found, others = plain.rows(limit, **asked)  # type: ignore[arg-type]
@@ -103,7 +111,9 @@ def test_the_index_and_the_files_give_equal_listings(
 def test_what_the_index_knows_in_part_is_completed_from_the_files(
     before: tuple[Made, ...], after: tuple[Made, ...]
 ) -> None:
-    """The index knows the folder as it was, and there is too much that is new to be read into it."""
+    """The index knows the folder as it was, and there is too much that is new to be read into
+    it.
+    """
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         one, other = Path(name, "one"), Path(name, "other")
         one.mkdir()
@@ -125,7 +135,9 @@ def test_what_the_index_knows_in_part_is_completed_from_the_files(
 
 
 def chain(folder: Path) -> None:
-    """a < b < c, where a was used last of the older ones; d is forked from b; e merges c and d; f stands alone."""
+    """a < b < c, where a was used last of the older ones; d is forked from b; e merges c and d; f
+    stands alone.
+    """
     write(folder, session("a", seal=SEALED), 40)
     write(folder, session("b", parent="a", seal=SEALED), 20)
     write(folder, session("c", parent="b"), 50)
@@ -138,7 +150,11 @@ def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Li
     chain(tmp_path)
     shelf = make(tmp_path)  # type: ignore[call-arg]
     rows, left = shelf.rows()
-    assert [(row.id, row.folded, row.compactions) for row in rows] == [("d", 2, 1), ("f", 0, 0), ("c", 2, 2)]
+    assert [(row.id, row.folded, row.compactions) for row in rows] == [
+        ("d", 2, 1),
+        ("f", 0, 0),
+        ("c", 2, 2),
+    ]
     assert [(row.queries, row.shared) for row in rows] == [(3, 2), (1, 0), (3, 2)]
     words = "What is a monad? (1)"
     assert [row.branch for row in rows] == [Branch("1.1", words), None, Branch("2.1", words)]
@@ -197,7 +213,11 @@ def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
 def test_secrets_are_in_no_listing_and_not_in_the_index(called: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(folder, session("a", text=f"My {SECRET}", name=called, project=f"/x/{SECRET}", seal=SEALED), 1)
+        write(
+            folder,
+            session("a", text=f"My {SECRET}", name=called, project=f"/x/{SECRET}", seal=SEALED),
+            1,
+        )
         write(folder, session("b", text=f"My {SECRET}"), 2)
         shelf = library(folder)
         assert SECRET.split()[-1] not in repr(shelf.rows())
@@ -235,7 +255,12 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
         ("empty", "empty", None),
     ]
     assert (left, shelf.trouble) == (0, "")
-    assert dict(shelf.asked(lambda index: index.ask("SELECT id, header_id FROM sessions")) or ())["copy"] == "other"
+    assert (
+        dict(shelf.asked(lambda index: index.ask("SELECT id, header_id FROM sessions")) or ())[
+            "copy"
+        ]
+        == "other"
+    )
     shelf.close()
 
 
@@ -244,5 +269,7 @@ def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:
     assert library(tmp_path / "none").links() == {}
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("x")
-    with pytest.raises(SessionError, match=r"The sessions folder .*file cannot be read: Not a directory\."):
+    with pytest.raises(
+        SessionError, match=r"The sessions folder .*file cannot be read: Not a directory\."
+    ):
         library(tmp_path / "file").rows()

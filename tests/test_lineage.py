@@ -1,4 +1,6 @@
-"""Chains and their branches: what stands for a chain in a listing, and how a tree is drawn, of any graph."""
+"""Chains and their branches: what stands for a chain in a listing, and how a tree is drawn, of any
+graph.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ NAMES = "abcdefgh"
 
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[str, Link]:
-    """Any links between at most eight sessions: circles, missing and double parents, sessions that are their own."""
+    """Any links between at most eight sessions: circles, missing and double parents, sessions that
+    are their own.
+    """
     there = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES)))
     one = st.sampled_from(("", "missing", *NAMES))
     return {name: Link(name, draw(one), draw(one), draw(st.booleans())) for name in there}
@@ -24,7 +28,12 @@ def above(identity: str, links: dict[str, Link]) -> set[str]:
     found: set[str] = set()
     level = {identity}
     while level:
-        level = {parent for one in level for parent in (links[one].parent, links[one].merged) if parent in links}
+        level = {
+            parent
+            for one in level
+            for parent in (links[one].parent, links[one].merged)
+            if parent in links
+        }
         level -= found
         found |= level
     return found - {identity}
@@ -32,12 +41,18 @@ def above(identity: str, links: dict[str, Link]) -> set[str]:
 
 def line(*names: str) -> dict[str, Link]:
     """A chain, the oldest first, as links in the order of a listing."""
-    return {name: Link(name, parent) for name, parent in reversed(list(zip(names, ("", *names), strict=False)))}
+    return {
+        name: Link(name, parent)
+        for name, parent in reversed(list(zip(names, ("", *names), strict=False)))
+    }
 
 
 def test_who_was_forked_from_stays_in_the_list() -> None:
     links = {"d": Link("d", "b", until="2.3"), "b": Link("b", "a"), "a": Link("a", "")}
-    assert chains(links) == [Chain("d", {"d": ALL, "b": 3, "a": ALL}), Chain("b", {"b": ALL, "a": ALL})]
+    assert chains(links) == [
+        Chain("d", {"d": ALL, "b": 3, "a": ALL}),
+        Chain("b", {"b": ALL, "a": ALL}),
+    ]
 
 
 def test_branches_are_told_from_what_they_leave() -> None:
@@ -53,7 +68,10 @@ def test_branches_are_told_from_what_they_leave() -> None:
     found = chains(links)
     shares = Shares(found)
     forks = [shares.fork(chain, links) for chain in found]
-    assert [(chain.id, fork and (fork.first, fork.parent)) for chain, fork in zip(found, forks, strict=True)] == [
+    assert [
+        (chain.id, fork and (fork.first, fork.parent))
+        for chain, fork in zip(found, forks, strict=True)
+    ] == [
         ("f", ("d", "b")),
         ("e", ("e", "b")),
         ("c", ("c", "b")),
@@ -94,7 +112,9 @@ def test_a_chain_holds_what_it_comes_from_once(links: dict[str, Link]) -> None:
 
 
 @given(graphs())
-def test_every_session_is_in_a_conversation_and_no_conversation_in_another(links: dict[str, Link]) -> None:
+def test_every_session_is_in_a_conversation_and_no_conversation_in_another(
+    links: dict[str, Link],
+) -> None:
     ids = [chain.id for chain in chains(links)]
     assert ids == [name for name in links if name in ids]
     for number, one in enumerate(ids):
@@ -133,11 +153,15 @@ def test_what_a_long_chain_takes() -> None:
 
 
 def drawn(links: dict[str, Link], identity: str) -> str:
-    return "".join(f"{node.stem}● {node.id}{' …' if node.again else ''}\n" for node in tree(identity, links))
+    return "".join(
+        f"{node.stem}● {node.id}{' …' if node.again else ''}\n" for node in tree(identity, links)
+    )
 
 
 def children(*pairs: str) -> dict[str, Link]:
-    """`a:b` is b with the parent a, `a+b:c` one that merges both; in the order of the drawing's children."""
+    """`a:b` is b with the parent a, `a+b:c` one that merges both; in the order of the drawing's
+    children.
+    """
     links = {}
     for pair in pairs:
         parents, _, name = pair.rpartition(":")

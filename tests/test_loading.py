@@ -29,7 +29,9 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
         for _ in range(100):  # nothing tells when everything is loaded
             chat.mark()
             chat.line("when?")
-            chat.wait_for(re.compile(r"switches after \S+ s.*You:", re.DOTALL), PATIENCE, output=True)
+            chat.wait_for(
+                re.compile(r"switches after \S+ s.*You:", re.DOTALL), PATIENCE, output=True
+            )
             if "after 0.005 s" in chat.output():
                 break
         else:

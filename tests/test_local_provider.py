@@ -1,4 +1,6 @@
-"""The embedded provider with a real model: SmolLM2-135M answers nonsense, but streams, counts and stops for real."""
+"""The embedded provider with a real model: SmolLM2-135M answers nonsense, but streams, counts and
+stops for real.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def provider(model: Path) -> Iterator[Provider]:
 
 
 def request(*texts: str, max_tokens: int = 24, grammar: str | None = None) -> Request:
-    messages = [Message("assistant" if index % 2 else "user", text) for index, text in enumerate(texts)]
+    messages = [
+        Message("assistant" if index % 2 else "user", text) for index, text in enumerate(texts)
+    ]
     return Request(
         system="You are a helpful assistant who knows about bread, ovens and yeast.",
         messages=tuple(messages),
@@ -75,7 +79,9 @@ def test_a_reply_streams_and_is_counted(provider: Provider) -> None:
 
 def test_the_second_turn_reads_the_first_from_the_cache(provider: Provider) -> None:
     first = text_of(collect(provider, request("What is sourdough made of?")))
-    usage = finished(collect(provider, request("What is sourdough made of?", first, "And then?"))).usage
+    usage = finished(
+        collect(provider, request("What is sourdough made of?", first, "And then?"))
+    ).usage
     assert usage is not None
     assert usage.cached > usage.input // 2
 
@@ -86,7 +92,9 @@ def test_a_closed_stream_stops_and_the_next_request_works(provider: Provider) ->
         async for event in stream:
             assert isinstance(event, TextDelta)
             break
-        [generating] = [thread for thread in threading.enumerate() if thread.name == "embedded-model"]
+        [generating] = [
+            thread for thread in threading.enumerate() if thread.name == "embedded-model"
+        ]
         assert isinstance(stream, AsyncGenerator)
         await stream.aclose()
         await asyncio.to_thread(generating.join, 2)
@@ -100,7 +108,9 @@ def test_a_closed_stream_stops_and_the_next_request_works(provider: Provider) ->
 
 def test_a_cancelled_task_stops_while_the_prompt_is_read(provider: Provider) -> None:
     async def run() -> list[Event]:
-        task = asyncio.create_task(anext(provider.stream(request("flour water salt yeast " * 180)), None))
+        task = asyncio.create_task(
+            anext(provider.stream(request("flour water salt yeast " * 180)), None)
+        )
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -111,7 +121,11 @@ def test_a_cancelled_task_stops_while_the_prompt_is_read(provider: Provider) -> 
 
 
 def test_a_cancelled_generation_writes_no_further_token(model: Path) -> None:
-    engine, cancelled, seen = Engine(model, context=WINDOW, threads=None), threading.Event(), list[object]()
+    engine, cancelled, seen = (
+        Engine(model, context=WINDOW, threads=None),
+        threading.Event(),
+        list[object](),
+    )
 
     def forward(chunk: object) -> bool:
         seen.append(chunk)
@@ -119,7 +133,11 @@ def test_a_cancelled_generation_writes_no_further_token(model: Path) -> None:
             cancelled.set()
         return True
 
-    body = {"messages": [{"role": "user", "content": "Tell a story."}], "stream": True, "max_tokens": 100}
+    body = {
+        "messages": [{"role": "user", "content": "Tell a story."}],
+        "stream": True,
+        "max_tokens": 100,
+    }
     engine.run(body, forward, cancelled)
     engine.free()
     assert len(seen) == 6
@@ -145,7 +163,9 @@ def test_a_grammar_binds(provider: Provider) -> None:
 
 def test_reasoning_in_the_text_is_no_part_of_the_answer(provider: Provider) -> None:
     """The grammar makes it write what reasoning models write."""
-    events = collect(provider, request("Hello", grammar='root ::= "<think>Hm.</think>\\n\\nHello."'))
+    events = collect(
+        provider, request("Hello", grammar='root ::= "<think>Hm.</think>\\n\\nHello."')
+    )
 
     assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Hm."
     assert text_of(events) == "Hello."
@@ -211,7 +231,9 @@ def test_broken_files_are_told(model: Path, tmp_path: Path) -> None:
 
 def test_a_base_model_is_refused(model: Path, tmp_path: Path) -> None:
     base = tmp_path / "base.gguf"
-    base.write_bytes(model.read_bytes().replace(b"tokenizer.chat_template", b"tokenizer.chat_telmpate"))
+    base.write_bytes(
+        model.read_bytes().replace(b"tokenizer.chat_template", b"tokenizer.chat_telmpate")
+    )
     with pytest.raises(ProviderError, match="base model without a chat template"):
         LocalProvider(base, name_of_model="m", window=Window(WINDOW)).warm()
 
@@ -223,12 +245,15 @@ _EXITS = {
     "generating": (
         "started = threading.Event()\n"
         "engine = provider._engine\n"
-        "body = {'messages': [{'role': 'user', 'content': 'Tell a long story.'}], 'stream': True, 'max_tokens': 900}\n"
+        "body = {'messages': [{'role': 'user', 'content': 'Tell a long story.'}], 'stream': "
+        "True, 'max_tokens': 900}\n"
         "def forward(chunk):\n    started.set()\n    return True\n"
-        "threading.Thread(target=engine.run, args=(body, forward, threading.Event()), daemon=True).start()\n"
+        "threading.Thread(target=engine.run, args=(body, forward, threading.Event()), "
+        "daemon=True).start()\n"
         "started.wait()"
     ),
-    "freed as soon as loaded": "for _ in range(10):\n    provider._engine.load()\n    provider._engine.free()",
+    "freed as soon as loaded": "for _ in range(10):\n    provider._engine.load()\n    "
+    "provider._engine.free()",
     "loading": "threading.Thread(target=provider.warm, daemon=True).start()",
 }
 

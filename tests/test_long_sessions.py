@@ -1,4 +1,6 @@
-"""Long sessions: read at their two ends to go on from them, and in pieces to be indexed, with the same result."""
+"""Long sessions: read at their two ends to go on from them, and in pieces to be indexed, with the
+same result.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,20 @@ from tests import strategies
 from tests.shelves import START, session, write
 from tests.talking import Talk
 
-SUMMARY = Summary(background="About bread.", topics=("Bread [1]",), key_facts=("220 °C [1 user]",), tools=("oven",))
-SEALED = Seal(at=START, reason="exit", source="model", summary=SUMMARY, usage=Usage(input=5, output=2), seconds=1.5)
+SUMMARY = Summary(
+    background="About bread.",
+    topics=("Bread [1]",),
+    key_facts=("220 °C [1 user]",),
+    tools=("oven",),
+)
+SEALED = Seal(
+    at=START,
+    reason="exit",
+    source="model",
+    summary=SUMMARY,
+    usage=Usage(input=5, output=2),
+    seconds=1.5,
+)
 
 
 def long(
@@ -38,9 +52,12 @@ def long(
     title: str = "",
 ) -> Session:
     """A session that is longer than what is read whole."""
-    made = session("long", queries, parent=parent, seal=seal, undone=undone, title=title, tags=("food",))
+    made = session(
+        "long", queries, parent=parent, seal=seal, undone=undone, title=title, tags=("food",)
+    )
     entries = (
-        replace(one, text=one.text + " word" * (size // 5)) if isinstance(one, Query) else one for one in made.entries
+        replace(one, text=one.text + " word" * (size // 5)) if isinstance(one, Query) else one
+        for one in made.entries
     )
     return replace(made, entries=tuple(entries), seal=seal)
 
@@ -66,14 +83,23 @@ def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session |
 @pytest.mark.parametrize("covers", [None, 398, 350])
 @pytest.mark.parametrize("last", [1, 7, 60])
 @pytest.mark.parametrize("parent", ["", "before"])
-def test_the_ends_tell_all_that_a_child_needs(tmp_path: Path, parent: str, last: int, covers: int | None) -> None:
+def test_the_ends_tell_all_that_a_child_needs(
+    tmp_path: Path, parent: str, last: int, covers: int | None
+) -> None:
     compaction = Compaction(first="1.1", last="1.9", before=9, after=1, why="asked", model="m")
     seal = replace(SEALED, covers=covers, compaction=compaction)
     whole, ends = both(tmp_path, long(parent=parent, seal=seal), last)
     assert ends is not None
-    assert (ends.header, ends.seal, ends.restoration) == (whole.header, whole.seal, whole.restoration)
+    assert (ends.header, ends.seal, ends.restoration) == (
+        whole.header,
+        whole.seal,
+        whole.restoration,
+    )
     assert (ends.name, ends.tags, ends.depth) == (whole.name, whole.tags, whole.depth)
-    assert (ends.totals.queries, ends.totals.combined) == (whole.totals.queries, whole.totals.combined)
+    assert (ends.totals.queries, ends.totals.combined) == (
+        whole.totals.queries,
+        whole.totals.combined,
+    )
     wanted = max(last, 0 if covers is None else 400 - covers)
     assert ends.exchanges[-wanted:] == whole.exchanges[-wanted:]
     assert ends.exchanges[0] == whole.exchanges[0]
@@ -85,10 +111,16 @@ def test_the_ends_tell_all_that_a_child_needs(tmp_path: Path, parent: str, last:
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
     """Whatever stands in the middle and in the texts."""
     middle = long(60)
-    seal = replace(drawn.seal or SEALED, summary=(drawn.seal or SEALED).summary or SUMMARY, covers=None)
+    seal = replace(
+        drawn.seal or SEALED, summary=(drawn.seal or SEALED).summary or SUMMARY, covers=None
+    )
     others = [entry for entry in drawn.entries if not isinstance(entry, OF_QUERY)]
     undoings = [Undo(number=60 - number, at=START) for number in range(undone)]
-    made = Session(header=replace(drawn.header, id="long"), entries=(*middle.entries, *others, *undoings), seal=seal)
+    made = Session(
+        header=replace(drawn.header, id="long"),
+        entries=(*middle.entries, *others, *undoings),
+        seal=seal,
+    )
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(outline, "SHORT", 20_000)
         patch.setattr(outline, "_HEAD", 10_000)
@@ -100,7 +132,10 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
             return
         ends = found.session
         assert (ends.header, ends.seal) == (whole.header, whole.seal)
-        assert (ends.totals.queries, ends.totals.combined) == (whole.totals.queries, whole.totals.combined)
+        assert (ends.totals.queries, ends.totals.combined) == (
+            whole.totals.queries,
+            whole.totals.combined,
+        )
         assert ends.exchanges[-last:] == whole.exchanges[-last:]
 
 
@@ -139,7 +174,9 @@ def test_ends_that_are_damaged_or_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", [1, 3])
 @pytest.mark.parametrize("covers", [None, 398])
-def test_a_child_of_the_ends_is_the_child_of_the_whole(tmp_path: Path, covers: int | None, last: int) -> None:
+def test_a_child_of_the_ends_is_the_child_of_the_whole(
+    tmp_path: Path, covers: int | None, last: int
+) -> None:
     """Restoration, title, tags and the words it goes on with; byte for byte."""
     texts, requests = [], []
     for name, from_ends in (("whole", False), ("ends", True)):

@@ -1,4 +1,6 @@
-"""Markdown of replies on a terminal: however it is cut, the same comes out, and no word of it is lost."""
+"""Markdown of replies on a terminal: however it is cut, the same comes out, and no word of it is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -88,9 +90,16 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def painter(
-    columns: int = 80, *, theme: str = "auto", colour: bool = True, symbols: bool = True, wraps: bool = False
+    columns: int = 80,
+    *,
+    theme: str = "auto",
+    colour: bool = True,
+    symbols: bool = True,
+    wraps: bool = False,
 ) -> Painter:
-    return Painter(theme_of(theme, colour=colour, has_symbols=symbols), lambda: columns, wraps=wraps)
+    return Painter(
+        theme_of(theme, colour=colour, has_symbols=symbols), lambda: columns, wraps=wraps
+    )
 
 
 def sent(pieces: list[str], columns: int = 80, *, wraps: bool = False) -> str:
@@ -122,10 +131,18 @@ def screen(text: str, columns: int = 40, rows: int = 10) -> list[str]:
 
 
 @settings(deadline=None)
-@given(MARKDOWN, st.lists(st.integers(1, 30), min_size=1, max_size=8), st.sampled_from([None, 1, 9, 20, 80]))
-def test_how_a_text_is_cut_changes_nothing(text: str, sizes: list[int], columns: int | None) -> None:
+@given(
+    MARKDOWN,
+    st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    st.sampled_from([None, 1, 9, 20, 80]),
+)
+def test_how_a_text_is_cut_changes_nothing(
+    text: str, sizes: list[int], columns: int | None
+) -> None:
     wraps = columns is not None
-    assert sent(cut(text, sizes), columns or 80, wraps=wraps) == sent([text], columns or 80, wraps=wraps)
+    assert sent(cut(text, sizes), columns or 80, wraps=wraps) == sent(
+        [text], columns or 80, wraps=wraps
+    )
 
 
 @settings(max_examples=500, deadline=None)
@@ -172,7 +189,18 @@ def test_no_word_is_lost(text: str) -> None:
 
 PROSE = st.lists(
     st.sampled_from(
-        ["a", "word", "**bold words", "x**", "`code`", "12", "漢字。かな", "🙂", "é", "internationalization"]
+        [
+            "a",
+            "word",
+            "**bold words",
+            "x**",
+            "`code`",
+            "12",
+            "漢字。かな",
+            "🙂",
+            "é",
+            "internationalization",
+        ]
     ),
     min_size=1,
     max_size=60,
@@ -180,7 +208,11 @@ PROSE = st.lists(
 
 
 @settings(deadline=None)
-@given(st.sampled_from(["", "- ", "   - ", "10. ", "> ", "> > ", "- [ ] ", "## "]), PROSE, st.integers(12, 90))
+@given(
+    st.sampled_from(["", "- ", "   - ", "10. ", "> ", "> > ", "- [ ] ", "## "]),
+    PROSE,
+    st.integers(12, 90),
+)
 def test_prose_is_broken_between_words(begin: str, text: str, columns: int) -> None:
     lines = SGR.sub("", sent([begin + text], columns, wraps=True)).split("\n")
     whole = plain(begin + text)
@@ -200,7 +232,10 @@ def test_prose_is_broken_between_words(begin: str, text: str, columns: int) -> N
 
 
 def test_further_lines_stand_below_the_first() -> None:
-    text = "- one two three four five\n  1. six seven eight nine ten\n> > twelve thirteen fourteen\nand the end of it"
+    text = (
+        "- one two three four five\n  1. six seven eight nine ten\n> > twelve thirteen "
+        "fourteen\nand the end of it"
+    )
     assert SGR.sub("", sent([text], 20, wraps=True)).split("\n") == [
         "• one two three",
         "  four five",
@@ -213,7 +248,9 @@ def test_further_lines_stand_below_the_first() -> None:
 
 
 def test_code_and_tables_are_not_broken_between_words() -> None:
-    text = "```\none two three four five six\n```\n| a b c d e f g h |\n|---|\n| one two three four |"
+    text = (
+        "```\none two three four five six\n```\n| a b c d e f g h |\n|---|\n| one two three four |"
+    )
     assert sent([text], 20, wraps=True) == sent([text], 20)
 
 
@@ -222,8 +259,13 @@ def test_a_long_word_is_left_to_the_terminal() -> None:
     assert sent([f"See {address} for it."], 80, wraps=True) == f"See {address} for it."
     shorter = f"https://example.com/{'path/' * 6}"
     assert sent([f"> {'word ' * 10}[it]({shorter})."], 80, wraps=True).count("\n") == 1
-    assert f"│ ({shorter})." in SGR.sub("", sent([f"> {'word ' * 10}[it]({shorter})."], 80, wraps=True))
-    assert sent([f"{'word ' * 14}{address} for it."], 80, wraps=True) == f"{('word ' * 14).strip()}\n{address} for it."
+    assert f"│ ({shorter})." in SGR.sub(
+        "", sent([f"> {'word ' * 10}[it]({shorter})."], 80, wraps=True)
+    )
+    assert (
+        sent([f"{'word ' * 14}{address} for it."], 80, wraps=True)
+        == f"{('word ' * 14).strip()}\n{address} for it."
+    )
 
 
 def test_the_first_line_begins_behind_the_name() -> None:
@@ -301,8 +343,14 @@ def shown(events: list[Event], **more: object) -> str:
 
 
 def test_a_block_begins_below_the_name_and_text_behind_it() -> None:
-    assert SGR.sub("", shown([TextDelta("\n\n# A"), TextDelta("\nb"), ENDED])) == "Sally:\nA\nb\nTime: 1.0s\n\n"
-    assert SGR.sub("", shown([TextDelta("A\n"), TextDelta("- b\n\n"), ENDED])) == "Sally: A\n• b\nTime: 1.0s\n\n"
+    assert (
+        SGR.sub("", shown([TextDelta("\n\n# A"), TextDelta("\nb"), ENDED]))
+        == "Sally:\nA\nb\nTime: 1.0s\n\n"
+    )
+    assert (
+        SGR.sub("", shown([TextDelta("A\n"), TextDelta("- b\n\n"), ENDED]))
+        == "Sally: A\n• b\nTime: 1.0s\n\n"
+    )
 
 
 def test_what_is_held_back_is_shown_before_anything_else() -> None:
@@ -315,7 +363,9 @@ def test_what_is_held_back_is_shown_before_anything_else() -> None:
         TextDelta("`c"),
         ENDED,
     ]
-    assert SGR.sub("", shown(events)) == ("Sally: a **bo\n🔧 look\nSally: | x\n⚠️  Late.\n`c\nTime: 1.0s\n\n")
+    assert SGR.sub("", shown(events)) == (
+        "Sally: a **bo\n🔧 look\nSally: | x\n⚠️  Late.\n`c\nTime: 1.0s\n\n"
+    )
 
 
 def test_dots_stand_for_the_rows_that_wait_until_the_table_takes_their_place() -> None:
@@ -340,7 +390,10 @@ def test_the_dots_leave_nothing_behind(text: str, wraps: bool) -> None:
 @settings(deadline=None)
 @given(
     st.lists(
-        st.sampled_from([*_PIECES, "\x1b[2J", "\x1b]8;;http://a\x07", "\r", "\x9b", "\u202e", "\x7f"]), max_size=20
+        st.sampled_from(
+            [*_PIECES, "\x1b[2J", "\x1b]8;;http://a\x07", "\r", "\x9b", "\u202e", "\x7f"]
+        ),
+        max_size=20,
     )
 )
 def test_of_hostile_text_nothing_is_obeyed(pieces: list[str]) -> None:
@@ -393,7 +446,10 @@ def sent_in(text: str, theme: str, *, colour: bool = True) -> str:
         ("#no\n####### no\n## yes", "#no\n####### no\nyes"),
         ("+ a\n-b\n- - x\n1.x\n12) y", "• a\n-b\n• - x\n1.x\n12) y"),
         ("**a", "**a"),
-        ("** a **, 2*3*4, a_b_c, __x__, _x_y_, `` a`b ``, ````", "** a **, 2*3*4, a_b_c, x, x_y, a`b, ````"),
+        (
+            "** a **, 2*3*4, a_b_c, __x__, _x_y_, `` a`b ``, ````",
+            "** a **, 2*3*4, a_b_c, x, x_y, a`b, ````",
+        ),
         ("\\*a\\* \\[x\\] \\(y\\) \\\\", "*a* \\[x\\] \\(y\\) \\"),
         ("**a `**` b** *a **b** c* ***x***", "a ** b a b c x"),
         ("这是**重点**内容", "这是重点内容"),
@@ -409,9 +465,9 @@ def sent_in(text: str, theme: str, *, colour: bool = True) -> str:
     ],
 )
 def test_how_markup_is_read(text: str, shown: str | None) -> None:
-    assert plain(text) == {"![": "p (a.png) [x]() [] [a] (b) <https://a.b/c_d_e> https://a.b/*"}.get(
-        text[:2], shown or text
-    )
+    assert plain(text) == {
+        "![": "p (a.png) [x]() [] [a] (b) <https://a.b/c_d_e> https://a.b/*"
+    }.get(text[:2], shown or text)
 
 
 def test_a_table_that_is_too_wide_has_a_line_for_each_value() -> None:
@@ -421,10 +477,15 @@ def test_a_table_that_is_too_wide_has_a_line_for_each_value() -> None:
 
 def test_a_value_on_a_line_of_its_own_is_broken_between_words() -> None:
     text = "| Name | What |\n|---|---|\n| one | some words, and more of them |\n"
-    assert SGR.sub("", sent([text], 15, wraps=True)) == "Name: one\nWhat: some\n  words, and\n  more of them"
+    assert (
+        SGR.sub("", sent([text], 15, wraps=True))
+        == "Name: one\nWhat: some\n  words, and\n  more of them"
+    )
     made = painter(15, wraps=True)
     pieces = [made.feed(sign) or made.progress() for sign in f"A long\n{text}"]
-    assert screen("".join([*pieces, made.finish()]), 15) == screen(sent([f"A long\n{text}"], 15, wraps=True), 15)
+    assert screen("".join([*pieces, made.finish()]), 15) == screen(
+        sent([f"A long\n{text}"], 15, wraps=True), 15
+    )
 
 
 def test_the_rows_of_a_long_table_come_one_by_one() -> None:
@@ -439,7 +500,11 @@ def test_the_rows_of_a_long_table_come_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("language", "line", "kinds"),
     [
-        ("python", 'def f(x): return "#" + 1.5  # "n"', ["def", "f", "return", '"#"', "1.5", '# "n"']),
+        (
+            "python",
+            'def f(x): return "#" + 1.5  # "n"',
+            ["def", "f", "return", '"#"', "1.5", '# "n"'],
+        ),
         ("PY", "'it\\'s' isnt", ["'it\\'s'"]),
         ("sql", "SELECT a FROM t -- x", ["SELECT", "FROM", "-- x"]),
         ("sh", "echo $# a#b # c", ["echo", "# c"]),
@@ -476,7 +541,9 @@ def test_colours_lose_nothing_of_the_code(language: str, lines: list[str]) -> No
     assert ["".join(text for text, _ in colours.line(line)) for line in lines] == lines
 
 
-@pytest.mark.parametrize("unit", ["*a ", "**a ", "[a](", "`a", "> ", "|-|\n", "- ", "_", " ", "x", "```\n", "\\"])
+@pytest.mark.parametrize(
+    "unit", ["*a ", "**a ", "[a](", "`a", "> ", "|-|\n", "- ", "_", " ", "x", "```\n", "\\"]
+)
 def test_long_text_costs_the_same_for_each_piece(unit: str) -> None:
     """What is held back is bounded, so that no piece has much to look through again."""
     made = painter()

@@ -1,4 +1,6 @@
-"""What a reply says is what the terminal shows: letters, cells and code that look like markup are not eaten."""
+"""What a reply says is what the terminal shows: letters, cells and code that look like markup are
+not eaten.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from tests.test_markdown import cut, plain, sent
         ("_имя_ и (_файл_), __важно__", "имя и (файл), важно"),
         ("这是**重点**内容, *强调*文字", "这是重点内容, 强调文字"),
         ("see <https://a.b/x/__main__.py> and <mailto:a_b_c@d.e>", None),
-        ("if a <b and c> d, List<String>, x < y, 1 <2 *or* 3", "if a <b and c> d, List<String>, x < y, 1 <2 or 3"),
+        (
+            "if a <b and c> d, List<String>, x < y, 1 <2 *or* 3",
+            "if a <b and c> d, List<String>, x < y, 1 <2 or 3",
+        ),
         ('<a href="__init__.py" title="*x*">*y*</a>', '<a href="__init__.py" title="*x*">y</a>'),
         ("[![CI](https://a.b/c.svg)](https://a.b/d) **ok**", "CI (https://a.b/d) ok"),
         ("[![CI](img)] x, [![CI] y, [!", "[CI (img)] x, [![CI] y, [!"),
@@ -40,8 +45,14 @@ def test_nothing_is_eaten(text: str, shown: str | None) -> None:
     [
         ("| a | b |\n|---|---|\n| 1 | 2 | 3 | 4 |\n", "a │ b\n──┼──────────\n1 │ 2 | 3 | 4"),
         ("| a | b |\n|---|---|\n| `x | y` | 2 |\n", "a     │ b\n──────┼──\nx | y │ 2"),
-        ("| a | b |\n|---|---|\n| `x` | ``p | q`` |\n| `u | v |\n", "a  │ b\n───┼──────\nx  │ p | q\n`u │ v"),
-        ("| a | b | c |\n|---|---|\n| 1<br>2 | 3<br/>4<br /> |\n", "a   │ b | c\n────┼──────\n1 2 │ 3 4"),
+        (
+            "| a | b |\n|---|---|\n| `x` | ``p | q`` |\n| `u | v |\n",
+            "a  │ b\n───┼──────\nx  │ p | q\n`u │ v",
+        ),
+        (
+            "| a | b | c |\n|---|---|\n| 1<br>2 | 3<br/>4<br /> |\n",
+            "a   │ b | c\n────┼──────\n1 2 │ 3 4",
+        ),
     ],
 )
 def test_no_cell_of_a_table_is_dropped(text: str, shown: str) -> None:
@@ -49,8 +60,40 @@ def test_no_cell_of_a_table_is_dropped(text: str, shown: str) -> None:
 
 
 PIECES = (
-    *("<", ">", "https://", "__x__", "a", "</b>", "<br/>", ' href="', '"', "=", "[![", "](", ")](", ")", "]"),
-    *("\n", "\n\n", "    ", "  ", " ", "- ", "1. ", "```", "~~~", "sh", "# x", "имя", "_", "*", "> "),
+    *(
+        "<",
+        ">",
+        "https://",
+        "__x__",
+        "a",
+        "</b>",
+        "<br/>",
+        ' href="',
+        '"',
+        "=",
+        "[![",
+        "](",
+        ")](",
+        ")",
+        "]",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        "    ",
+        "  ",
+        " ",
+        "- ",
+        "1. ",
+        "```",
+        "~~~",
+        "sh",
+        "# x",
+        "имя",
+        "_",
+        "*",
+        "> ",
+    ),
     *("| a | `b|c` |", "|-|-|"),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
@@ -62,7 +105,11 @@ def test_how_these_are_cut_changes_nothing(text: str, sizes: list[int], wraps: b
     assert sent(cut(text, sizes), 40, wraps=wraps) == sent([text], 40, wraps=wraps)
 
 
-@pytest.mark.xfail(strict=True, reason="Terminal in one piece: a parser of markdown knows items and addresses")
-@pytest.mark.parametrize("text", ["1. item\n\n       # a comment, *in* code", "see https://a.b/_x_/y"])
+@pytest.mark.xfail(
+    strict=True, reason="Terminal in one piece: a parser of markdown knows items and addresses"
+)
+@pytest.mark.parametrize(
+    "text", ["1. item\n\n       # a comment, *in* code", "see https://a.b/_x_/y"]
+)
 def test_what_only_another_parser_tells(text: str) -> None:
     assert plain(text) == text

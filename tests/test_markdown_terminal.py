@@ -48,7 +48,12 @@ def test_ctrl_c_shows_what_was_held_back_and_leaves_a_clean_line(tmp_path: Path)
         terminal.ctrl("c")
         terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20)
         server.left(0)
-        assert lines(terminal.text(), "Assistant:", "Time:") == ["Assistant:", "Plan", "", "Some bold text and `co"]
+        assert lines(terminal.text(), "Assistant:", "Time:") == [
+            "Assistant:",
+            "Plan",
+            "",
+            "Some bold text and `co",
+        ]
         assert re.search(r"^You:$", terminal.text(), re.MULTILINE)
         leave(terminal)
     reply = saved(tmp_path).exchanges[0].reply

@@ -24,7 +24,9 @@ from tests.test_terminal import answered, chat, compatible
 LIMIT = 77
 
 
-def asked(reach: Reach, home: Path, patch: pytest.MonkeyPatch, *options: str, ceiling: int = 0) -> dict[str, Any]:
+def asked(
+    reach: Reach, home: Path, patch: pytest.MonkeyPatch, *options: str, ceiling: int = 0
+) -> dict[str, Any]:
     """The body of the request for one question; `ceiling` is what the config says."""
     reach.set_up(patch, home)
     patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
@@ -35,7 +37,9 @@ def asked(reach: Reach, home: Path, patch: pytest.MonkeyPatch, *options: str, ce
         "max_tokens": ceiling,
     }
     with Loopback() as server:
-        given = {name: value for name, value in setting.items() if value} | {"base_url": f"{server.url}{reach.base}"}
+        given = {name: value for name, value in setting.items() if value} | {
+            "base_url": f"{server.url}{reach.base}"
+        }
         (home / "config.yaml").write_text(json.dumps({"providers": {reach.name: given}}))
         assert main(["--model", f"{reach.name}:{reach.model}", *options, "-p", "Hi"]) == 0
         [request] = server.requests
@@ -72,11 +76,15 @@ def test_every_wire_is_told(reach: Reach, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("reach", ALL, ids=str)
-def test_without_it_the_config_or_the_wire_says(reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_it_the_config_or_the_wire_says(
+    reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = None if reach.wire == "openai" else 32_000
     assert asked(reach, tmp_path, monkeypatch) == body(reach, usual)
     assert asked(reach, tmp_path, monkeypatch, ceiling=55) == body(reach, 55)
-    assert asked(reach, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(reach, LIMIT)
+    assert asked(reach, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(
+        reach, LIMIT
+    )
 
 
 @pytest.mark.parametrize(("own", "expected"), [(None, LIMIT), (5, 5)])
@@ -122,7 +130,10 @@ def test_an_agent_with_a_model_of_its_own_says_so_itself(tmp_path: Path) -> None
 
 
 def test_in_a_chat_it_holds_and_is_named_to_go_on_with(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server), "--max-tokens", str(LIMIT)) as terminal:
+    with (
+        Loopback() as server,
+        chat(tmp_path, *compatible(server), "--max-tokens", str(LIMIT)) as terminal,
+    ):
         answered(terminal, "hello")
         assert server.requests[0].body["max_tokens"] == LIMIT
         terminal.line("exit")

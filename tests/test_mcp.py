@@ -35,7 +35,9 @@ from tests.serving import (
     until_recorded,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and signals of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="process groups and signals of POSIX"
+)
 
 ECHO = {"pages": [listing("echo", "quit")], "results": {"echo": text("hello")}}
 NEXT = "The next call connects it again."
@@ -77,7 +79,19 @@ def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: P
 
 def test_the_tools_of_a_server_are_offered_and_called() -> None:
     async def act(offered: Offered) -> None:
-        names = ["echo", "add", "fail", "hang", "escapes", "large", "leave", "picture", "environment", "value", "child"]
+        names = [
+            "echo",
+            "add",
+            "fail",
+            "hang",
+            "escapes",
+            "large",
+            "leave",
+            "picture",
+            "environment",
+            "value",
+            "child",
+        ]
         assert list(offered.tools) == [f"test_{name}" for name in [*names, "learn"]]
         spec = offered.tools["test_add"].spec
         assert spec.description == "Add two numbers."
@@ -89,10 +103,18 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
         assert await offered.call("test_echo", text="Grüße\n2") == "Grüße\n2"
         assert await offered.call("test_add", a=1, b=2) == "3"
         assert await offered.call("test_fail", why="No.") == "FAILED Error executing tool fail"
-        assert await offered.call("test_picture") == "Here it is:\n[image, image/png, 3 bytes: not shown]"
+        assert (
+            await offered.call("test_picture")
+            == "Here it is:\n[image, image/png, 3 bytes: not shown]"
+        )
         assert await offered.call("test_escapes") == "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp"
         [state] = offered.servers.states()
-        assert (state.name, state.state, len(state.tools), state.problem) == ("test", "connected", 12, "")
+        assert (state.name, state.state, len(state.tools), state.problem) == (
+            "test",
+            "connected",
+            12,
+            "",
+        )
         assert offered.waited == [("test",)]
         assert offered.servers.notices() == ()
 
@@ -107,11 +129,23 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
             asked.append(shown)
             return "no" not in shown
 
-        box = Toolbox(tools=offered.tools, seconds=20.0, characters=1_000, clock=time.monotonic, approve=approve)
-        calls = [ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}') for number, word in enumerate("xyz")]
+        box = Toolbox(
+            tools=offered.tools,
+            seconds=20.0,
+            characters=1_000,
+            clock=time.monotonic,
+            approve=approve,
+        )
+        calls = [
+            ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}')
+            for number, word in enumerate("xyz")
+        ]
         calls.append(ToolCall("c3", "test_echo", '{"text": "no"}'))
         calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
-        results = {result.id: (result.text.split("\n")[-1], result.failed) async for result in box.use(calls)}
+        results = {
+            result.id: (result.text.split("\n")[-1], result.failed)
+            async for result in box.use(calls)
+        }
         assert results == {
             "c0": ("x", False),
             "c1": ("y", False),
@@ -119,7 +153,10 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
             "c3": ("Not run: the user did not allow it.", True),
             "c4": ("The argument “text” must be of type string. Call the tool again.", True),
         }
-        assert asked == [f'echo of the MCP server test\n{{\n  "text": "{word}"\n}}' for word in ("x", "y", "z", "no")]
+        assert asked == [
+            f'echo of the MCP server test\n{{\n  "text": "{word}"\n}}'
+            for word in ("x", "y", "z", "no")
+        ]
 
     with_servers(act, test=sdk())
 
@@ -135,7 +172,9 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked() -> None:
         assert not offered.servers.asks("free", "fail")
 
     with_servers(
-        act, some=sdk(tools=("echo", "add", "nothing"), unasked=("echo",)), free=sdk(tools=("fail",), ask=False)
+        act,
+        some=sdk(tools=("echo", "add", "nothing"), unasked=("echo",)),
+        free=sdk(tools=("fail",), ask=False),
     )
 
 
@@ -148,10 +187,16 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
                 "The MCP server none cannot be started: No such file or directory: /does/not/exist.",
                 again.format("none"),
             ),
-            ("The MCP server bad ended with exit code 1. It said: “no key, no luck”", again.format("bad")),
+            (
+                "The MCP server bad ended with exit code 1. It said: “no key, no luck”",
+                again.format("bad"),
+            ),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
             (
-                "The MCP server poor: The environment variable MISSING is not set. export MISSING=… sets it.",
+                (
+                    "The MCP server poor: The environment variable MISSING is not set. export "
+                    "MISSING=… sets it."
+                ),
                 again.format("poor"),
             ),
             ("The MCP server odd ended with exit code 0.", again.format("odd")),
@@ -173,7 +218,9 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
     )
 
 
-def test_the_environment_is_the_servers_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_is_the_servers_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COMPATIBLE_API_KEY", "NOTES"):
         monkeypatch.setenv(name, f"secret of {name}")
 
@@ -181,7 +228,17 @@ def test_the_environment_is_the_servers_own(monkeypatch: pytest.MonkeyPatch, tmp
         server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
         async with connected({"test": server}, dict(os.environ)) as offered:
             names = set((await offered.call("test_environment")).split("\n"))
-            assert names <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "TOKEN", "EMPTY"}
+            assert names <= {
+                "HOME",
+                "LOGNAME",
+                "PATH",
+                "SHELL",
+                "TERM",
+                "USER",
+                "LC_CTYPE",
+                "TOKEN",
+                "EMPTY",
+            }
             assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
             assert await offered.call("test_value", name="EMPTY") == "$NOTES {x}"
 
@@ -195,14 +252,18 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
         assert await offered.call("raw_echo") == "hello"
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
-        assert await offered.again() == ["raw_echo", "raw_quit"], "offered, as the next call starts it"
+        assert await offered.again() == ["raw_echo", "raw_quit"], (
+            "offered, as the next call starts it"
+        )
         assert offered.servers.state("raw").comes_back
         assert offered.servers.notices() == ()
         assert await offered.call("raw_quit") == f"FAILED {died} {LAST}"
         assert await offered.call("raw_echo") == f"FAILED {died} {LAST}"
         assert await offered.again() == []
         assert not offered.servers.state("raw").comes_back
-        assert offered.servers.notices() == ((died, "Its tools are not there; /mcp restart raw tries again."),)
+        assert offered.servers.notices() == (
+            (died, "Its tools are not there; /mcp restart raw tries again."),
+        )
         assert (await offered.servers.restart("raw")).state == "connected"
         assert await offered.again() == ["raw_echo", "raw_quit"]
         assert await offered.call("raw_echo") == "hello"
@@ -221,7 +282,9 @@ def test_a_server_that_refuses_is_there(tmp_path: Path) -> None:
             assert await offered.call("raw_fail") == "FAILED No."
 
     failing = {"isError": True, **text("No.")}
-    with_servers(act, raw=raw(tmp_path, {"pages": [listing("fail", "quit")], "results": {"fail": failing}}))
+    with_servers(
+        act, raw=raw(tmp_path, {"pages": [listing("fail", "quit")], "results": {"fail": failing}})
+    )
 
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
@@ -237,7 +300,9 @@ def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
         hanging = [asyncio.ensure_future(offered.call("raw_hang")) for _ in range(3)]
         await until(lambda: recorded(tmp_path).count("tools/call") == 3)
         os.kill(processes(tmp_path)[0], 9)
-        assert set(await asyncio.gather(*hanging)) == {f"FAILED The MCP server raw was ended by signal 9. {NEXT}"}
+        assert set(await asyncio.gather(*hanging)) == {
+            f"FAILED The MCP server raw was ended by signal 9. {NEXT}"
+        }
 
     with_servers(act, raw=raw(tmp_path, {"pages": [listing("hang")]}))
 
@@ -254,7 +319,13 @@ def test_a_message_that_is_too_large_costs_the_connection_and_no_memory() -> Non
 
 def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
-        box = Toolbox(tools=offered.tools, seconds=1.0, characters=1_000, clock=time.monotonic, approve=allowed)
+        box = Toolbox(
+            tools=offered.tools,
+            seconds=1.0,
+            characters=1_000,
+            clock=time.monotonic,
+            approve=allowed,
+        )
         [result] = [result async for result in box.use([ToolCall("c1", "raw_hang", "")])]
         assert result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was stopped."
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
@@ -282,7 +353,9 @@ def test_the_server_of_the_sdk_stops_what_is_cancelled(tmp_path: Path) -> None:
 def test_changed_tools_are_offered_from_the_next_request_on(tmp_path: Path, wire: str) -> None:
     async def act(offered: Offered) -> None:
         before = await offered.again()
-        assert await (offered.call("s_change") if wire == "raw" else offered.call("s_learn", name="new")) in (
+        assert await (
+            offered.call("s_change") if wire == "raw" else offered.call("s_learn", name="new")
+        ) in (
             "changed",
             "learned",
         )
@@ -301,7 +374,12 @@ def test_pages_are_read_on_and_junk_is_left_out(tmp_path: Path) -> None:
         assert await offered.call("raw_two") == "2"
 
     pages = [listing("one"), [], listing("two", "three")]
-    with_servers(act, raw=raw(tmp_path, {"pages": pages, "results": {"two": text("2")}, "junk": "Hi!\n{}\n[1]\n\n"}))
+    with_servers(
+        act,
+        raw=raw(
+            tmp_path, {"pages": pages, "results": {"two": text("2")}, "junk": "Hi!\n{}\n[1]\n\n"}
+        ),
+    )
 
 
 def test_a_list_without_an_end_is_read_to_a_limit(tmp_path: Path) -> None:
@@ -316,9 +394,13 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         assert len(offered.tools) == 128
         notice = "The MCP servers have too many tools: the model is not offered 172 of them."
-        assert offered.servers.notices() == ((notice, "mcp.NAME.tools in the config names those that are wanted."),)
+        assert offered.servers.notices() == (
+            (notice, "mcp.NAME.tools in the config names those that are wanted."),
+        )
 
-    with_servers(act, raw=raw(tmp_path, {"pages": [listing(*(f"t{number}" for number in range(300)))]}))
+    with_servers(
+        act, raw=raw(tmp_path, {"pages": [listing(*(f"t{number}" for number in range(300)))]})
+    )
 
 
 def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> None:
@@ -328,7 +410,9 @@ def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> No
 
     async def run() -> int:
         record = str(tmp_path / "record")
-        hanging = Servers({"deaf": McpServer(command=sys.executable, args=("-c", deaf, record))}, {})
+        hanging = Servers(
+            {"deaf": McpServer(command=sys.executable, args=("-c", deaf, record))}, {}
+        )
         hanging.start()
         async with connected({"test": sdk()}) as offered:
             child = int(await offered.call("test_child"))
@@ -390,7 +474,10 @@ def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPa
             "shopping_add_item": True,
             "shopping_remove_item": True,
         }
-        assert await offered.call("shopping_add_item", name="lemon", number=3) == "3 of lemon on the list."
+        assert (
+            await offered.call("shopping_add_item", name="lemon", number=3)
+            == "3 of lemon on the list."
+        )
         assert await offered.call("shopping_list_items") == '{\n  "lemon": 3\n}'
         assert await offered.call("shopping_remove_item", name="lemon") == "lemon is off the list."
         assert await offered.call("shopping_list_items") == "{}"

@@ -1,4 +1,6 @@
-"""MCP servers in the whole program: in a chat, with -p, on the command line, and nothing of them afterwards."""
+"""MCP servers in the whole program: in a chat, with -p, on the command line, and nothing of them
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +33,39 @@ from chat_loop.values import Message, ToolCall, ToolSpec
 from chat_loop.wording import install_hint
 from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
-from tests.serving import RAW, SERVER, gone, listing, processes, raw, recorded, runs, sdk, text, until, until_recorded
+from tests.serving import (
+    RAW,
+    SERVER,
+    gone,
+    listing,
+    processes,
+    raw,
+    recorded,
+    runs,
+    sdk,
+    text,
+    until,
+    until_recorded,
+)
 from tests.talking import words
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
+)
 
 PATIENCE = 60
 """Seconds; reached only when something is broken."""
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
-SCRIPT = {"pages": [listing("echo", "hang")], "results": {"echo": text("a \x1b[31mred\x1b[0m hello")}}
+SCRIPT = {
+    "pages": [listing("echo", "hang")],
+    "results": {"echo": text("a \x1b[31mred\x1b[0m hello")},
+}
 
 
 def configured(home: Path, *, script: Mapping[str, Any] = SCRIPT, **more: Any) -> None:
-    """A config with the server that follows a script, for a model on loopback that can call tools."""
+    """A config with the server that follows a script, for a model on loopback that can call
+    tools.
+    """
     (home / "script.json").write_text(json.dumps(script))
     server = {"command": sys.executable, "args": [RAW, str(home / "script.json")], "ask": False}
     server |= {"env": {"RECORD": str(home / "record")}, **more}
@@ -57,7 +79,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def command(server: Loopback | None, *arguments: str) -> list[str]:
-    model = ["--model", "compatible:m", "--base-url", f"{server.url}/v1"] if server is not None else []
+    model = (
+        ["--model", "compatible:m", "--base-url", f"{server.url}/v1"] if server is not None else []
+    )
     return [sys.executable, "-m", "chat_loop", *model, *arguments]
 
 
@@ -100,14 +124,20 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     configured(tmp_path)
     with Loopback() as server:
         server.enqueue(calling("raw_echo"), Reply(chunks=("It says hello.",)))
-        assert ended(started(tmp_path, server, "-p", "What does it say?")) == (0, "It says hello.\n", "")
+        assert ended(started(tmp_path, server, "-p", "What does it say?")) == (
+            0,
+            "It says hello.\n",
+            "",
+        )
         offered = [tool["function"]["name"] for tool in server.request(0).body["tools"]]
         assert offered == ["raw_echo", "raw_hang"]
         assert server.request(1).body["messages"][-1]["content"] == "a \x1b[31mred\x1b[0m hello"
     sessions = SessionManager(tmp_path / "sessions")
     [row] = sessions.rows()
     entries = sessions.load(row.path).session.entries
-    assert [(entry.name, entry.arguments) for entry in entries if isinstance(entry, Call)] == [("raw_echo", "{}")]
+    assert [(entry.name, entry.arguments) for entry in entries if isinstance(entry, Call)] == [
+        ("raw_echo", "{}")
+    ]
     assert [entry.failed for entry in entries if isinstance(entry, Result)] == [False]
     [process] = processes(tmp_path)
     assert not runs(process)
@@ -123,8 +153,12 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     assert "tools/call" not in recorded(tmp_path)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_while_a_tool_runs_leaves_no_process(tmp_path: Path, number: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_while_a_tool_runs_leaves_no_process(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     configured(tmp_path)
     with Loopback() as server:
         server.enqueue(calling("raw_hang"))
@@ -161,7 +195,9 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         server.enqueue(calling("raw_echo"), Reply(chunks=("Done.",)))
         say(chat, "Say it.", "Done.")
         shown = say(chat, "/mcp", "raw: connected")
-        assert f"raw: connected · 2 tools · {sys.executable} {RAW}"[:90] in shown.replace("\r\n", "")
+        assert f"raw: connected · 2 tools · {sys.executable} {RAW}"[:90] in shown.replace(
+            "\r\n", ""
+        )
         shown = say(chat, "/mcp raw", "hang")
         assert "  echo (not asked about): It is echo." in shown
         say(chat, "/mcp nothing", "There is no MCP server “nothing”.")
@@ -211,7 +247,9 @@ def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> 
     with Loopback() as server, chatting(tmp_path, server) as chat:
         say(chat, "/mcp", "silent: connecting")
         shown = say(chat, "hello", "You said: hello")
-        assert "The MCP server silent did not answer within 6 seconds." in re.sub(r"\s+", " ", shown)
+        assert "The MCP server silent did not answer within 6 seconds." in re.sub(
+            r"\s+", " ", shown
+        )
         assert "tools" in server.request(0).body
         say(chat, "/mcp", "silent: failed")
         chat.ctrl("d")
@@ -220,14 +258,20 @@ def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> 
 
 def run_mcp(home: Path, *arguments: str) -> tuple[int, str, str]:
     process = subprocess.Popen(
-        command(None, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(home)
+        command(None, *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(home),
     )
     return ended(process)
 
 
 def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert run_mcp(tmp_path, "mcp", "--json") == (0, "[]\n", "")
-    nothing = "There are no MCP servers: mcp: in the config describes them; config.example.yaml has one.\n"
+    nothing = (
+        "There are no MCP servers: mcp: in the config describes them; config.example.yaml "
+        "has one.\n"
+    )
     assert run_mcp(tmp_path, "mcp") == (0, "", nothing)
     configured(tmp_path, unasked=["echo"], ask=True, tools=["echo", "gone"])
     where = f"{sys.executable} {RAW} {tmp_path / 'script.json'}"
@@ -243,7 +287,14 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     code, out, err = run_mcp(tmp_path, "mcp", "list", "--json")
     assert (code, err) == (0, "")
     tools = [{"name": "echo", "description": "It is echo.", "asks": False}]
-    state = {"name": "raw", "state": "connected", "where": where, "problem": "", "missing": ["gone"], "tools": tools}
+    state = {
+        "name": "raw",
+        "state": "connected",
+        "where": where,
+        "problem": "",
+        "missing": ["gone"],
+        "tools": tools,
+    }
     assert json.loads(out) == [state]
     configured(tmp_path, command="/does/not/exist")
     assert run_mcp(tmp_path, "mcp")[:2] == (
@@ -257,10 +308,15 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_servers_are_checked_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_while_servers_are_checked_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     configured(tmp_path, args=[SERVER, "silent"])
     process = subprocess.Popen(
-        command(None, "mcp"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+        command(None, "mcp"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
     )
     asyncio.run(until(lambda: bool(processes(tmp_path))))
     process.send_signal(number)
@@ -269,7 +325,10 @@ def test_a_signal_while_servers_are_checked_leaves_no_process(tmp_path: Path, nu
     assert not runs(child)
 
 
-WITHOUT = "import sys; sys.modules['mcp'] = None; from chat_loop.cli import main; sys.exit(main(sys.argv[1:]))"
+WITHOUT = (
+    "import sys; sys.modules['mcp'] = None; from chat_loop.cli import main; "
+    "sys.exit(main(sys.argv[1:]))"
+)
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
@@ -318,15 +377,22 @@ def test_who_has_no_servers_pays_nothing(tmp_path: Path) -> None:
 
 
 def test_the_sdk_is_not_loaded_before_the_servers_start() -> None:
-    code = "import sys; from chat_loop.agent.mcp_servers import Servers; Servers({}); print('mcp' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE)
+    code = (
+        "import sys; from chat_loop.agent.mcp_servers import Servers; Servers({}); print('mcp' "
+        "in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
+    )
     assert result.stdout == b"False\n"
 
 
 class Talking:
     """A conversation with a scripted model that calls tools, and what it told."""
 
-    def __init__(self, folder: Path, servers: Servers, *steps: Step, tools: tuple[Tool, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, servers: Servers, *steps: Step, tools: tuple[Tool, ...] = ()
+    ) -> None:
         self.model = ScriptedProvider(steps=steps, calls_tools=True)
         self.events: list[Event] = []
         self.conversation = Conversation(
@@ -347,9 +413,15 @@ async def nothing(given: Mapping[str, object]) -> str:
 
 
 def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -> None:
-    """Before and after a compaction; a server's tools come after the agent's own, and before the archive's."""
+    """Before and after a compaction; a server's tools come after the agent's own, and before the
+    archive's.
+    """
     own = (Tool(ToolSpec("own_tool", "Mine.", {"type": "object"}), nothing),)
-    archive = raw(tmp_path, {"pages": [listing("search", "other")], "results": {"search": text("found")}}, ask=False)
+    archive = raw(
+        tmp_path,
+        {"pages": [listing("search", "other")], "results": {"search": text("found")}},
+        ask=False,
+    )
     (tmp_path / "b").mkdir()
     others = raw(tmp_path / "b", {"pages": [listing("tool")]})
 
@@ -365,7 +437,9 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
             await talking.conversation.ask("Search.")
             assert talking.offered() == [*named, *TOOLS]
             returned = [event for event in talking.events if isinstance(event, ToolReturned)]
-            assert [(event.name, event.text) for event in returned] == [("archive_search_2", "found")]
+            assert [(event.name, event.text) for event in returned] == [
+                ("archive_search_2", "found")
+            ]
             talking.conversation.leave("clear")
             await talking.conversation.ask("Anew.")
             assert talking.offered() == named
@@ -378,7 +452,9 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
 
 
 def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
-    """The query is saved before servers are waited for; the next one is answered, and what failed is told."""
+    """The query is saved before servers are waited for; the next one is answered, and what failed
+    is told.
+    """
 
     async def run() -> None:
         servers = Servers({"silent": sdk("silent", timeout=2.0)}, {})
@@ -393,7 +469,11 @@ def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
             assert talking.events.count(Connecting(())) == 1
             warned = [event.message for event in talking.events if isinstance(event, Warned)]
             assert warned == ["The MCP server silent did not answer within 2 seconds."]
-            queries = [entry.text for entry in talking.conversation.session.entries if isinstance(entry, Query)]
+            queries = [
+                entry.text
+                for entry in talking.conversation.session.entries
+                if isinstance(entry, Query)
+            ]
             assert queries == ["Are you there?", "And now?"]
             assert "Are you there?" in talking.model.requests[0].messages[0].text
         finally:

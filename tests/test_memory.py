@@ -1,4 +1,6 @@
-"""The memory's file: what counts as a fact, what an edit leaves as it was, what is refused, and what the model gets."""
+"""The memory's file: what counts as a fact, what an edit leaves as it was, what is refused, and
+what the model gets.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,17 @@ def notebook(folder: Path, most: int = 1500) -> Notebook:
 
 
 def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
-    """`before.md` has prose, headings, code, comments, other bullets; the fact goes after the last one there."""
+    """`before.md` has prose, headings, code, comments, other bullets; the fact goes after the last
+    one there.
+    """
     before = (GOLDEN / "before.md").read_text("utf-8")
     after = (GOLDEN / "after.md").read_text("utf-8")
     assert texts(before) == [
         "The database of the shop listens on port 5544.",
-        "Backups:\n- nightly at 02:15, to `/srv/backup`\n- monthly by hand\n\nMarta knows the password.",
+        (
+            "Backups:\n- nightly at 02:15, to `/srv/backup`\n- monthly by hand\n\nMarta knows the "
+            "password."
+        ),
         "Write commit messages in English.",
         "Never restart pluto-7 in opening hours.",
     ]
@@ -62,7 +69,10 @@ def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
 
 
 def test_a_file_with_other_line_ends_keeps_them() -> None:
-    assert notes.added("# A\r\n\r\n- one\r\n\r\nEnd", "two\nlines") == "# A\r\n\r\n- one\r\n- two\r\n  lines\r\n\r\nEnd"
+    assert (
+        notes.added("# A\r\n\r\n- one\r\n\r\nEnd", "two\nlines")
+        == "# A\r\n\r\n- one\r\n- two\r\n  lines\r\n\r\nEnd"
+    )
     assert notes.added("Prose.\r\nMore.", "two") == "Prose.\r\nMore.\r\n\r\n- two"
     assert notes.added("\ufeff- one\n", "two") == "\ufeff- one\n- two\n"
     assert notes.removed("\ufeff- one\n", 0) == "\ufeff"
@@ -126,7 +136,9 @@ LINES = st.sampled_from(
 FILES = st.builds(
     lambda mark, lines, end, last: mark + end.join(lines) + last,
     st.sampled_from(["", "\ufeff"]),
-    st.lists(LINES | st.text(alphabet=st.characters(exclude_characters="\n"), max_size=6), max_size=9),
+    st.lists(
+        LINES | st.text(alphabet=st.characters(exclude_characters="\n"), max_size=6), max_size=9
+    ),
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "\n", "\r\n", "\r", "\n\n"]),
 )
@@ -294,7 +306,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "fifo": (made_fifo, "it is not a regular file"),
     "folder": (Path.mkdir, "it is not a regular file"),
     "link out": (made_link_out, "it is a symbolic link out of its directory"),
-    "device": (lambda path: path.symlink_to("/dev/zero"), "it is a symbolic link out of its directory"),
+    "device": (
+        lambda path: path.symlink_to("/dev/zero"),
+        "it is a symbolic link out of its directory",
+    ),
     "dangling": (lambda path: path.symlink_to("nothing"), "it is a symbolic link to nothing"),
     "loop": (lambda path: path.symlink_to("MEMORY.md"), "too many levels of symbolic links"),
     "10 MB": (lambda path: path.write_bytes(b"- a\n" * 2_500_000), "it is larger than 256 KB"),
@@ -312,7 +327,9 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     written(where.own, "- Mine.\n")
     before = os.lstat(path)
     book = Notebook(where, lambda event: None)
-    assert book.seen == Memory(path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}.")
+    assert book.seen == Memory(
+        path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}."
+    )
     assert book.notice == book.trouble == f"Memory: none. {path} is not used as memory: {reason}."
     assert book.block() == ""
     with pytest.raises(ChatLoopError) as caught:
@@ -352,12 +369,18 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
         book.reread()
         with pytest.raises(ChatLoopError) as caught:
             book.add(path, ["b"])
-        assert caught.value.message == f"{path} cannot be written: it is write-protected. Nothing is changed."
+        assert (
+            caught.value.message
+            == f"{path} cannot be written: it is write-protected. Nothing is changed."
+        )
         path.chmod(0o600)
         path.parent.chmod(0o500)
         with pytest.raises(ChatLoopError) as caught:
             book.remove(0)
-        assert caught.value.message == f"{path} cannot be written: permission denied. Nothing is changed."
+        assert (
+            caught.value.message
+            == f"{path} cannot be written: permission denied. Nothing is changed."
+        )
         assert path.read_text("utf-8") == "- a\n"
         assert book.seen.facts == ("a",)
 
@@ -374,7 +397,10 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     book = Notebook(place(tmp_path), lambda event: None, Full())
     with pytest.raises(ChatLoopError) as caught:
         book.add(path, ["b"])
-    assert caught.value.message == f"{path} cannot be written: no space left on device. Nothing is changed."
+    assert (
+        caught.value.message
+        == f"{path} cannot be written: no space left on device. Nothing is changed."
+    )
     assert [entry.name for entry in path.parent.iterdir()] == ["MEMORY.md"]
     assert path.read_text("utf-8") == "- a\n"
 
@@ -403,7 +429,9 @@ for number in range(25):
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     place(tmp_path)
     names = ("one", "two", "three")
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in names]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in names
+    ]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
     facts = notebook(tmp_path).seen.facts
     for name in names:
@@ -447,7 +475,10 @@ def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
 def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
     written(tmp_path / "project" / "MEMORY.md", "- a\n- " + "b " * 9000 + "\n- c\n")
     book = notebook(tmp_path)
-    assert book.notice == "Memory: 3 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
+    assert (
+        book.notice
+        == "Memory: 3 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
+    )
     assert book.trouble == book.notice
 
 
@@ -465,7 +496,11 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
     found = place_of(Config(), paths, 128_000)
     assert found is not None
-    assert (found.directory, found.own, found.most) == (tmp_path, tmp_path / "data" / "MEMORY.md", 1500)
+    assert (found.directory, found.own, found.most) == (
+        tmp_path,
+        tmp_path / "data" / "MEMORY.md",
+        1500,
+    )
     small = place_of(Config(), paths, 3072)
     assert small is not None
     assert small.most == 614
@@ -475,7 +510,9 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
         parse(b"memory: {max_tokens: 5}", "c")
 
 
-def test_a_working_directory_that_is_gone_leaves_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_working_directory_that_is_gone_leaves_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

@@ -44,7 +44,9 @@ def noted(folder: Path) -> str:
 
 
 def test_a_whole_screen(tmp_path: Path) -> None:
-    """Note, show, forget, propose: in the project's file, of which a few facts are there already."""
+    """Note, show, forget, propose: in the project's file, of which a few facts are there
+    already.
+    """
     (tmp_path / "project" / ".git").mkdir(parents=True)
     lines = [
         "/memory",
@@ -81,8 +83,12 @@ def test_a_whole_screen(tmp_path: Path) -> None:
 
 
 def test_where_the_memory_stands_in_a_request(tmp_path: Path) -> None:
-    """After the system prompt and before everything else, the same bytes until a command or a new session."""
-    written(tmp_path, "# Ours\n\nProse is not sent.\n\n- Oak, not pine.\n\n- Port 5544\n  on pluto\n")
+    """After the system prompt and before everything else, the same bytes until a command or a new
+    session.
+    """
+    written(
+        tmp_path, "# Ours\n\nProse is not sent.\n\n- Oak, not pine.\n\n- Port 5544\n  on pluto\n"
+    )
     lines = ["One", "Two", "/remember Three.", "Four", "/forget oak,  not pine.", "Five"]
     steps = ["1", "2", "4", "5"]
     screen = Screen(tmp_path / "sessions", lines, *steps, options=QUIET, memory=place(tmp_path))
@@ -106,7 +112,13 @@ def test_an_edit_by_hand_counts_from_the_next_session_of_the_chain_on(tmp_path: 
     steps = ["1", SUMMARY, "2", SUMMARY, "Ready.", "3"]
     options = replace(QUIET, acknowledge=True)
     screen = Screen(
-        tmp_path / "s", lines, *steps, answers=["e", "n"], edit=edit, options=options, memory=place(tmp_path)
+        tmp_path / "s",
+        lines,
+        *steps,
+        answers=["e", "n"],
+        edit=edit,
+        options=options,
+        memory=place(tmp_path),
     )
     systems = [request.system.removeprefix(BLOCK) for request in screen.talk.model.requests]
     assert [system for system in systems if not system.startswith("Task:")] == [
@@ -154,16 +166,20 @@ def test_forget_takes_the_number_that_was_shown(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "- zero\n- one\n"
     assert screen.text.endswith(
         "You: /forget 2\n2  two\nForgotten; 2 facts left in ./MEMORY.md.\n"
-        "You: /forget TWO\n✗ Which fact? forget takes a number from 1 to 2.\n  /memory shows them.\n"
+        "You: /forget TWO\n✗ Which fact? forget takes a number from 1 to 2.\n  /memory shows "
+        "them.\n"
         "You: /forget 9\n✗ Which fact? forget takes a number from 1 to 2.\n  /memory shows them.\n"
-        "Goodbye!\n✓ Conversation saved successfully!\n" + screen.text.rpartition("successfully!\n")[2]
+        "Goodbye!\n✓ Conversation saved successfully!\n"
+        + screen.text.rpartition("successfully!\n")[2]
     )
 
 
 def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
     written(tmp_path, "- one\n")
     line = "/remember The key is sk-ant-api03-AbCdEf0123456789AbCdEf0123456789AbCd"
-    screen = Screen(tmp_path / "s", [line, line], answers=["n", "y"], options=QUIET, memory=place(tmp_path))
+    screen = Screen(
+        tmp_path / "s", [line, line], answers=["n", "y"], options=QUIET, memory=place(tmp_path)
+    )
     asked = (
         f"You: {line}\n"
         "⚠️  That holds a secret, and secrets are not written into the memory. Without it:\n"
@@ -182,7 +198,8 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path, 100))
     assert (
         "Noted in ./MEMORY.md (3 facts).\n"
-        "⚠️  There is no room for it: the memory takes 100 tokens, and the model gets what comes first in the file. "
+        "⚠️  There is no room for it: the memory takes 100 tokens, and the model gets what "
+        "comes first in the file. "
         "/memory shows what is left out, /forget makes room.\n"
     ) in screen.text
     shown = screen.text.partition("You: /memory\n")[2]
@@ -197,12 +214,19 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
 
 def test_hostile_facts_are_shown_and_sent_visibly(tmp_path: Path) -> None:
     written(tmp_path, "- \x1b]0;title\x07\x1b[2J\u202eevil\n\n  ## System\n- " + "x" * 5000 + "\n")
-    screen = Screen(tmp_path / "s", ["/memory", "Hi"], "Hello.", options=QUIET, memory=place(tmp_path))
+    screen = Screen(
+        tmp_path / "s", ["/memory", "Hi"], "Hello.", options=QUIET, memory=place(tmp_path)
+    )
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", screen.text)
-    assert "1  ⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n   \n   ## System\n2  xxxx" in screen.text
+    assert (
+        "1  ⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n   \n   ## System\n2  xxxx"
+        in screen.text
+    )
     assert "x" * 2000 not in screen.text
     system = screen.talk.model.requests[0].system
-    assert system.startswith(f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n  \n  ## System\n- xxxx")
+    assert system.startswith(
+        f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n  \n  ## System\n- xxxx"
+    )
 
 
 def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> None:
@@ -215,9 +239,13 @@ def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> 
 
 
 def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
-    screen = Screen(tmp_path / "s", ["/remember x", "/memory", "/forget 1", "Hi"], "Hello.", options=QUIET)
+    screen = Screen(
+        tmp_path / "s", ["/remember x", "/memory", "/forget 1", "Hi"], "Hello.", options=QUIET
+    )
     off = "✗ The memory is switched off.\n  memory.enabled: true in the config switches it on.\n"
-    assert screen.text.startswith(f"You: /remember x\n{off}You: /memory\n{off}You: /forget 1\n{off}You: Hi\n")
+    assert screen.text.startswith(
+        f"You: /remember x\n{off}You: /memory\n{off}You: /forget 1\n{off}You: Hi\n"
+    )
     assert screen.talk.model.requests[0].system == "Be kind."
 
 
@@ -227,7 +255,8 @@ def test_which_proposals_an_answer_picks(tmp_path: Path, answer: str) -> None:
     lines = ["/pin A", "/pin KNOWN", "/pin B", "/pin C", "/memory propose"]
     screen = Screen(tmp_path / "s", lines, answers=[answer], options=QUIET, memory=place(tmp_path))
     offered = (
-        f"You: /memory propose\n1  A\n2  B\n3  C\nWhich ones go into ./MEMORY.md? (numbers, all, or nothing) {answer}\n"
+        "You: /memory propose\n1  A\n2  B\n3  C\nWhich ones go into ./MEMORY.md? (numbers, "
+        f"all, or nothing) {answer}\n"
     )
     wrong = "✗ Nothing is noted: the proposals are numbered from 1 to 3.\n"
     added, told = {
@@ -248,7 +277,10 @@ def test_decisions_of_the_chain_are_proposed_without_their_places(tmp_path: Path
     )  # fmt: skip
     own = (tmp_path / "data" / "MEMORY.md").read_text("utf-8")
     assert "\n\n- Decision: we take oak because it can be sanded.\n" in own
-    assert "There is nothing to propose: no pin or decision that the memory does not have.\n" in screen.text
+    assert (
+        "There is nothing to propose: no pin or decision that the memory does not have.\n"
+        in screen.text
+    )
 
 
 # What the memory is counted in.
@@ -256,7 +288,9 @@ def test_decisions_of_the_chain_are_proposed_without_their_places(tmp_path: Path
 
 def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:
     written(tmp_path, "- " + "word " * 100 + "\n")
-    screen = Screen(tmp_path / "s", ["/context"], options=QUIET, memory=place(tmp_path), window=Window(8000))
+    screen = Screen(
+        tmp_path / "s", ["/context"], options=QUIET, memory=place(tmp_path), window=Window(8000)
+    )
     tokens = len(notes.INTRO.split()) + 101
     assert re.search(rf"^  System prompt  +2  .*\n  Memory  +{tokens}  ", screen.text, re.MULTILINE)
     assert f"Context: ~{tokens + 2} of 8,000 tokens" in screen.text
@@ -265,7 +299,16 @@ def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:
 def test_what_is_noted_is_counted_before_the_next_report(tmp_path: Path) -> None:
     written(tmp_path, "- one\n")
     step = Says(("Hello.",), usage=Usage(input=100, output=10))
-    lines = ["Hi", "/remember two three four", "/context", "Hi", "/context", "/forget 1", "/forget 1", "/context"]
+    lines = [
+        "Hi",
+        "/remember two three four",
+        "/context",
+        "Hi",
+        "/context",
+        "/forget 1",
+        "/forget 1",
+        "/context",
+    ]
     screen = Screen(tmp_path / "s", lines, step, step, options=QUIET, memory=place(tmp_path))
     without = 110 - len(notes.INTRO.split()) - 6  # two bullets of 2 and 4 words
     assert re.findall(r"Context: (\d+) of", screen.text) == ["114", "110", str(without)]
@@ -278,20 +321,32 @@ def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path:
     for memory, sent in ((None, 1), (place(tmp_path), 0)):
         folder = tmp_path / f"s{sent}"
         steps = ["Hello."] * sent
-        screen = Screen(folder, [query], *steps, options=options, memory=memory, window=Window(1000))
+        screen = Screen(
+            folder, [query], *steps, options=options, memory=memory, window=Window(1000)
+        )
         assert len(screen.talk.model.requests) == sent
         assert ("✗ Not sent: the request would hold" in screen.text) == (not sent)
 
 
 def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path) -> None:
     Screen(tmp_path / "s", ["Hi"], "Hello.", SUMMARY)
-    plain = Screen(tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1)
+    plain = Screen(
+        tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1
+    )
     written(tmp_path, "- one two three\n")
     options = replace(QUIET, acknowledge=True)
     screen = Screen(
-        tmp_path / "s", ["resume sally_20261121_223015"], "Ready.", options=options, hours=2, memory=place(tmp_path)
+        tmp_path / "s",
+        ["resume sally_20261121_223015"],
+        "Ready.",
+        options=options,
+        hours=2,
+        memory=place(tmp_path),
     )
-    found = [int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0]) for one in (plain, screen)]
+    found = [
+        int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0])
+        for one in (plain, screen)
+    ]
     assert found[1] - found[0] == len(notes.INTRO.split()) + 4
     [acknowledgment] = screen.talk.model.requests
     assert acknowledgment.system == f"{BLOCK}one two three"
@@ -347,7 +402,9 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
     written(tmp_path, "- one two three\n")
     noted_ = run(tmp_path, "-p", "Hello")
     assert (noted_.returncode, noted_.stdout, noted_.stderr) == (0, b"You said: Hello\n", b"")
-    sessions = sorted((tmp_path / "data" / "sessions").glob("*.md"), key=lambda path: path.stat().st_mtime_ns)
+    sessions = sorted(
+        (tmp_path / "data" / "sessions").glob("*.md"), key=lambda path: path.stat().st_mtime_ns
+    )
     counts = [int(re.findall(r"in: (\d+)", path.read_text("utf-8"))[0]) for path in sessions]
     assert counts[1] - counts[0] == len(notes.INTRO.split()) + 4
     assert plain.stderr == b""

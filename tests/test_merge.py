@@ -1,4 +1,6 @@
-"""Merging: one child of two branches. What each of them added, took away and contradicts, and where it was said."""
+"""Merging: one child of two branches. What each of them added, took away and contradicts, and where
+it was said.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ BASE = Summary(
 )
 
 
-def merged(first: Summary, second: Summary, base: Summary | None = BASE, *, fork: int = 1, shift: int = 2) -> Merged:
+def merged(
+    first: Summary, second: Summary, base: Summary | None = BASE, *, fork: int = 1, shift: int = 2
+) -> Merged:
     return merge(first, second, base, fork=fork, shift=shift)
 
 
@@ -57,7 +61,12 @@ def test_what_either_side_adds_or_takes_away_counts() -> None:
     second = Summary(
         background="Initial session.",
         topics=("The shop [1.1]", "Paint [2.1-2.3]", "Done [3]"),
-        decisions=("We use oak. [1 user]", "We open in May. [1 user]", "Walls are white. [2 reply]", "By hand [2.2]"),
+        decisions=(
+            "We use oak. [1 user]",
+            "We open in May. [1 user]",
+            "Walls are white. [2 reply]",
+            "By hand [2.2]",
+        ),
         pending=("Buy paint. [2 user]",),
         pinned=("Be brief.", "Use metres."),
         key_facts=("The budget is 8,400 euros. [1 user]", "Paint needs 4 litres. [2 user]"),
@@ -89,7 +98,9 @@ def changed(*facts: str) -> Summary:
 def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
     base = changed("The gateway listens on port 5432. [1 user]")
     one = changed("The gateway now listens on port 5544. [2 user]", "Tom is 41 years old. [2 user]")
-    other = changed("The gateway now listens on port 6000. [2 user]", "Ida is 12 years old. [2 user]")
+    other = changed(
+        "The gateway now listens on port 6000. [2 user]", "Ida is 12 years old. [2 user]"
+    )
     assert merged(one, other, base, shift=1) == Merged(
         changed(
             "The gateway now listens on port 5544. [2 user]",
@@ -99,7 +110,8 @@ def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
         ),
         (
             Contradiction(
-                "The gateway now listens on port 5544. [2 user]", "The gateway now listens on port 6000. [3 user]"
+                "The gateway now listens on port 5544. [2 user]",
+                "The gateway now listens on port 6000. [3 user]",
             ),
         ),
     )
@@ -163,14 +175,24 @@ def two(tmp_path: Path) -> tuple[Machine, Machine]:
 
 async def branched(home: Machine, work: Machine, *, seal: bool = True) -> tuple[str, str, str]:
     """A parent, continued on two machines; at home twice. The files are all at home then."""
-    parent = await session_of(home, "", "The budget is 8,400 euros.", "The gateway listens on port 5432.")
+    parent = await session_of(
+        home, "", "The budget is 8,400 euros.", "The gateway listens on port 5432."
+    )
     work.take(home)
-    first = await session_of(home, parent, "Decision: we take oak fronts because they can be sanded.")
     first = await session_of(
-        home, first, "Correction: the gateway listens on port 5544.", "Tom has shoe size 43.", seal=seal
+        home, parent, "Decision: we take oak fronts because they can be sanded."
+    )
+    first = await session_of(
+        home,
+        first,
+        "Correction: the gateway listens on port 5544.",
+        "Tom has shoe size 43.",
+        seal=seal,
     )
     second = await session_of(work, parent, "Ida ordered 12 handles for 96 euros.")
-    second = await session_of(work, second, "Correction: the gateway listens on port 6000.", seal=seal)
+    second = await session_of(
+        work, second, "Correction: the gateway listens on port 6000.", seal=seal
+    )
     home.take(work)
     return parent, first, second
 
@@ -182,8 +204,12 @@ def load(talk: Talk, identity: str) -> Loaded:
 async def take(talk: Talk, first: str | Loaded, second: str, drop: int | None = None) -> None:
     """Merge two sessions and go on with both; of each contradiction the line `drop` goes."""
     merging = talk.conversation.merging()
-    draft = await merging.merge(load(talk, first) if isinstance(first, str) else first, load(talk, second))
-    gone = [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
+    draft = await merging.merge(
+        load(talk, first) if isinstance(first, str) else first, load(talk, second)
+    )
+    gone = (
+        [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
+    )
     await talk.conversation.accept(merging.offer(draft, gone))
 
 
@@ -226,7 +252,9 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         )
         await take(talk, first, second, drop=0)
         made = block_of(talk)
-        assert made.decisions == ("Decision: we take oak fronts because they can be sanded. [2 user]",)
+        assert made.decisions == (
+            "Decision: we take oak fronts because they can be sanded. [2 user]",
+        )
         assert made.key_facts == (
             "The budget is 8,400 euros. [1 user]",
             "Tom has shoe size 43. [3 user]",
@@ -239,13 +267,20 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         await talk.conversation.settled()
         archive = talk.conversation._head.archive
         assert archive is not None
-        for line, ref in (("handles for 96 euros", "4.1"), ("gateway port 6000", "5.1"), ("shoe size 43", "3.2")):
+        for line, ref in (
+            ("handles for 96 euros", "4.1"),
+            ("gateway port 6000", "5.1"),
+            ("shoe size 43", "3.2"),
+        ):
             assert archive.search(line)[0].exchange.ref == ref
         await say(talk, "The fence is 12 metres long.")
         talk.model.steps.append("")
         assert await talk.conversation.compact()
         assert said_in(talk) == [*WHOLE, ["The fence is 12 metres long."]]
-        assert block_of(talk).key_facts == (*made.key_facts, "The fence is 12 metres long. [6 user]")
+        assert block_of(talk).key_facts == (
+            *made.key_facts,
+            "The fence is 12 metres long. [6 user]",
+        )
         await say(talk, "And 3 gates.")
         last = talk.conversation.live.header.id
         talk.conversation.leave("exit")
@@ -310,7 +345,8 @@ def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
 ---
 
 """
-        "<!-- chat:restoration queries=1 tokens=110 of=2026-11-21T22:30:17+01:00 grandparent=sally_20261121_223015 "
+        "<!-- chat:restoration queries=1 tokens=110 of=2026-11-21T22:30:17+01:00 "
+        "grandparent=sally_20261121_223015 "
         "depth=4 merged=sally_20261126_023015 at=2026-11-21T22:30:19+01:00 -->\n"
         """\
 ## Session Restored (22:30:19)
@@ -358,7 +394,11 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         draft = await talk.conversation.merging().merge(load(talk, joined), load(talk, third))
         assert draft.common == second
         await take(talk, joined, third, drop=1)
-        assert said_in(talk) == [*WHOLE, ["The door is 2.1 metres high."], ["The lamp has 40 watts."]]
+        assert said_in(talk) == [
+            *WHOLE,
+            ["The door is 2.1 metres high."],
+            ["The lamp has 40 watts."],
+        ]
         assert block_of(talk).key_facts[-2:] == (
             "The door is 2.1 metres high. [6 user]",
             "The lamp has 40 watts. [7 user]",
@@ -379,7 +419,13 @@ def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
 
     def write(identity: str, parent: str, merged: str) -> Session:
         given = Restoration(
-            at=START, parent_created=START, queries=1, tokens=1, block="", merged=merged, depth=2 * count
+            at=START,
+            parent_created=START,
+            queries=1,
+            tokens=1,
+            block="",
+            merged=merged,
+            depth=2 * count,
         )
         asked = Query(number=1, at=START, text=identity)
         session = Session(
@@ -416,9 +462,17 @@ def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:
         draft = await talk.conversation.merging().merge(load(talk, first), load(talk, other))
         assert (draft.common, draft.depth) == ("", 4)
         await take(talk, first, other)
-        assert said_in(talk) == [["Tom has shoe size 43."], ["Ida ordered 12 handles."], ["The lamp has 40 watts."]]
+        assert said_in(talk) == [
+            ["Tom has shoe size 43."],
+            ["Ida ordered 12 handles."],
+            ["The lamp has 40 watts."],
+        ]
         assert block_of(talk).key_facts == (
-            *("Tom has shoe size 43. [1 user]", "Ida ordered 12 handles. [2 user]", "The lamp has 40 watts. [3 user]"),
+            *(
+                "Tom has shoe size 43. [1 user]",
+                "Ida ordered 12 handles. [2 user]",
+                "The lamp has 40 watts. [3 user]",
+            ),
         )
         talk.conversation.close()
 
@@ -456,8 +510,14 @@ async def _empty(home: Machine, work: Machine) -> tuple[str, str]:
     ("making", "sentence"),
     [
         (_itself, "Both are sally_20261121_223015."),
-        (_parent, "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge."),
-        (_child, "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge."),
+        (
+            _parent,
+            "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge.",
+        ),
+        (
+            _child,
+            "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge.",
+        ),
         (_empty, "Nothing was said in sally_20261126_023015: there is nothing to merge."),
     ],
 )
@@ -474,7 +534,9 @@ def test_what_is_not_merged(two: tuple[Machine, Machine], making: Making, senten
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_fork_is_merged_with_what_its_parent_said_afterwards(tmp_path: Path, *, swap: bool) -> None:
+def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
+    tmp_path: Path, *, swap: bool
+) -> None:
     (tmp_path / "home").mkdir()
     home = Machine(tmp_path / "home", 0)
 
@@ -484,15 +546,26 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(tmp_path: Path, *
         await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.")
         parent = talk.path.stem
         loaded = Loaded(conversation.session, talk.path, open=True)
-        await conversation.accept(await conversation.resuming().forked(loaded, 1), acknowledge=False)
+        await conversation.accept(
+            await conversation.resuming().forked(loaded, 1), acknowledge=False
+        )
         await say(talk, "Ida ordered 12 handles.")
         live = Loaded(conversation.session, talk.path, open=True)
-        draft = await conversation.merging().merge(*((load(talk, parent), live)[:: -1 if swap else 1]))
+        draft = await conversation.merging().merge(
+            *((load(talk, parent), live)[:: -1 if swap else 1])
+        )
         assert draft.first.path.stem == parent
         await conversation.accept(conversation.merging().offer(draft, ()))
-        assert said_in(talk) == [["Tom has shoe size 43.", "The lamp has 40 watts."], ["Ida ordered 12 handles."]]
+        assert said_in(talk) == [
+            ["Tom has shoe size 43.", "The lamp has 40 watts."],
+            ["Ida ordered 12 handles."],
+        ]
         assert block_of(talk).key_facts == (
-            *("Tom has shoe size 43. [1 user]", "The lamp has 40 watts. [1 user]", "Ida ordered 12 handles. [2 user]"),
+            *(
+                "Tom has shoe size 43. [1 user]",
+                "The lamp has 40 watts. [1 user]",
+                "Ida ordered 12 handles. [2 user]",
+            ),
         )
         conversation.close()
 
@@ -510,14 +583,19 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
         talk.conversation.leave("exit")
         for number in (1, 2):
             await talk.conversation.accept(
-                await talk.conversation.resuming().forked(load(talk, parent), number), acknowledge=False
+                await talk.conversation.resuming().forked(load(talk, parent), number),
+                acknowledge=False,
             )
             await say(talk, f"Room {number} is {number}1 m².")
             forks.append(talk.path.stem)
             talk.conversation.leave("exit")
         await take(talk, forks[0], forks[1])
         assert said_in(talk) == [
-            *(["Tom has shoe size 43.", "The lamp has 40 watts."], ["Room 2 is 21 m²."], ["Room 1 is 11 m²."])
+            *(
+                ["Tom has shoe size 43.", "The lamp has 40 watts."],
+                ["Room 2 is 21 m²."],
+                ["Room 1 is 11 m²."],
+            )
         ]
         assert not any("77" in fact for fact in block_of(talk).key_facts)
         talk.conversation.close()
@@ -526,7 +604,9 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Path, *, swap: bool) -> None:
+def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
+    tmp_path: Path, *, swap: bool
+) -> None:
     (tmp_path / "home").mkdir()
     home = Machine(tmp_path / "home", 0)
 
@@ -542,7 +622,9 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Pa
         conversation.unpin("Use metres.")
         corrected = talk.path.stem
         conversation.leave("exit")
-        await conversation.accept(await conversation.resuming().forked(load(talk, parent), 1), acknowledge=False)
+        await conversation.accept(
+            await conversation.resuming().forked(load(talk, parent), 1), acknowledge=False
+        )
         await say(talk, "Ida ordered 12 handles.")
         forked = talk.path.stem
         conversation.leave("exit")
@@ -550,7 +632,10 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(tmp_path: Pa
         draft = await conversation.merging().merge(load(talk, one), load(talk, other))
         assert draft.contradictions == ()
         assert draft.summary.key_facts == (
-            *("The lamp has 40 watts. [1 user]", "Correction: the gateway listens on port 5544. [2 user]"),
+            *(
+                "The lamp has 40 watts. [1 user]",
+                "Correction: the gateway listens on port 5544. [2 user]",
+            ),
             "Ida ordered 12 handles. [3 user]",
         )
         assert draft.summary.pinned == ()

@@ -1,4 +1,6 @@
-"""A command line that cannot be understood: the unknown option is named, and nothing is printed over the prompt."""
+"""A command line that cannot be understood: the unknown option is named, and nothing is printed
+over the prompt.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from tests.test_signals import PATIENCE, environment, settings
     [
         (("--modle", "x"), "unknown option --modle; did you mean --model?"),
         (("--modle=x", "hello"), "unknown option --modle; did you mean --model?"),
-        (("--new-session", "--sesions-dir", "x"), "unknown option --sesions-dir; did you mean --sessions-dir?"),
+        (
+            ("--new-session", "--sesions-dir", "x"),
+            "unknown option --sesions-dir; did you mean --sessions-dir?",
+        ),
         (("-m", "x"), "unknown option -m; did you mean --model?"),
         (("--zzz", "x"), "unknown option --zzz\n"),
         (("frobnicate",), "argument COMMAND: invalid choice: 'frobnicate'"),
@@ -34,9 +39,13 @@ def test_what_is_no_option_is_named(tmp_path: Path, arguments: tuple[str, ...], 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-@pytest.mark.parametrize("arguments", [("--max-tokens", "many"), ("--model",), ("--resume=1", "--new-session")])
+@pytest.mark.parametrize(
+    "arguments", [("--max-tokens", "many"), ("--model",), ("--resume=1", "--new-session")]
+)
 def test_nothing_is_printed_over_the_prompt(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    with PtyChat([sys.executable, "-m", "chat_loop", *arguments], env=environment(tmp_path)) as chat:
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", *arguments], env=environment(tmp_path)
+    ) as chat:
         before = settings(chat)
         assert chat.exit_code(PATIENCE) == 2
         assert "You:" not in chat.text()
@@ -51,7 +60,9 @@ def test_a_reply_is_written_where_no_file_can_be_linked(tmp_path: Path) -> None:
         "import os\ndef no(*_, **__):\n    raise PermissionError(1, 'no')\nos.link = no\n"
     )
     reply = tmp_path / "reply.md"
-    result = run(tmp_path, *ECHO, "-p", "hello", "--output", str(reply), keys={"PYTHONPATH": str(tmp_path)})
+    result = run(
+        tmp_path, *ECHO, "-p", "hello", "--output", str(reply), keys={"PYTHONPATH": str(tmp_path)}
+    )
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     assert (reply.read_text(), reply.stat().st_mode & 0o777) == ("You said: hello\n", 0o600)
     again = run(tmp_path, *ECHO, "-p", "hello", "--output", str(reply))
@@ -64,7 +75,15 @@ def test_a_part_of_a_reply_is_not_left_in_its_file(tmp_path: Path) -> None:
     question = "x" * 300_000
     limited = ("/bin/bash", "-c", 'trap "" XFSZ; ulimit -f 200; "$@"', "bash")
     result = run(
-        tmp_path, *ECHO, "--no-save", "-p", "-", "--output", str(reply), stdin=question.encode(), prefix=limited
+        tmp_path,
+        *ECHO,
+        "--no-save",
+        "-p",
+        "-",
+        "--output",
+        str(reply),
+        stdin=question.encode(),
+        prefix=limited,
     )
     assert result.returncode == 1
     assert b"cannot be written: file too large." in result.stderr
@@ -76,7 +95,9 @@ def test_a_merge_without_a_model_names_none_that_was_not_there(tmp_path: Path) -
         assert run(tmp_path, *ECHO, "-p", text).returncode == 0
     paths = sorted((tmp_path / "sessions").glob("*.md"))
     for path in paths:
-        path.write_text(path.read_text().replace("**Model:** scripted:echo", "**Model:** anthropic:claude-x"))
+        path.write_text(
+            path.read_text().replace("**Model:** scripted:echo", "**Model:** anthropic:claude-x")
+        )
     result = run(tmp_path, "sessions", "merge", *(path.stem for path in paths), "--prefer", "both")
     assert result.returncode == 0
     merged = tmp_path / "sessions" / f"{result.stdout.decode().strip()}.md"

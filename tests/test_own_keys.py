@@ -1,4 +1,6 @@
-"""The keys that the program itself uses: wherever something is derived from a conversation, they are left out."""
+"""The keys that the program itself uses: wherever something is derived from a conversation, they
+are left out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MODEL = "openai:gpt-4.1"
 
 def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
     configure(home, server, MODEL)
-    return chat(home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines))
+    return chat(
+        home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines)
+    )
 
 
 def command(home: Path, *arguments: str) -> str:
@@ -37,8 +41,16 @@ def command(home: Path, *arguments: str) -> str:
 
 def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
     with Loopback(talk) as server:
-        run(tmp_path, server, f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}", COMPACT, "And now?")
-    asked = [request for request in server.requests if request.system.startswith("Task: session summary")]
+        run(
+            tmp_path,
+            server,
+            f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}",
+            COMPACT,
+            "And now?",
+        )
+    asked = [
+        request for request in server.requests if request.system.startswith("Task: session summary")
+    ]
     assert asked
     assert not any(KEY in text for request in asked for text in request.texts)
     texts = "".join(path.read_text() for path in (tmp_path / "sessions").glob("*.md"))
@@ -59,7 +71,14 @@ def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["ollama", "notneededhere"])
 def test_a_word_that_stands_for_a_key_is_no_secret(tmp_path: Path, key: str) -> None:
     with Loopback(talk) as server:
-        run(tmp_path, server, f"We run {key} on port 11434. {AT_LENGTH}", COMPACT, "And now?", key=key)
+        run(
+            tmp_path,
+            server,
+            f"We run {key} on port 11434. {AT_LENGTH}",
+            COMPACT,
+            "And now?",
+            key=key,
+        )
     asked = next(request for request in server.requests if request.query.endswith("And now?"))
     sent = "\n".join(asked.texts)
     assert f"We run {key} on port 11434." in sent

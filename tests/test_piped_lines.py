@@ -1,4 +1,6 @@
-"""Lines of a pipe: as many are read as are asked for, and a long one costs no more than its length."""
+"""Lines of a pipe: as many are read as are asked for, and a long one costs no more than its
+length.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,10 @@ def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
     with Loopback() as server:
         server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
         with subprocess.Popen(
-            command(server), env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            command(server),
+            env=environment(tmp_path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
         ) as process:
             assert process.stdin
             pipe = process.stdin.fileno()

@@ -1,4 +1,6 @@
-"""Transcripts of basic-agent-chat-loop are read as far as they can be, in linear time, and no file makes it fail."""
+"""Transcripts of basic-agent-chat-loop are read as far as they can be, in linear time, and no file
+makes it fail.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from chat_loop.sessions.plain import PlainExchange, PlainSession, is_plain, read
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-FILES = {path.stem: path.read_bytes() for path in sorted((Path(__file__).parent / "plain").glob("*.md"))}
+FILES = {
+    path.stem: path.read_bytes() for path in sorted((Path(__file__).parent / "plain").glob("*.md"))
+}
 
 
 def test_a_resumed_session() -> None:
@@ -40,7 +44,9 @@ def test_a_resumed_session() -> None:
                 input=1123,
                 output=222,
             ),
-            PlainExchange(query="Und bei Springflut?", reply="Etwa 9,1 m. 🚢", time="08:31:07", seconds=0.8),
+            PlainExchange(
+                query="Und bei Springflut?", reply="Etwa 9,1 m. 🚢", time="08:31:07", seconds=0.8
+            ),
         ),
         restoration="We chose quay 7 for the ferry.\n\nReady to go on.",
         summary=(
@@ -53,17 +59,28 @@ def test_a_resumed_session() -> None:
 
 def test_the_older_formats() -> None:
     session = read_plain(FILES["before-1.8"])
-    assert (session.id, session.agent, session.agent_path) == ("tide_table_20251201_190000", "Tide Table", "")
+    assert (session.id, session.agent, session.agent_path) == (
+        "tide_table_20251201_190000",
+        "Tide Table",
+        "",
+    )
     assert session.exchanges == (
         PlainExchange(
-            query="When is high water?", reply="At 03:12 and 15:40.", time="19:01:02", seconds=1.4, input=41, output=19
+            query="When is high water?",
+            reply="At 03:12 and 15:40.",
+            time="19:01:02",
+            seconds=1.4,
+            input=41,
+            output=19,
         ),
         PlainExchange(query="And tomorrow?", reply="", time="19:04:11", seconds=12.0),
     )
     assert (session.summary, session.damage) == ("", ())
     oldest = read_plain(FILES["before-1.2"])
     assert (oldest.id, oldest.created, oldest.agent) == ("", "2025-10-16 07:30:00", "Rope/Knot")
-    assert [exchange.reply for exchange in oldest.exchanges] == ["A round turn and two half hitches."]
+    assert [exchange.reply for exchange in oldest.exchanges] == [
+        "A round turn and two half hitches."
+    ]
     assert oldest.damage == ("The header has no session id.",)
 
 
@@ -154,7 +171,10 @@ FORGED = """\
 @pytest.mark.parametrize(("total", "forged"), [("2", 7), ("9", 7), ("many", 3), ("2", 1), ("2", 0)])
 def test_a_heading_that_a_reply_quotes_takes_no_query_away(total: str, forged: int) -> None:
     session = read_plain(FORGED.format(total=total, forged=forged).encode())
-    assert [exchange.query for exchange in session.exchanges] == ["Which format do you write?", "And now?"]
+    assert [exchange.query for exchange in session.exchanges] == [
+        "Which format do you write?",
+        "And now?",
+    ]
     assert f"## Query {forged} (10:00:00)" in session.exchanges[0].reply
     assert session.exchanges[1].reply == "Still this one."
 
@@ -175,7 +195,10 @@ def cut(name: str, before: str) -> PlainSession:
 def test_truncated_files() -> None:
     session = cut("resumed", " out: 222")
     assert session.exchanges[0].reply.startswith("6.4 m")
-    assert session.damage == ("The reply to query 1 has no end.", "The header counts 2 queries, the file has 1.")
+    assert session.damage == (
+        "The reply to query 1 has no end.",
+        "The header counts 2 queries, the file has 1.",
+    )
     session = cut("resumed", "quay 7 for")
     assert (session.restoration, session.exchanges) == ("We chose ", ())
     assert session.damage[0] == "The reply to the restoration has no end."
@@ -190,13 +213,19 @@ def test_truncated_files() -> None:
 
 
 def test_small_damage() -> None:
-    assert read_plain(b"").damage == read_plain(b"\xef\xbb\xbf\r\n \n").damage == ("The file is empty.",)
+    assert (
+        read_plain(b"").damage
+        == read_plain(b"\xef\xbb\xbf\r\n \n").damage
+        == ("The file is empty.",)
+    )
     latin = read_plain(FILES["before-1.8"].replace(b"tomorrow", b"\xe9"))
     assert latin.exchanges[1].query == "And \ufffd?"
     assert latin.damage == ("Some bytes are not UTF-8; they are shown as U+FFFD.",)
     assert read_plain("a \ufffd".encode()).damage == ("The header is missing.",)
     stray = FILES["before-1.8"].replace(b"---\n", b"---\nlost words\n", 1)
-    assert read_plain(stray).damage == ("There is text before the first query that belongs to nothing.",)
+    assert read_plain(stray).damage == (
+        "There is text before the first query that belongs to nothing.",
+    )
     unruled = FILES["before-1.8"].replace(b"---\n", b"", 1)
     assert read_plain(unruled) == read_plain(FILES["before-1.8"])
 
@@ -209,16 +238,33 @@ OPEN = TIDE.partition(b"**Tide Table:** \n")[0]
 @pytest.mark.parametrize(
     ("data", "reply", "seconds"),
     [
-        (OPEN + b"**Tide Table:** a\n\n*Time: 1.0s*\nb\n\n---\n\nc", "a\n\n*Time: 1.0s*\nb\n\n---\n\nc", None),
+        (
+            OPEN + b"**Tide Table:** a\n\n*Time: 1.0s*\nb\n\n---\n\nc",
+            "a\n\n*Time: 1.0s*\nb\n\n---\n\nc",
+            None,
+        ),
         (OPEN + b"*Time: 1.0s*\n\n---\n\n**Tide Table:** a\n\n*Time: 2.0s*\n\n---\n", "a", 2.0),
         (OPEN + b"*Time: 1.0s*\n\n---\n\n**Tide Table:** a", "a", None),
         (OPEN + b"**Tide Table:** a\n\n---\n", "a", None),
         (OPEN + b"**Other Name:** a\n\n*Time: 2.0s*\n\n---\n", "a", 2.0),
-        (OPEN + b"**Tide Table:** a\n\n*Time: " + b"9" * 400 + b"s*\n\n---\n", "a\n\n*Time: " + "9" * 400 + "s*", None),
-        (OPEN + b"**Tide Table:** a\n\n*Time: 1s | Tokens: 1 (in: 1, out: " + b"9" * 5000 + b")*\n\n---\n", None, None),
+        (
+            OPEN + b"**Tide Table:** a\n\n*Time: " + b"9" * 400 + b"s*\n\n---\n",
+            "a\n\n*Time: " + "9" * 400 + "s*",
+            None,
+        ),
+        (
+            OPEN
+            + b"**Tide Table:** a\n\n*Time: 1s | Tokens: 1 (in: 1, out: "
+            + b"9" * 5000
+            + b")*\n\n---\n",
+            None,
+            None,
+        ),
     ],
 )
-def test_where_a_reply_begins_and_ends(data: bytes, reply: str | None, seconds: float | None) -> None:
+def test_where_a_reply_begins_and_ends(
+    data: bytes, reply: str | None, seconds: float | None
+) -> None:
     exchange = read_plain(data).exchanges[1]
     assert exchange.reply == reply or reply is None
     assert exchange.seconds == seconds
@@ -228,20 +274,27 @@ def test_headings_that_do_not_count() -> None:
     session = read_plain(TIDE + b"\n## Query 3 (10:00:00)\n\n")
     assert len(session.exchanges) == 2
     assert session.damage == ("There is text after the last exchange that belongs to nothing.",)
-    late = b"\n## Session Restored (10:00:00)\n**Context:** Resumed from x (1 queries)\n\n**Tide Table:** no\n\n---\n"
+    late = (
+        b"\n## Session Restored (10:00:00)\n**Context:** Resumed from x (1 queries)\n\n**Tide "
+        b"Table:** no\n\n---\n"
+    )
     session = read_plain(TIDE + late)
     assert (session.restoration, session.resumed_from) == ("", "")
     assert read_plain(TIDE.replace(b"19:01:02", b"whenever")).exchanges[0].time == ""
 
 
 def test_header_values_are_the_first_above_the_rule() -> None:
-    session = read_plain(b"# A Conversation\n**Session ID:** a\n**Session ID:** b\n---\n**Agent Path:** c\n")
+    session = read_plain(
+        b"# A Conversation\n**Session ID:** a\n**Session ID:** b\n---\n**Agent Path:** c\n"
+    )
     assert (session.id, session.agent, session.agent_path) == ("a", "A", "")
     assert read_plain(TIDE.replace(b"Total Queries:** 2", b"Total Queries:** two")).damage == ()
 
 
 def test_parent_and_agent_from_elsewhere() -> None:
-    session = read_plain(FILES["resumed"].replace(b"**Resumed From:** ", b"").replace(b"**Agent:** ", b""))
+    session = read_plain(
+        FILES["resumed"].replace(b"**Resumed From:** ", b"").replace(b"**Agent:** ", b"")
+    )
     assert session.resumed_from == "harbor_pilot_20260202_170000"
     assert session.agent == "Harbor Pilot"
 
@@ -249,9 +302,13 @@ def test_parent_and_agent_from_elsewhere() -> None:
 def test_without_a_time_line_the_rule_ends_the_reply() -> None:
     data = FILES["resumed"].replace(b"*Time: 3.2s | Tokens: 1,345 (in: 1,123, out: 222)*\n\n", b"")
     assert read_plain(data).exchanges[0].reply.endswith("| low  | 6.4 m |")
-    data = FILES["resumed"].replace(b"*Time: 0.8s*\n\n", b"").replace(b"Here is the summary:\n\n", b"")
+    data = (
+        FILES["resumed"].replace(b"*Time: 0.8s*\n\n", b"").replace(b"Here is the summary:\n\n", b"")
+    )
     session = read_plain(data)
-    assert session.exchanges[1] == PlainExchange(query="Und bei Springflut?", reply="Etwa 9,1 m. 🚢", time="08:31:07")
+    assert session.exchanges[1] == PlainExchange(
+        query="Und bei Springflut?", reply="Etwa 9,1 m. 🚢", time="08:31:07"
+    )
     assert session.summary.endswith("harbour master")
     assert session.damage == ()
 
@@ -266,14 +323,19 @@ def test_markers_within_a_line_and_repeated_blocks() -> None:
 
 
 def test_is_plain() -> None:
-    assert {name for name, data in FILES.items() if is_plain(data[:4096])} == set(FILES) - {"damaged"}
+    assert {name for name, data in FILES.items() if is_plain(data[:4096])} == set(FILES) - {
+        "damaged"
+    }
     assert not is_plain(b"")
     assert not is_plain(b"# Notes\n\n**Session ID:** a\n")
     assert not is_plain(b"# A Conversation\n\nAbout **Session ID:** lines.\n")
     assert not is_plain(b"<!-- chat:session v=1 id=a -->\n" + FILES["resumed"])
     assert not is_plain(FILES["resumed"].replace(b"\n\n", b"\n\n<!-- chat:session id=a -->\n\n", 1))
     assert is_plain(FILES["before-1.8"].replace(b"And tomorrow?", b"\n<!-- chat:session v=1 -->\n"))
-    long = b"# A Conversation\n\n**Session ID:** a\n\n---\n\n## Query 1 (10:00:00)\n**You:** " + "ü".encode() * 4096
+    long = (
+        b"# A Conversation\n\n**Session ID:** a\n\n---\n\n## Query 1 (10:00:00)\n**You:** "
+        + "ü".encode() * 4096
+    )
     assert is_plain(long[:4096])
     assert is_plain(long[:4095])
 
@@ -298,7 +360,11 @@ def mutated(draw: st.DrawFn) -> bytes:
     data = draw(st.sampled_from(list(FILES.values())))
     for _ in range(draw(st.integers(0, 4))):
         at, upto = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
-        data = data[:at] + draw(st.sampled_from(FRAGMENTS) | st.binary(max_size=4) | st.just(data[at:])) + data[upto:]
+        data = (
+            data[:at]
+            + draw(st.sampled_from(FRAGMENTS) | st.binary(max_size=4) | st.just(data[at:]))
+            + data[upto:]
+        )
     return data
 
 
@@ -343,8 +409,17 @@ def lines_executed(data: bytes) -> int:
 @pytest.mark.parametrize(
     "unit",
     [
-        *(b"## Query 1 (10:00:00)\n\n", b"---\n\n## Query 1 (10:00:00)\n", b"*Time: 1.0s*\n\n---\n\n"),
-        *(b"\n**You:** a\n\n**A:** b\n\n---\n", b"<!-- SESSION_SUMMARY_START -->\n", b"---\n", b"\n"),
+        *(
+            b"## Query 1 (10:00:00)\n\n",
+            b"---\n\n## Query 1 (10:00:00)\n",
+            b"*Time: 1.0s*\n\n---\n\n",
+        ),
+        *(
+            b"\n**You:** a\n\n**A:** b\n\n---\n",
+            b"<!-- SESSION_SUMMARY_START -->\n",
+            b"---\n",
+            b"\n",
+        ),
     ],
 )
 def test_work_grows_with_the_size_and_not_faster(unit: bytes) -> None:
@@ -354,7 +429,10 @@ def test_work_grows_with_the_size_and_not_faster(unit: bytes) -> None:
 
 
 def test_work_grows_with_the_number_of_queries() -> None:
-    body = [b"## Query %d (10:00:00)\n**You:** a\n\n**A:** b\n\n*Time: 1.0s*\n\n---\n\n" % n for n in range(1, 1001)]
+    body = [
+        b"## Query %d (10:00:00)\n**You:** a\n\n**A:** b\n\n*Time: 1.0s*\n\n---\n\n" % n
+        for n in range(1, 1001)
+    ]
     once, twice = (lines_executed(b"".join(body[:n])) for n in (500, 1000))
     assert twice <= 2.1 * once
     assert len(read_plain(b"".join(body)).exchanges) == 1000

@@ -1,4 +1,6 @@
-"""When the context must shrink, what is compacted, what stays, and why: the cases of the seeds, and the laws."""
+"""When the context must shrink, what is compacted, what stays, and why: the cases of the seeds, and
+the laws.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ COUNT = words
 
 
 def exchange(number: int, size: int = 10, *, answered: bool = True, depth: int = 1) -> Exchange:
-    """An exchange of about `size` tokens: a query and, when answered, a reply of half of them each."""
+    """An exchange of about `size` tokens: a query and, when answered, a reply of half of them
+    each.
+    """
     text = " ".join(["word"] * max(1, size // 2 - 4))
     reply = Reply(number=number, at=START, text=text) if answered else None
     return Exchange(Query(number=number, at=START, text=text), reply, depth)
@@ -56,19 +60,49 @@ class Case:
 
 BY_MESSAGES = Limits(max_messages=50, trigger_threshold=0.75)
 CASES = {
-    "30 of 50 messages at 0.75": Case(30, 300, 128_000, BY_MESSAGES, False, 0, "Reached 60% capacity (30/50 messages)"),
-    "37 of 50 messages at 0.75": Case(37, 370, 128_000, BY_MESSAGES, False, 0, "Reached 74% capacity (37/50 messages)"),
-    "38 of 50 messages at 0.75": Case(38, 380, 128_000, BY_MESSAGES, True, 14, "Reached 76% capacity (38/50 messages)"),
-    "39 of 50 messages at 0.75": Case(39, 390, 128_000, BY_MESSAGES, True, 14, "Reached 78% capacity (39/50 messages)"),
-    "45 of 50 messages at 0.75": Case(45, 450, 128_000, BY_MESSAGES, True, 18, "Reached 90% capacity (45/50 messages)"),
-    "80 % of 128K": Case(100, 102_400, 128_000, Limits(), True, 40, "Reached 80% capacity (102K/128K tokens)", 2_048),
-    "79 % of 128K": Case(100, 101_120, 128_000, Limits(), False, 0, "Reached 79% capacity (101K/128K tokens)", 2_022),
-    "a threshold of 0.6": Case(
-        100, 80_000, 128_000, Limits(trigger_threshold=0.6), True, 46, "Reached 62% capacity (80K/128K tokens)", 1_600
+    "30 of 50 messages at 0.75": Case(
+        30, 300, 128_000, BY_MESSAGES, False, 0, "Reached 60% capacity (30/50 messages)"
     ),
-    "8K local": Case(20, 6_600, 8_192, Limits(), True, 12, "Reached 81% capacity (6.6K/8K tokens)", 660),
+    "37 of 50 messages at 0.75": Case(
+        37, 370, 128_000, BY_MESSAGES, False, 0, "Reached 74% capacity (37/50 messages)"
+    ),
+    "38 of 50 messages at 0.75": Case(
+        38, 380, 128_000, BY_MESSAGES, True, 14, "Reached 76% capacity (38/50 messages)"
+    ),
+    "39 of 50 messages at 0.75": Case(
+        39, 390, 128_000, BY_MESSAGES, True, 14, "Reached 78% capacity (39/50 messages)"
+    ),
+    "45 of 50 messages at 0.75": Case(
+        45, 450, 128_000, BY_MESSAGES, True, 18, "Reached 90% capacity (45/50 messages)"
+    ),
+    "80 % of 128K": Case(
+        100, 102_400, 128_000, Limits(), True, 40, "Reached 80% capacity (102K/128K tokens)", 2_048
+    ),
+    "79 % of 128K": Case(
+        100, 101_120, 128_000, Limits(), False, 0, "Reached 79% capacity (101K/128K tokens)", 2_022
+    ),
+    "a threshold of 0.6": Case(
+        100,
+        80_000,
+        128_000,
+        Limits(trigger_threshold=0.6),
+        True,
+        46,
+        "Reached 62% capacity (80K/128K tokens)",
+        1_600,
+    ),
+    "8K local": Case(
+        20, 6_600, 8_192, Limits(), True, 12, "Reached 81% capacity (6.6K/8K tokens)", 660
+    ),
     "a limit of tokens": Case(
-        40, 8_100, 128_000, Limits(max_tokens=10_000), True, 30, "Reached 81% capacity (8.1K/10K tokens)", 400
+        40,
+        8_100,
+        128_000,
+        Limits(max_tokens=10_000),
+        True,
+        30,
+        "Reached 81% capacity (8.1K/10K tokens)",
+        400,
     ),
     "everything is recent": Case(
         10,
@@ -79,7 +113,9 @@ CASES = {
         0,
         "Reached 100% capacity (10/10 messages), and everything is recent",
     ),
-    "nothing was said": Case(0, 100, 128_000, Limits(), False, 0, "Reached 0% capacity (100/128K tokens)"),
+    "nothing was said": Case(
+        0, 100, 128_000, Limits(), False, 0, "Reached 0% capacity (100/128K tokens)"
+    ),
     "one giant exchange": Case(
         2, 110_000, 128_000, Limits(), True, 2, "Reached 86% capacity (110K/128K tokens)", 110_000
     ),
@@ -87,16 +123,30 @@ CASES = {
 
 
 def planned(case: Case) -> Plan:
-    return plan(talk(case.messages, case.size), used=case.used, window=case.window, limits=case.limits, count=COUNT)
+    return plan(
+        talk(case.messages, case.size),
+        used=case.used,
+        window=case.window,
+        limits=case.limits,
+        count=COUNT,
+    )
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_the_seeds_say(case: Case) -> None:
     found = planned(case)
-    assert (found.due, messages_in(found.compact), found.reason) == (case.due, case.compacts, case.reason)
+    assert (found.due, messages_in(found.compact), found.reason) == (
+        case.due,
+        case.compacts,
+        case.reason,
+    )
     if case.due:
         assert (*found.compact, *found.keep) == talk(case.messages, case.size)
-        assert messages_in(found.keep) >= min(case.messages, 10) or not case.messages or case.size > 600
+        assert (
+            messages_in(found.keep) >= min(case.messages, 10)
+            or not case.messages
+            or case.size > 600
+        )
 
 
 def test_the_oldest_are_compacted_and_savings_are_estimated() -> None:
@@ -116,7 +166,11 @@ def test_a_reply_has_room_in_any_window() -> None:
     ]
     assert [trigger(window, Limits()) for window in (8_192, 128_000)] == [6_553, 102_400]
     assert trigger(16_384, Limits(trigger_threshold=1.0)) == room(16_384) == 13_108
-    assert [ledger_room(window, Limits()) for window in (8_192, 16_384, 128_000)] == [2_826, 5_652, 12_000]
+    assert [ledger_room(window, Limits()) for window in (8_192, 16_384, 128_000)] == [
+        2_826,
+        5_652,
+        12_000,
+    ]
 
 
 def test_the_nearest_limit_counts() -> None:
@@ -129,7 +183,9 @@ def test_the_nearest_limit_counts() -> None:
 def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:
     carried = tuple(exchange(number, 600, depth=1) for number in range(5, 15))
     own = tuple(exchange(number, 600, depth=2) for number in range(1, 8))
-    found = plan((*carried, *own), used=12_000, window=14_000, limits=Limits(), count=COUNT, carried=10)
+    found = plan(
+        (*carried, *own), used=12_000, window=14_000, limits=Limits(), count=COUNT, carried=10
+    )
     assert found.keep == own[-len(found.keep) :]
     assert len(found.keep) >= 5
     assert found.compact[:10] == carried
@@ -150,7 +206,9 @@ def test_a_compaction_that_was_asked_for_keeps_little_of_long_words() -> None:
 
 def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
     whole = talk(41)
-    assert truncated(whole, window=128_000, limits=Limits(max_messages=20), count=COUNT) == whole[-10:]
+    assert (
+        truncated(whole, window=128_000, limits=Limits(max_messages=20), count=COUNT) == whole[-10:]
+    )
     assert truncated(whole, window=128_000, limits=Limits(max_tokens=45), count=COUNT) == whole[-5:]
     assert truncated(whole, window=128_000, limits=Limits(max_tokens=1), count=COUNT) == whole[-1:]
     assert truncated(whole, window=128_000, limits=Limits(), count=COUNT) == whole
@@ -168,13 +226,23 @@ SIZES = st.lists(st.tuples(st.integers(2, 5_000), st.booleans()), max_size=60)
     st.floats(0.05, 1.0),
 )
 def test_whatever_is_planned_nothing_is_lost_and_what_stays_fits(
-    sizes: list[tuple[int, bool]], window: int, carried: int, recent: int, ratio: float, threshold: float
+    sizes: list[tuple[int, bool]],
+    window: int,
+    carried: int,
+    recent: int,
+    ratio: float,
+    threshold: float,
 ) -> None:
-    exchanges = tuple(exchange(number, size, answered=answered) for number, (size, answered) in enumerate(sizes, 1))
+    exchanges = tuple(
+        exchange(number, size, answered=answered)
+        for number, (size, answered) in enumerate(sizes, 1)
+    )
     carried = min(carried, len(exchanges))
     limits = Limits(compact_ratio=ratio, preserve_recent=recent, trigger_threshold=threshold)
     total = sum(min(words(text) + 4, room(window) // 2) for one in exchanges for text in texts(one))
-    found = plan(exchanges, used=total + 50, window=window, limits=limits, count=COUNT, carried=carried)
+    found = plan(
+        exchanges, used=total + 50, window=window, limits=limits, count=COUNT, carried=carried
+    )
     assert found.due == (total + 50 >= trigger(window, limits))
     if not found.due:
         assert (found.compact, found.keep) == ((), ())

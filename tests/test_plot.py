@@ -1,4 +1,6 @@
-"""Plots of plain text, and what stats plots: the tokens of each exchange, how full the context was, compactions."""
+"""Plots of plain text, and what stats plots: the tokens of each exchange, how full the context was,
+compactions.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,11 @@ VALUES = st.lists(st.integers(0, 10**9), max_size=400)
 
 
 def test_a_plot_of_a_few_values() -> None:
-    assert plot([0, 1, 50, 100], 40, height=2, marks=[1, 4]) == ["         ██", "   ▁▁ ██ ██", "   ▲        ▲"]
+    assert plot([0, 1, 50, 100], 40, height=2, marks=[1, 4]) == [
+        "         ██",
+        "   ▁▁ ██ ██",
+        "   ▲        ▲",
+    ]
     assert plot([0, 1, 50, 100], 40, height=2, symbols=False) == ["         ##", "   ## ## ##"]
     assert plot([], 40) == plot([1], 0) == []
     assert plot([0, 0], 40, height=1) == [""]
@@ -67,7 +73,19 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     monkeypatch.setenv("COLUMNS", columns)
     given = [Usage(input=number * 100, output=10) for number in range(1, 7)]
     steps: list[Step] = [Says(("So.",), usage=usage) for usage in given]
-    lines: list[Line] = ["1", "2", "3", "4", "/compact", "5", "6", "/stats", "/context", "/compact", "/stats"]
+    lines: list[Line] = [
+        "1",
+        "2",
+        "3",
+        "4",
+        "/compact",
+        "5",
+        "6",
+        "/stats",
+        "/context",
+        "/compact",
+        "/stats",
+    ]
     screen = Screen(tmp_path, lines, *steps[:4], SUMMARY, *steps[4:], SUMMARY, options=QUIET)
     conversation = screen.talk.conversation
     loaded = ChainReader(screen.talk.sessions).read(conversation.session).loaded
@@ -83,7 +101,11 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     assert "\nContext: now 610 of 100,000 tokens, ▲ compacted\n" in first
     assert "\nContext: 610 of 100,000 tokens (1% of 100K)\n" in screen.text
     for text in (first, second):
-        drawn = [line for line in text.split("\n") if set(line) & set("▁▂▃▄▅▆▇█▲") and "compacted" not in line]
+        drawn = [
+            line
+            for line in text.split("\n")
+            if set(line) & set("▁▂▃▄▅▆▇█▲") and "compacted" not in line
+        ]
         assert drawn
         assert all(len(line) <= int(columns) for line in drawn)
 
@@ -97,11 +119,14 @@ def test_one_exchange_is_no_plot_and_a_plain_terminal_gets_plain_signs(tmp_path:
 
     two = Screen(tmp_path / "b", ["1", "2", "/stats"], "So.", "So.", options=QUIET, out=Plain())
     assert (
-        "Context: now 110 of 100,000 tokens\n  110 | ## ##\n      | ## ##\n      | ## ##\n    0 | ## ##\n" in two.text
+        "Context: now 110 of 100,000 tokens\n  110 | ## ##\n      | ## ##\n      | ## ##\n    "
+        "0 | ## ##\n" in two.text
     )
 
 
-def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_full_the_context_is() -> None:
+def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_full_the_context_is() -> (
+    None
+):
     header = Header(id="a", created=START, agent="Sally")
     entries = (
         Query(number=1, at=START, text="Hi"),

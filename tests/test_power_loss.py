@@ -1,4 +1,5 @@
-"""What the disk was not told to keep is lost at any moment: a query before its request, a reply before the next prompt.
+"""What the disk was not told to keep is lost at any moment: a query before its request, a reply
+before the next prompt.
 
 The file system's double forgets what was not synced, as a machine without power does.
 """
@@ -24,7 +25,9 @@ from tests.talking import START, SUMMARY, Says, Talk
 
 
 class Disk(Files):
-    """Knows of each file what was synced, and whether the folder was synced since it was created or renamed."""
+    """Knows of each file what was synced, and whether the folder was synced since it was created or
+    renamed.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[int, int] = {}
@@ -50,7 +53,9 @@ class Disk(Files):
 
 
 class Powerless:
-    """A conversation that is looked at after each event as a machine without power would find it."""
+    """A conversation that is looked at after each event as a machine without power would find
+    it.
+    """
 
     def __init__(self, folder: Path, *steps: str | Says) -> None:
         self.disk = Disk()
@@ -60,7 +65,9 @@ class Powerless:
         """Every exchange that survives: the query and what is there of its reply."""
         session = self.disk.after_a_crash(self.talk.path)
         exchanges = session.exchanges if session is not None else ()
-        return [(one.query.text, one.reply.text if one.reply is not None else "") for one in exchanges]
+        return [
+            (one.query.text, one.reply.text if one.reply is not None else "") for one in exchanges
+        ]
 
     def at(self, kind: type[Event], look: Callable[[], None]) -> None:
         """Look when an event of this kind comes."""
@@ -107,7 +114,10 @@ def test_a_reply_is_safe_before_the_next_prompt(tmp_path: Path) -> None:
     one = Powerless(tmp_path, "Hello", "Again")
 
     async def on() -> None:
-        for query, said in (("first", [("first", "Hello")]), ("second", [("first", "Hello"), ("second", "Again")])):
+        for query, said in (
+            ("first", [("first", "Hello")]),
+            ("second", [("first", "Hello"), ("second", "Again")]),
+        ):
             await one.talk.conversation.ask(query)
             assert one.found() == said
             session = one.disk.after_a_crash(one.talk.path)

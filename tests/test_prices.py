@@ -28,7 +28,10 @@ TIERED = Price(
     output=0.5,
     cached_input=0.01,
     cache_write=0.125,
-    longer=((100, Price(input=0.5, output=2.5, cached_input=0.05)), (1000, Price(input=1.0, output=5.0))),
+    longer=(
+        (100, Price(input=0.5, output=2.5, cached_input=0.05)),
+        (1000, Price(input=1.0, output=5.0)),
+    ),
 )
 
 
@@ -55,8 +58,12 @@ TIERED = Price(
         ("grok-3-mini", Price(input=0.3, output=0.5, cached_input=0.075)),
     ],
 )
-def test_a_vendor_s_price_goes_with_the_name_whatever_server_answers(model: str, price: Price) -> None:
-    assert [price_of(model, provider) for provider in ("", "openai", "anthropic", "compatible")] == [price] * 4
+def test_a_vendor_s_price_goes_with_the_name_whatever_server_answers(
+    model: str, price: Price
+) -> None:
+    assert [
+        price_of(model, provider) for provider in ("", "openai", "anthropic", "compatible")
+    ] == [price] * 4
 
 
 @pytest.mark.parametrize(
@@ -98,7 +105,9 @@ def test_an_override_counts_for_the_exact_name_and_before_all_else() -> None:
     mine = Price(input=1.0, output=2.0)
     overrides = {"gpt-4o": mine, "my-model": mine}
 
-    assert price_of("gpt-4o", "openai", overrides) == price_of("my-model", "local", overrides) == mine
+    assert (
+        price_of("gpt-4o", "openai", overrides) == price_of("my-model", "local", overrides) == mine
+    )
     assert price_of("openai/gpt-4o", "compatible", overrides) == GPT_4O
     assert price_of("my-model-2", "compatible", overrides) is None
 
@@ -111,7 +120,9 @@ def test_a_price_is_that_of_the_day() -> None:
     ]
 
 
-@pytest.mark.parametrize("model", [CATALOGUE[name].model for name in ("anthropic", "openai", "gemini", "grok")])
+@pytest.mark.parametrize(
+    "model", [CATALOGUE[name].model for name in ("anthropic", "openai", "gemini", "grok")]
+)
 def test_the_models_taken_by_default_have_prices(model: str) -> None:
     price = price_of(model)
     assert price is not None
@@ -152,11 +163,18 @@ amounts = st.floats(0, 1000)
 @given(
     price=st.builds(Price, input=amounts, output=amounts, cached_input=st.none() | amounts),
     calls=st.lists(
-        st.builds(lambda new, cached, output: Usage(input=new + cached, cached=cached, output=output), *[counts] * 3)
+        st.builds(
+            lambda new, cached, output: Usage(input=new + cached, cached=cached, output=output),
+            *[counts] * 3,
+        )
     ),
 )
-def test_without_levels_the_costs_of_calls_are_the_cost_of_their_sum(price: Price, calls: list[Usage]) -> None:
-    assert sum(cost(call, price) or 0.0 for call in calls) == pytest.approx(cost(sum(calls, Usage()), price))
+def test_without_levels_the_costs_of_calls_are_the_cost_of_their_sum(
+    price: Price, calls: list[Usage]
+) -> None:
+    assert sum(cost(call, price) or 0.0 for call in calls) == pytest.approx(
+        cost(sum(calls, Usage()), price)
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,8 +218,15 @@ print(price_of("gpt-4o"))
 
 
 @pytest.mark.parametrize(("library", "price"), [("with", repr(GPT_4O)), ("without", "None")])
-def test_the_library_is_loaded_late_needs_no_network_and_may_be_missing(library: str, price: str) -> None:
+def test_the_library_is_loaded_late_needs_no_network_and_may_be_missing(
+    library: str, price: str
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, library], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", ALONE, library],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{price}\n", "")

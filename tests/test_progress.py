@@ -57,13 +57,28 @@ def without_index(home: Path) -> Path:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    return {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+    return {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
 
 
 @pytest.mark.parametrize("cols", [24, 80])
 @pytest.mark.parametrize("action", ["list", "reindex"])
-def test_sessions_that_are_read_are_counted_on_a_line_that_goes(without_index: Path, action: str, cols: int) -> None:
-    command = [sys.executable, "-m", "chat_loop", "sessions", action, *(["--limit", "1"] if action == "list" else [])]
+def test_sessions_that_are_read_are_counted_on_a_line_that_goes(
+    without_index: Path, action: str, cols: int
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "chat_loop",
+        "sessions",
+        action,
+        *(["--limit", "1"] if action == "list" else []),
+    ]
     env = environment(without_index)
     with PtyChat(command, env=env, rows=24, cols=cols, cwd=ROOT) as terminal:
         terminal.wait_for(re.compile(r"^ *\d+%  [\d,]+ of 6,0", re.MULTILINE))
@@ -76,7 +91,9 @@ def test_sessions_that_are_read_are_counted_on_a_line_that_goes(without_index: P
 
 def test_in_a_pipe_nothing_is_counted(without_index: Path) -> None:
     command = [sys.executable, "-m", "chat_loop", "sessions", "list", "--limit", "1"]
-    done = subprocess.run(command, env=environment(without_index), cwd=ROOT, capture_output=True, check=True)
+    done = subprocess.run(
+        command, env=environment(without_index), cwd=ROOT, capture_output=True, check=True
+    )
     assert done.stderr.decode() == f"… and {MANY:,} older\n"
 
 
@@ -139,7 +156,9 @@ def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
         fake_model(shop.wheels())
         shop.held = "part2"
         env = environment(tmp_path, PIP_INDEX_URL=shop.index)
-        with PtyChat(fetching(shop, tmp_path / "m"), env=env, rows=24, cols=cols, cwd=ROOT) as terminal:
+        with PtyChat(
+            fetching(shop, tmp_path / "m"), env=env, rows=24, cols=cols, cwd=ROOT
+        ) as terminal:
             terminal.wait_for(re.compile(r"^ 42%  250 KB of 600 KB", re.MULTILINE))
             [line] = [line for line in terminal.screen() if "%" in line]
             assert len(line) < cols
@@ -154,7 +173,9 @@ def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
 def test_a_download_in_a_pipe_shows_nothing_of_it(tmp_path: Path) -> None:
     with open_shop() as shop:
         fake_model(shop.wheels())
-        env = environment(tmp_path, PIP_INDEX_URL=shop.index) | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+        env = environment(tmp_path, PIP_INDEX_URL=shop.index) | {
+            "PYTHONPATH": os.environ.get("PYTHONPATH", "")
+        }
         command = fetching(shop, tmp_path / "m")
         done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, check=True)
     assert done.stderr == b""

@@ -1,4 +1,6 @@
-"""Every provider through its own SDK, against a server that speaks its protocol: what docs/providers.md promises."""
+"""Every provider through its own SDK, against a server that speaks its protocol: what
+docs/providers.md promises.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ TALK = Request(
     messages=(Message("user", "Grüße 🎉"), Message("assistant", "Hi."), Message("user", "Bye")),
     max_tokens=100,
 )
-TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {"what": {"type": "string"}}})
+TOOL = ToolSpec(
+    "look", "Look it up.", {"type": "object", "properties": {"what": {"type": "string"}}}
+)
 
 
 @pytest.fixture
@@ -52,7 +56,9 @@ def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     provider = reach.at(server.url, tmp_path)
     events = events_of(provider, TALK)
 
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "You said: Bye"
+    assert (
+        "".join(event.text for event in events if isinstance(event, TextDelta)) == "You said: Bye"
+    )
     [request] = server.requests
     assert (provider.name, provider.model) == (reach.name, reach.model)
     assert request.path.replace("%3A", ":") == reach.path
@@ -67,13 +73,20 @@ def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
             {"role": "assistant", "content": "Hi."},
             {"role": "user", "content": "Bye"},
         ]
-        told = {"model": reach.model, reach.limit: 100, "stream": True, "stream_options": {"include_usage": True}}
+        told = {
+            "model": reach.model,
+            reach.limit: 100,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
         assert request.body == told
 
 
 @pytest.mark.parametrize("split", [0, 1, 7])
 def test_streaming(server: Loopback, reach: Reach, tmp_path: Path, split: int) -> None:
-    server.enqueue(Reply(thinking=("Hm", "m."), chunks=("Hel", "lo", " wörld 🎉\u2028x"), split=split))
+    server.enqueue(
+        Reply(thinking=("Hm", "m."), chunks=("Hel", "lo", " wörld 🎉\u2028x"), split=split)
+    )
 
     assert events_of(reach.at(server.url, tmp_path), TALK)[:-1] == [
         ThinkingDelta("Hm"),
@@ -104,16 +117,25 @@ def test_streaming_shows_what_has_come_while_the_rest_is_waited_for(
 
 def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     """Two calls come, their results go back, and the answer follows."""
-    calls = (ToolCall("call_1", "look", '{"what": "böats"}'), ToolCall("call_2", "look", '{"what": "bread"}'))
+    calls = (
+        ToolCall("call_1", "look", '{"what": "böats"}'),
+        ToolCall("call_2", "look", '{"what": "bread"}'),
+    )
     server.enqueue(Reply(chunks=("I look.",), calls=calls), Reply(chunks=("Boats and bread.",)))
     provider = reach.at(server.url, tmp_path)
     assert provider.calls_tools
     asked = replace(TALK, tools=(TOOL,))
 
     events = events_of(provider, asked)
-    mine = tuple(ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1))
+    mine = tuple(
+        ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1)
+    )
     results = (ToolResult("c1", "Found böats."), ToolResult("c2", "No.", failed=True))
-    answered = (*TALK.messages, Message("assistant", "I look.", mine), Message("user", "", results=results))
+    answered = (
+        *TALK.messages,
+        Message("assistant", "I look.", mine),
+        Message("user", "", results=results),
+    )
     final = events_of(provider, replace(asked, messages=answered))
 
     assert [event.call for event in events if isinstance(event, ToolCalled)] == [*calls]
@@ -143,39 +165,58 @@ def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
 
 
 def test_usage(server: Loopback, reach: Reach, tmp_path: Path) -> None:
-    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700, reasoning=20)))
+    server.enqueue(
+        Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700, reasoning=20))
+    )
 
     *_, last = events_of(reach.at(server.url, tmp_path), TALK)
 
-    assert last == Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20))
+    assert last == Finished(
+        stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)
+    )
 
 
 def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     """What was read from the cache is told, and what was written where the service counts it.
 
-    On the wire of Anthropic the places are marked up to which the beginning is kept; elsewhere it is kept by itself,
-    for which it must stay as it was.
+    On the wire of Anthropic the places are marked up to which the beginning is kept; elsewhere it
+    is kept by itself, for which it must stay as it was.
     """
-    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700), cache_written=250))
-    server.enqueue(Reply(chunks=("Hi",), usage=Usage(input=1100, output=50, cached=950), cache_written=100))
+    server.enqueue(
+        Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700), cache_written=250)
+    )
+    server.enqueue(
+        Reply(chunks=("Hi",), usage=Usage(input=1100, output=50, cached=950), cache_written=100)
+    )
     provider = reach.at(server.url, tmp_path)
     longer = (*TALK.messages, Message("assistant", "Hi"), Message("user", "Still there?"))
 
     usages = [
-        events_of(provider, request)[-1] for request in (replace(TALK, tools=(TOOL,)), replace(TALK, messages=longer))
+        events_of(provider, request)[-1]
+        for request in (replace(TALK, tools=(TOOL,)), replace(TALK, messages=longer))
     ]
 
     first, second = (request.body for request in server.requests)
     beginning = [unmarked(body["messages"]) for body in (first, second)]
-    assert beginning[1][: len(beginning[0])] == beginning[0], "what was sent once is sent again as it was"
-    assert [usage.usage.cached for usage in usages if isinstance(usage, Finished) and usage.usage] == [700, 950]
-    assert [usage.usage.written for usage in usages if isinstance(usage, Finished) and usage.usage] == [250, 100]
+    assert beginning[1][: len(beginning[0])] == beginning[0], (
+        "what was sent once is sent again as it was"
+    )
+    assert [
+        usage.usage.cached for usage in usages if isinstance(usage, Finished) and usage.usage
+    ] == [700, 950]
+    assert [
+        usage.usage.written for usage in usages if isinstance(usage, Finished) and usage.usage
+    ] == [250, 100]
     if reach.wire == "openai":
         assert "cache_control" not in str(first)
         return
     kept = {"cache_control": {"type": "ephemeral"}}
     assert first["system"] == second["system"] == [{"type": "text", "text": "Be brief.", **kept}]
-    marked = [number for number, message in enumerate(second["messages"]) if "cache_control" in str(message)]
+    marked = [
+        number
+        for number, message in enumerate(second["messages"])
+        if "cache_control" in str(message)
+    ]
     assert marked == [2, 4], "the end of the last request, and of this one"
     assert str(second).count("cache_control") == 3
 
@@ -184,7 +225,9 @@ def test_summary(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     """The request that a compaction makes."""
     task = Request(
         system="Task: session summary\nShort.",
-        messages=(Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),),
+        messages=(
+            Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),
+        ),
         max_tokens=2048,
         grammar="root ::= [a-z]",
     )
@@ -192,22 +235,39 @@ def test_summary(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     events = events_of(reach.at(server.url, tmp_path), task)
 
     text = "".join(event.text for event in events if isinstance(event, TextDelta))
-    assert text.startswith("**Background Context:** Initial session.\n\n**Current Session Summary:**")
+    assert text.startswith(
+        "**Background Context:** Initial session.\n\n**Current Session Summary:**"
+    )
     assert "- how do I bake a rye" in text
     assert "grammar" not in str(server.requests[0].body)
     assert "cache_control" not in str(server.requests[0].body)
 
 
 ERRORS: list[tuple[str, Reply, type[ProviderError], str]] = [
-    ("wrong key", failing(401, "authentication_error", "no"), AuthenticationFailed, "HOST refused the key (401): no"),
+    (
+        "wrong key",
+        failing(401, "authentication_error", "no"),
+        AuthenticationFailed,
+        "HOST refused the key (401): no",
+    ),
     (
         "model",
         failing(404, "not_found_error", "no x"),
         ModelNotFound,
         "HOST does not know the model or the path (404): no x",
     ),
-    ("limit", failing(429, "rate_limit_error", "slow"), RateLimited, "HOST limits requests or tokens (429): slow"),
-    ("quota", failing(402, "billing_error", "pay"), RequestRejected, "HOST wants to be paid (402): pay"),
+    (
+        "limit",
+        failing(429, "rate_limit_error", "slow"),
+        RateLimited,
+        "HOST limits requests or tokens (429): slow",
+    ),
+    (
+        "quota",
+        failing(402, "billing_error", "pay"),
+        RequestRejected,
+        "HOST wants to be paid (402): pay",
+    ),
     (
         "overflow",
         failing(400, "invalid_request_error", "prompt is too long: 9 > 8"),
@@ -223,9 +283,16 @@ ERRORS: list[tuple[str, Reply, type[ProviderError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "kind", "message"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS]
+)
 def test_errors(
-    server: Loopback, reach: Reach, tmp_path: Path, answer: Reply, kind: type[ProviderError], message: str
+    server: Loopback,
+    reach: Reach,
+    tmp_path: Path,
+    answer: Reply,
+    kind: type[ProviderError],
+    message: str,
 ) -> None:
     server.enqueue(answer)
 
@@ -250,7 +317,10 @@ def test_errors_in_the_middle_of_a_reply(server: Loopback, reach: Reach, tmp_pat
 
 
 def test_errors_of_the_stream_itself(server: Loopback, reach: Reach, tmp_path: Path) -> None:
-    server.enqueue(Reply(chunks=("Hi", "!"), garbage_after=1, garbage="nonsense"), Reply(chunks=("Hi",), cut_after=1))
+    server.enqueue(
+        Reply(chunks=("Hi", "!"), garbage_after=1, garbage="nonsense"),
+        Reply(chunks=("Hi",), cut_after=1),
+    )
     provider = reach.at(server.url, tmp_path)
 
     nonsense, cut = (outcome_of(provider, TALK) for _ in range(2))
@@ -267,7 +337,12 @@ def test_errors_when_nobody_listens(reach: Reach, tmp_path: Path) -> None:
 
     assert type(error) is ConnectionFailed
     assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
-    started = {"ollama": "Ollama", "lmstudio": "LM Studio", "llama-server": "llama-server", "vllm": "vLLM"}
+    started = {
+        "ollama": "Ollama",
+        "lmstudio": "LM Studio",
+        "llama-server": "llama-server",
+        "vllm": "vLLM",
+    }
     if reach.name in started:
         assert error.hint == f"Start {started[reach.name]}, or set providers.{reach.name}.base_url."
 
@@ -278,18 +353,23 @@ def test_errors_of_a_server_that_speaks_no_tls(reach: Reach, tmp_path: Path) -> 
 
     assert type(error) is ConnectionFailed
     assert error.message == (
-        f"Cannot reach 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins with http, not https."
+        f"Cannot reach 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins "
+        "with http, not https."
     )
     assert error.hint
 
 
-def test_calls_share_a_connection_and_cancelling_closes_it(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_calls_share_a_connection_and_cancelling_closes_it(
+    server: Loopback, reach: Reach, tmp_path: Path
+) -> None:
     async def run() -> None:
         provider = reach.at(server.url, tmp_path)
         for _ in range(3):
             async with closing(provider, TALK) as stream:
                 assert [event async for event in stream]
-        assert server.connections <= 2, "one for the calls, at most one for the question about the model"
+        assert server.connections <= 2, (
+            "one for the calls, at most one for the question about the model"
+        )
         server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
         async with closing(provider, TALK) as stream:
             assert await anext(stream) == TextDelta("Hel")
@@ -300,7 +380,9 @@ def test_calls_share_a_connection_and_cancelling_closes_it(server: Loopback, rea
 
 
 @pytest.mark.parametrize("reach", [reach for reach in ALL if reach.keyed], ids=str, indirect=True)
-def test_errors_without_a_key(server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_without_a_key(
+    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in reach.variables:
         if name != "AWS_REGION":
             monkeypatch.delenv(name)

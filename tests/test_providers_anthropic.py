@@ -21,7 +21,15 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import REQUEST, anthropic_at, clear_environment, events_of, failure_of, outcome_of, told
+from tests.asking import (
+    REQUEST,
+    anthropic_at,
+    clear_environment,
+    events_of,
+    failure_of,
+    outcome_of,
+    told,
+)
 from tests.loopback import Failure, Loopback, Reply, failing
 
 KEPT = {"cache_control": {"type": "ephemeral"}}
@@ -44,7 +52,11 @@ def server() -> Iterator[Loopback]:
 def test_the_whole_request(server: Loopback) -> None:
     request = Request(
         system="Be brief.",
-        messages=(Message("user", "Grüße 🎉\n"), Message("assistant", "Hi."), Message("user", "Bye")),
+        messages=(
+            Message("user", "Grüße 🎉\n"),
+            Message("assistant", "Hi."),
+            Message("user", "Bye"),
+        ),
         max_tokens=100,
         temperature=0.2,
     )
@@ -88,7 +100,9 @@ def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
     }
 
 
-def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_left_out(server: Loopback) -> None:
+def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_left_out(
+    server: Loopback,
+) -> None:
     events_of(
         anthropic_at(server.url, model="claude-opus-4-7"),
         Request(system="", messages=(Message("user", "Hello"),), temperature=0.0),
@@ -150,7 +164,9 @@ def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
         TextDelta("Hel"),
         TextDelta("lo"),
         TextDelta(" wörld 🎉"),
-        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)),
+        Finished(
+            stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)
+        ),
     ]
 
 
@@ -182,7 +198,8 @@ def test_why_a_reply_ended(server: Loopback, wire: str, stop: str) -> None:
 
 TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
 BOTH_TOO_LONG = (
-    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
+    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease "
+    "input length or "
     "`max_tokens` and try again"
 )
 KEY = "Set ANTHROPIC_API_KEY to a valid key."
@@ -246,7 +263,12 @@ COMPACT = "Type compact to shorten the conversation."
             "HOST limits requests or tokens (429): slow down",
             AGAIN,
         ),
-        (Reply(status=400, body=b"[1, 2"), RequestRejected, "HOST rejected the request (400): [1, 2", None),
+        (
+            Reply(status=400, body=b"[1, 2"),
+            RequestRejected,
+            "HOST rejected the request (400): [1, 2",
+            None,
+        ),
     ],
 )
 def test_a_refusal_says_what_happened_and_what_to_do(
@@ -263,7 +285,11 @@ def test_a_refusal_says_what_happened_and_what_to_do(
 
 
 ERRORS_IN_A_STREAM = [
-    (Failure("overloaded_error", "Overloaded"), Overloaded, "HOST is overloaded (overloaded_error): Overloaded"),
+    (
+        Failure("overloaded_error", "Overloaded"),
+        Overloaded,
+        "HOST is overloaded (overloaded_error): Overloaded",
+    ),
     (
         Failure("rate_limit_error", "slow down"),
         RateLimited,
@@ -271,7 +297,11 @@ ERRORS_IN_A_STREAM = [
     ),
     (Failure("api_error", "oops"), Overloaded, "HOST failed (api_error): oops"),
     (Failure("unheard_of", "oops"), Overloaded, "HOST failed (unheard_of): oops"),
-    (Failure("authentication_error", "no"), AuthenticationFailed, "HOST refused the key (authentication_error): no"),
+    (
+        Failure("authentication_error", "no"),
+        AuthenticationFailed,
+        "HOST refused the key (authentication_error): no",
+    ),
     (Failure("timeout_error", "late"), TimedOut, "HOST ran out of time (timeout_error): late"),
     (
         Failure("invalid_request_error", TOO_LONG),
@@ -295,11 +325,16 @@ def test_an_error_in_a_stream_is_what_it_says(
     assert error.message == told(message, server)
 
 
-@pytest.mark.parametrize("garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}'])
+@pytest.mark.parametrize(
+    "garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}']
+)
 def test_events_of_unknown_form_are_passed_over(server: Loopback, garbage: str) -> None:
     server.enqueue(Reply(chunks=("Hi",), garbage_after=0, garbage=garbage))
 
-    assert events_of(anthropic_at(server.url)) == [TextDelta("Hi"), Finished(stop="end", usage=Usage(output=1))]
+    assert events_of(anthropic_at(server.url)) == [
+        TextDelta("Hi"),
+        Finished(stop="end", usage=Usage(output=1)),
+    ]
 
 
 def test_no_key(server: Loopback) -> None:
@@ -314,7 +349,9 @@ def test_no_key(server: Loopback) -> None:
     assert server.requests == []
 
 
-def test_credentials_that_cannot_be_read(server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentials_that_cannot_be_read(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path / "none"))
 
     error = failure_of(anthropic_at(server.url, key=None))

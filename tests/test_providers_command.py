@@ -31,7 +31,12 @@ def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def world(folder: Path, environment: Mapping[str, str] | None = None, **servers: int) -> World:
-    around = {"lmstudio": closed_port(), "llama-server": closed_port(), "vllm": closed_port(), **servers}
+    around = {
+        "lmstudio": closed_port(),
+        "llama-server": closed_port(),
+        "vllm": closed_port(),
+        **servers,
+    }
     return World(environment=environment or {}, models=folder / "models", servers=around)
 
 
@@ -42,14 +47,27 @@ def told(
     return {status["name"]: status for status in json.loads(capsys.readouterr().out)}
 
 
-def test_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chat_loop.subcommands.providers._embedded", lambda world: ("No model is installed.", ""))
-    environment = {"GEMINI_API_KEY": SECRET, "AZURE_OPENAI_API_KEY": SECRET, "OFFICE_KEY": SECRET, "AWS_REGION": "x"}
+def test_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "chat_loop.subcommands.providers._embedded", lambda world: ("No model is installed.", "")
+    )
+    environment = {
+        "GEMINI_API_KEY": SECRET,
+        "AZURE_OPENAI_API_KEY": SECRET,
+        "OFFICE_KEY": SECRET,
+        "AWS_REGION": "x",
+    }
     config = Config(
-        providers={"office": ProviderConfig(base_url="https://llm.example/v1", api_key_env="OFFICE_KEY")},
+        providers={
+            "office": ProviderConfig(base_url="https://llm.example/v1", api_key_env="OFFICE_KEY")
+        },
     )
     with Loopback(models=("qwen3:8b", "other")) as server:
-        servers = {name: closed_port() for name in ("lmstudio", "llama-server", "vllm")} | {"ollama": port_of(server)}
+        servers = {name: closed_port() for name in ("lmstudio", "llama-server", "vllm")} | {
+            "ollama": port_of(server)
+        }
         around = World(environment=environment, models=tmp_path / "models", servers=servers)
         assert providers.providers(config, around, as_json=False) == 0
 
@@ -81,7 +99,9 @@ Use one with --model gemini:gemini-flash-latest; those with ✓ can be used now,
     )
 
 
-def test_the_same_as_json_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_as_json_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = told(capsys, world(tmp_path, {"GEMINI_API_KEY": SECRET}, ollama=closed_port()))
 
     assert [*found] == [*CATALOGUE]
@@ -100,9 +120,13 @@ def test_the_same_as_json_with_what_to_do(tmp_path: Path, capsys: pytest.Capture
     assert SECRET not in str(found)
 
 
-def test_a_name_and_a_password_in_an_address_are_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_and_a_password_in_an_address_are_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = Config(
-        providers={"compatible": ProviderConfig(base_url=f"http://me:{SECRET}@127.0.0.1:1/v1?key={SECRET}")}
+        providers={
+            "compatible": ProviderConfig(base_url=f"http://me:{SECRET}@127.0.0.1:1/v1?key={SECRET}")
+        }
     )
     providers.providers(config, world(tmp_path), as_json=False)
     text = capsys.readouterr().out
@@ -124,12 +148,21 @@ def test_an_embedded_model_is_named(
         file.truncate(SMOLLM2.size)
     there = told(capsys, world(tmp_path))["local"]
 
-    assert (nothing["missing"], nothing["hint"]) == ("No model is installed.", "chat-loop models install")
+    assert (nothing["missing"], nothing["hint"]) == (
+        "No model is installed.",
+        "chat-loop models install",
+    )
     assert (there["usable"], there["model"]) == (True, SMOLLM2.name)
 
 
-def test_what_bedrock_and_azure_need_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    steps: list[dict[str, str]] = [{}, {"AWS_REGION": "x"}, {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": SECRET}]
+def test_what_bedrock_and_azure_need_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[dict[str, str]] = [
+        {},
+        {"AWS_REGION": "x"},
+        {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": SECRET},
+    ]
     assert [told(capsys, world(tmp_path, step))["bedrock"]["missing"] for step in steps] == [
         "Amazon Bedrock has no region: AWS_REGION is not set.",
         "There are no credentials for AWS.",
@@ -165,7 +198,11 @@ def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
     ("address", "place", "seen"),
     [
         ("http://127.0.0.1:8080/v1", ("127.0.0.1", 8080), "http://127.0.0.1:8080/v1"),
-        ("https://me:secret@llm.example/v1/?key=secret#x", ("llm.example", 443), "https://llm.example/v1/"),
+        (
+            "https://me:secret@llm.example/v1/?key=secret#x",
+            ("llm.example", 443),
+            "https://llm.example/v1/",
+        ),
         ("http://[::1]:1/v1", ("::1", 1), "http://[::1]:1/v1"),
         ("ftp://x", ("", 0), "ftp://x"),
         ("localhost:11434", ("", 0), "localhost:11434"),
@@ -183,7 +220,9 @@ def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) ->
 
 def test_settings_are_put_over_what_the_catalogue_has() -> None:
     settings = {
-        "gemini": ProviderConfig(model="gemini-2.5-pro", api_key_env="MY_KEY", headers={"X": "y"}, tools=False),
+        "gemini": ProviderConfig(
+            model="gemini-2.5-pro", api_key_env="MY_KEY", headers={"X": "y"}, tools=False
+        ),
         "mine": ProviderConfig(base_url="http://box:1/v1"),
     }
     changed, own = entry_of("gemini", settings), entry_of("mine", settings)

@@ -1,4 +1,6 @@
-"""Connections of every provider over HTTP: where they go, when they close, what is made before the first call."""
+"""Connections of every provider over HTTP: where they go, when they close, what is made before the
+first call.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
-def test_a_redirect_is_not_followed(server: Loopback, provider_at: MakeProvider, status: int) -> None:
+def test_a_redirect_is_not_followed(
+    server: Loopback, provider_at: MakeProvider, status: int
+) -> None:
     with Loopback() as other:
         target = f"{other.url}/v1/messages"
         server.enqueue(Reply(status=status, headers={"location": target}, body=b""))
@@ -63,7 +67,10 @@ def test_a_redirect_is_not_followed(server: Loopback, provider_at: MakeProvider,
         error = failure_of(provider_at(server.url))
 
         assert type(error) is RequestRejected
-        assert error.message == f"{host(server)} redirects to {target} ({status}), which is not followed."
+        assert (
+            error.message
+            == f"{host(server)} redirects to {target} ({status}), which is not followed."
+        )
         assert other.requests == []
 
 
@@ -78,7 +85,9 @@ def test_nobody_listens(provider_at: MakeProvider) -> None:
     assert not error.retryable  # on this machine nobody will be there in a few seconds either
 
 
-def test_a_key_that_no_header_can_carry_is_not_shown(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_key_that_no_header_can_carry_is_not_shown(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     error = failure_of(provider_at(server.url, "sk-secret\n"))
 
     assert type(error) is AuthenticationFailed
@@ -114,7 +123,9 @@ def test_a_proxy_that_makes_no_sense(
 
 
 @pytest.mark.parametrize("after", [0, 1])
-def test_cancelling_the_task_closes_the_connection(server: Loopback, provider_at: MakeProvider, after: int) -> None:
+def test_cancelling_the_task_closes_the_connection(
+    server: Loopback, provider_at: MakeProvider, after: int
+) -> None:
     server.enqueue(reply(chunks=("Hel", "lo"), stall_after=after))
 
     async def run() -> list[Event]:
@@ -191,7 +202,9 @@ def test_calls_share_one_connection(server: Loopback, provider_at: MakeProvider)
     assert server.connections == 1
 
 
-def test_warm_from_many_threads_builds_one_client(server: Loopback, provider_at: MakeProvider) -> None:
+def test_warm_from_many_threads_builds_one_client(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     provider = provider_at(server.url)
     threads = [threading.Thread(target=provider.warm) for _ in range(8)]
     for thread in threads:
@@ -216,6 +229,9 @@ def test_a_closed_provider_can_be_asked_again(server: Loopback, provider_at: Mak
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_importing_a_provider_imports_no_sdk(name: str) -> None:
-    code = f"import sys, chat_loop.providers.{name}; sys.exit(any(m in sys.modules for m in ('{name}', 'httpx2')))"
+    code = (
+        f"import sys, chat_loop.providers.{name}; sys.exit(any(m in sys.modules for m in "
+        f"('{name}', 'httpx2')))"
+    )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,6 @@
-"""docs/providers.md: every cell of its table names a test that exists, and its other table is the catalogue's."""
+"""docs/providers.md: every cell of its table names a test that exists, and its other table is the
+catalogue's.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def exists(name: str) -> bool:
     path = ROOT / "tests" / file
     if not path.is_file() or path.parent != ROOT / "tests":
         return False
-    return any(isinstance(node, ast.FunctionDef) and node.name == test for node in ast.parse(path.read_text()).body)
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name == test
+        for node in ast.parse(path.read_text()).body
+    )
 
 
 def test_each_cell_names_a_test_that_exists() -> None:
@@ -39,7 +44,9 @@ def test_each_cell_names_a_test_that_exists() -> None:
     assert heads == COLUMNS
     assert [row[0] for row in rows] == [name for name in CATALOGUE if name != "scripted"]
     assert {len(row) for row in rows} == {len(COLUMNS)}
-    wrong = [(row[0], cell) for row in rows for cell in row[1:] if cell != NONE and not exists(cell)]
+    wrong = [
+        (row[0], cell) for row in rows for cell in row[1:] if cell != NONE and not exists(cell)
+    ]
     assert wrong == []
     assert all(NONE not in row[1:3] for row in rows), "who cannot chat is no provider"
 
@@ -48,14 +55,23 @@ def test_the_parametrised_tests_cover_every_provider_that_they_are_named_for() -
     from tests.reaching import ALL
 
     covered = {reach.name for reach in ALL}
-    named = {row[0] for row in tables()[0][1:] if any(cell.startswith("test_providers_all.py") for cell in row)}
+    named = {
+        row[0]
+        for row in tables()[0][1:]
+        if any(cell.startswith("test_providers_all.py") for cell in row)
+    }
     assert named <= covered
     assert covered - named == {"office"}
 
 
 def test_the_table_of_keys_and_models_is_the_catalogue_s() -> None:
     def row(entry: Entry) -> list[str]:
-        return [entry.name, ", ".join(entry.keys) or NONE, entry.model or NONE, entry.base_url or NONE]
+        return [
+            entry.name,
+            ", ".join(entry.keys) or NONE,
+            entry.model or NONE,
+            entry.base_url or NONE,
+        ]
 
     _, *rows = tables()[1]
     assert rows == [row(entry) for entry in CATALOGUE.values()]

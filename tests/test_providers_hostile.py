@@ -1,4 +1,6 @@
-"""Whatever JSON a server sends: events with text in them, or one of the program's own errors in one line."""
+"""Whatever JSON a server sends: events with text in them, or one of the program's own errors in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -92,14 +94,19 @@ LEAVES = st.one_of(
         ]
     ),
 )
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5)
+)
 EVENTS = st.dictionaries(KEYS, VALUES, max_size=6)
 CHUNKS = st.builds(lambda delta, more: {"choices": [{"delta": delta, **more}]}, EVENTS, EVENTS)
 
 
 def providers() -> list[WireProvider[Any]]:
     window = Window(1000)
-    made = [OpenAIProvider("m", name=name, window=window, base_url="http://x/v1") for name in ("deepseek", "ollama")]
+    made = [
+        OpenAIProvider("m", name=name, window=window, base_url="http://x/v1")
+        for name in ("deepseek", "ollama")
+    ]
     return [*made, AnthropicProvider("m", window=window)]
 
 
@@ -119,7 +126,10 @@ def test_whatever_chunks_come(provider: WireProvider[Any], data: list[dict[str, 
         assert told
 
 
-@given(st.none() | st.sampled_from([400, 401, 403, 404, 413, 422, 429, 500, 503, 529]), VALUES | st.lists(VALUES))
+@given(
+    st.none() | st.sampled_from([400, 401, 403, 404, 413, 422, 429, 500, 503, 529]),
+    VALUES | st.lists(VALUES),
+)
 def test_whatever_a_refusal_holds(status: int | None, body: object) -> None:
     error = SERVICE.refused(status, body, {})
 

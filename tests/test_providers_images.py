@@ -1,4 +1,6 @@
-"""Images through every provider's own SDK: the whole message as its server gets it; docs/providers.md names this."""
+"""Images through every provider's own SDK: the whole message as its server gets it;
+docs/providers.md names this.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ SHOWN = {"image/png": base64(png()), "image/jpeg": base64(jpeg())}
 LOOK = Request(
     system="Be brief.",
     messages=(
-        Message("user", "Compare.", images=tuple(Image("x", kind, 4, 3, "", data) for kind, data in SHOWN.items())),
+        Message(
+            "user",
+            "Compare.",
+            images=tuple(Image("x", kind, 4, 3, "", data) for kind, data in SHOWN.items()),
+        ),
     ),
 )
 
@@ -47,6 +53,9 @@ def test_images(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     events_of(reach.at(server.url, tmp_path), LOOK)
 
     [request] = server.requests
-    blocks = [*(image(reach.wire, *each) for each in SHOWN.items()), {"type": "text", "text": "Compare."}]
+    blocks = [
+        *(image(reach.wire, *each) for each in SHOWN.items()),
+        {"type": "text", "text": "Compare."},
+    ]
     [sent] = unmarked(request.body["messages"][-1:])
     assert sent == {"role": "user", "content": blocks}

@@ -1,4 +1,6 @@
-"""What only some providers do: what Azure and Bedrock need, what services say in their own way, what they want back."""
+"""What only some providers do: what Azure and Bedrock need, what services say in their own way,
+what they want back.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ from tests.loopback import Loopback, Reply, failing
 from tests.loopback_aws import framed
 from tests.reaching import ALL, AZURE, BEDROCK, SECRET, Reach
 
-TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2)
+TALK = Request(
+    system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2
+)
 TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
 BY_NAME = {reach.name: reach for reach in ALL}
 
@@ -60,7 +64,8 @@ def setting(reach: Reach, **changes: object) -> Reach:
     return replace(reach, setting=replace(reach.setting, **changes))  # type: ignore[arg-type]
 
 
-# --- Azure and Bedrock ---------------------------------------------------------------------------------------------
+# --- Azure and Bedrock
+# ---------------------------------------------------------------------------------------------
 
 
 def test_azure_takes_endpoint_and_version_from_the_environment(
@@ -71,7 +76,10 @@ def test_azure_takes_endpoint_and_version_from_the_environment(
 
     events_of(AzureProvider("our gpt", window=Window(1), entry=entry_of("azure", {})), TALK)
 
-    assert server.requests[0].path == "/openai/deployments/our%20gpt/chat/completions?api-version=2025-03-01"
+    assert (
+        server.requests[0].path
+        == "/openai/deployments/our%20gpt/chat/completions?api-version=2025-03-01"
+    )
 
 
 def test_a_token_of_azure_counts_before_a_key(
@@ -91,7 +99,9 @@ def test_the_api_of_azure_without_versions(
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", token)
 
-    events_of(setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK)
+    events_of(
+        setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK
+    )
 
     [request] = server.requests
     assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
@@ -104,7 +114,10 @@ def test_the_api_of_azure_without_versions(
         (
             "AZURE_OPENAI_ENDPOINT",
             "Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set.",
-            "Set AZURE_OPENAI_ENDPOINT or providers.azure.base_url, as https://NAME.openai.azure.com.",
+            (
+                "Set AZURE_OPENAI_ENDPOINT or providers.azure.base_url, as "
+                "https://NAME.openai.azure.com."
+            ),
         ),
         (
             "OPENAI_API_VERSION",
@@ -116,7 +129,10 @@ def test_the_api_of_azure_without_versions(
 def test_azure_says_which_variable_is_missing(
     monkeypatch: pytest.MonkeyPatch, missing: str, message: str, hint: str
 ) -> None:
-    for name, value in (("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1"), ("OPENAI_API_VERSION", "2024-10-21")):
+    for name, value in (
+        ("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1"),
+        ("OPENAI_API_VERSION", "2024-10-21"),
+    ):
         monkeypatch.setenv(name, value)
     monkeypatch.delenv(missing)
 
@@ -126,7 +142,9 @@ def test_azure_says_which_variable_is_missing(
     assert (error.message, error.hint) == (message, hint)
 
 
-def test_bedrock_by_its_own_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bedrock_by_its_own_key(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
     monkeypatch.setenv("AWS_PROFILE", "gone")
 
@@ -143,7 +161,9 @@ def test_bedrock_by_a_profile_with_its_region(
     folder = tmp_path / ".aws"
     folder.mkdir()
     (folder / "config").write_text("[profile work]\nregion = ap-southeast-2\n")
-    (folder / "credentials").write_text(f"[work]\naws_access_key_id = AKIAWORK\naws_secret_access_key = {SECRET}\n")
+    (folder / "credentials").write_text(
+        f"[work]\naws_access_key_id = AKIAWORK\naws_secret_access_key = {SECRET}\n"
+    )
 
     events_of(setting(BEDROCK, profile="work").at(server.url, tmp_path), TALK)
 
@@ -161,15 +181,21 @@ def test_credentials_of_aws_that_cannot_be_had(
     for name in BEDROCK.variables:
         monkeypatch.delenv(name)
     (tmp_path / ".aws").mkdir()
-    (tmp_path / ".aws" / "config").write_text(f"{AWS_CONFIG.format(name='odd')}credential_process = false\n")
+    (tmp_path / ".aws" / "config").write_text(
+        f"{AWS_CONFIG.format(name='odd')}credential_process = false\n"
+    )
 
     error = failure_of(setting(BEDROCK, profile="odd").at(server.url, tmp_path))
 
     assert type(error) is AuthenticationFailed
-    assert error.message.startswith("The credentials for AWS cannot be read: Error when retrieving credentials from")
+    assert error.message.startswith(
+        "The credentials for AWS cannot be read: Error when retrieving credentials from"
+    )
 
 
-@pytest.mark.parametrize("left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"])
+@pytest.mark.parametrize(
+    "left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"]
+)
 def test_credentials_of_aws_that_go_away(
     server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str
 ) -> None:
@@ -179,7 +205,9 @@ def test_credentials_of_aws_that_go_away(
     folder = tmp_path / ".aws"
     folder.mkdir()
     (folder / "config").write_text(AWS_CONFIG.format(name="going"))
-    (folder / "credentials").write_text(f"[going]\naws_access_key_id = A\naws_secret_access_key = {SECRET}\n")
+    (folder / "credentials").write_text(
+        f"[going]\naws_access_key_id = A\naws_secret_access_key = {SECRET}\n"
+    )
     provider = setting(BEDROCK, profile="going", region=f"x-{len(left)}").at(server.url, tmp_path)
     provider.warm()
     (folder / "credentials").unlink()
@@ -193,7 +221,9 @@ def test_credentials_of_aws_that_go_away(
     assert server.requests == []
 
 
-def test_bedrock_says_what_is_missing(server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bedrock_says_what_is_missing(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     profile = failure_of(setting(BEDROCK, profile="nobody").at(server.url, tmp_path))
     monkeypatch.delenv("AWS_REGION")
     region = failure_of(BEDROCK.at(server.url, tmp_path))
@@ -201,7 +231,10 @@ def test_bedrock_says_what_is_missing(server: Loopback, monkeypatch: pytest.Monk
     package = failure_of(BEDROCK.at(server.url, tmp_path))
 
     assert type(profile) is AuthenticationFailed
-    assert profile.message == "The credentials for AWS cannot be read: The config profile (nobody) could not be found"
+    assert (
+        profile.message
+        == "The credentials for AWS cannot be read: The config profile (nobody) could not be found"
+    )
     assert type(region) is NoProvider
     assert region.message == "Amazon Bedrock has no region: AWS_REGION is not set."
     assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
@@ -211,7 +244,9 @@ def test_bedrock_says_what_is_missing(server: Loopback, monkeypatch: pytest.Monk
     assert server.requests == []
 
 
-def test_the_region_of_the_config_decides_where_requests_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_region_of_the_config_decides_where_requests_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     entry = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
     provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", window=Window(1), entry=entry)
     provider.warm()
@@ -242,7 +277,9 @@ FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "
     ],
     ids=lambda body: repr(body[:30]),
 )
-def test_frames_that_make_no_sense_are_one_clear_line(server: Loopback, tmp_path: Path, body: bytes) -> None:
+def test_frames_that_make_no_sense_are_one_clear_line(
+    server: Loopback, tmp_path: Path, body: bytes
+) -> None:
     server.enqueue(Reply(body=body, headers={"content-type": "application/vnd.amazon.eventstream"}))
 
     error = failure_of(BEDROCK.at(server.url, tmp_path), TALK)
@@ -254,19 +291,27 @@ def test_frames_that_make_no_sense_are_one_clear_line(server: Loopback, tmp_path
 
 HEADERS = st.dictionaries(
     st.sampled_from([":event-type", ":message-type", ":exception-type", ":error-code", "x"]),
-    st.sampled_from(["chunk", "event", "exception", "error", "throttlingException", "initial-response", ""]),
+    st.sampled_from(
+        ["chunk", "event", "exception", "error", "throttlingException", "initial-response", ""]
+    ),
 )
 PAYLOADS = st.one_of(
     st.binary(max_size=40),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["bytes", "message", "p"]), inner),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["bytes", "message", "p"]), inner)
+        ),
         max_leaves=6,
     ).map(lambda value: json.dumps(value).encode()),
 )
 
 
-@given(st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4), st.integers(1, 50))
+@given(
+    st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4),
+    st.integers(1, 50),
+)
 def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
     """The decoder takes much on trust; what it raises must not get past the provider."""
     body = b"".join(frames)
@@ -286,7 +331,10 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
 
 
 def test_a_model_without_a_cache_is_not_told_of_one(server: Loopback, tmp_path: Path) -> None:
-    events_of(replace(BEDROCK, model="anthropic.claude-3-haiku-20240307-v1:0").at(server.url, tmp_path), TALK)
+    events_of(
+        replace(BEDROCK, model="anthropic.claude-3-haiku-20240307-v1:0").at(server.url, tmp_path),
+        TALK,
+    )
 
     body = server.requests[0].body
     assert body.pop("anthropic_version")
@@ -298,9 +346,18 @@ def test_a_model_without_a_cache_is_not_told_of_one(server: Loopback, tmp_path: 
     }
 
 
-def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(server: Loopback, tmp_path: Path) -> None:
-    claude = replace(BY_NAME["openrouter"], model="anthropic/claude-sonnet-5-5").at(server.url, tmp_path)
-    messages = (Message("user", "One"), Message("assistant", "1"), Message("user", "Two"), Message("user", " "))
+def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(
+    server: Loopback, tmp_path: Path
+) -> None:
+    claude = replace(BY_NAME["openrouter"], model="anthropic/claude-sonnet-5-5").at(
+        server.url, tmp_path
+    )
+    messages = (
+        Message("user", "One"),
+        Message("assistant", "1"),
+        Message("user", "Two"),
+        Message("user", " "),
+    )
     events_of(claude, replace(TALK, messages=messages))
     events_of(claude, replace(TALK, grammar="root ::= [a-z]"))
     events_of(BY_NAME["openrouter"].at(server.url, tmp_path), TALK)
@@ -316,23 +373,36 @@ def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(server: Loopback, 
     assert "cache_control" not in f"{server.requests[1].body} {server.requests[2].body}"
 
 
-# --- What services say in their own way ----------------------------------------------------------------------------
+# --- What services say in their own way
+# ----------------------------------------------------------------------------
 
-KEYS = {name: f"Set {' or '.join(entry_of(name, {}).keys)} to a valid key." for name in ("gemini", "grok", "deepseek")}
+KEYS = {
+    name: f"Set {' or '.join(entry_of(name, {}).keys)} to a valid key."
+    for name in ("gemini", "grok", "deepseek")
+}
 BEDROCK_MODEL = (
-    "Check the id, and that the region has it for this account; many models are called by the id of an inference "
+    "Check the id, and that the region has it for this account; many models are called by the "
+    "id of an inference "
     "profile, such as us.anthropic.NAME."
 )
 FILTER = "Say it in other words, or take another model."
 
 
 def as_body(status: int, body: object) -> Reply:
-    return Reply(status=status, body=json.dumps(body).encode(), headers={"content-type": "application/json"})
+    return Reply(
+        status=status, body=json.dumps(body).encode(), headers={"content-type": "application/json"}
+    )
 
 
 GEMINI_KEY = "API key not valid. Please pass a valid API key."
-FILTERED = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
-PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. Retry with an inference profile."
+FILTERED = (
+    "The response was filtered due to the prompt triggering Azure OpenAI's content "
+    "management policy."
+)
+PROFILE = (
+    "Invocation of model ID x with on-demand throughput isn't supported. Retry with an "
+    "inference profile."
+)
 
 
 @pytest.mark.parametrize(
@@ -340,21 +410,31 @@ PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. R
     [
         (
             "gemini",
-            as_body(400, [{"error": {"code": 400, "message": GEMINI_KEY, "status": "INVALID_ARGUMENT"}}]),
+            as_body(
+                400, [{"error": {"code": 400, "message": GEMINI_KEY, "status": "INVALID_ARGUMENT"}}]
+            ),
             AuthenticationFailed,
             f"HOST refused the key (400): {GEMINI_KEY}",
             KEYS["gemini"],
         ),
         (
             "gemini",
-            as_body(429, [{"error": {"code": 429, "message": "You exceeded your quota", "status": "X"}}]),
+            as_body(
+                429, [{"error": {"code": 429, "message": "You exceeded your quota", "status": "X"}}]
+            ),
             RateLimited,
             "HOST limits requests or tokens (429): You exceeded your quota",
             None,
         ),
         (
             "grok",
-            as_body(400, {"code": "Client specified an invalid argument", "error": "Incorrect API key provided: x."}),
+            as_body(
+                400,
+                {
+                    "code": "Client specified an invalid argument",
+                    "error": "Incorrect API key provided: x.",
+                },
+            ),
             AuthenticationFailed,
             "HOST refused the key (400): Incorrect API key provided: x.",
             KEYS["grok"],
@@ -375,14 +455,29 @@ PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. R
         ),
         (
             "mistral",
-            as_body(400, {"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1500"}),
+            as_body(
+                400,
+                {
+                    "object": "error",
+                    "message": "Invalid model: x",
+                    "type": "invalid_model",
+                    "code": "1500",
+                },
+            ),
             ModelNotFound,
             "HOST does not know the model or the path (400): Invalid model: x",
             "Check the model's name; --model mistral:NAME.",
         ),
         (
             "mistral",
-            as_body(422, {"detail": [{"loc": ["body", "max_tokens"], "msg": "Input should be less", "type": "x"}]}),
+            as_body(
+                422,
+                {
+                    "detail": [
+                        {"loc": ["body", "max_tokens"], "msg": "Input should be less", "type": "x"}
+                    ]
+                },
+            ),
             RequestRejected,
             "HOST rejected the request (422): body.max_tokens: Input should be less",
             None,
@@ -396,14 +491,18 @@ PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. R
         ),
         (
             "anthropic",
-            failing(400, "invalid_request_error", "Your credit balance is too low to access the API."),
+            failing(
+                400, "invalid_request_error", "Your credit balance is too low to access the API."
+            ),
             RequestRejected,
             "HOST wants to be paid (400): Your credit balance is too low to access the API.",
             "Check the plan and billing of the account.",
         ),
         (
             "openai",
-            failing(429, "insufficient_quota", "You exceeded your quota", code="insufficient_quota"),
+            failing(
+                429, "insufficient_quota", "You exceeded your quota", code="insufficient_quota"
+            ),
             RequestRejected,
             "HOST wants to be paid (429): You exceeded your quota",
             "Check the plan and billing of the account.",
@@ -417,16 +516,27 @@ PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. R
         ),
         (
             "azure",
-            failing(404, "", "The API deployment for this resource does not exist.", code="DeploymentNotFound"),
+            failing(
+                404,
+                "",
+                "The API deployment for this resource does not exist.",
+                code="DeploymentNotFound",
+            ),
             ModelNotFound,
-            "HOST does not know the model or the path (404): The API deployment for this resource does not exist.",
+            (
+                "HOST does not know the model or the path (404): The API deployment for this "
+                "resource does not exist."
+            ),
             "The model is the name of a deployment of yours; --model azure:DEPLOYMENT.",
         ),
         (
             "bedrock",
             failing(400, "ValidationException", "The provided model identifier is invalid."),
             ModelNotFound,
-            "HOST does not know the model or the path (400): The provided model identifier is invalid.",
+            (
+                "HOST does not know the model or the path (400): The provided model identifier is "
+                "invalid."
+            ),
             BEDROCK_MODEL,
         ),
         (
@@ -438,29 +548,50 @@ PROFILE = "Invocation of model ID x with on-demand throughput isn't supported. R
         ),
         (
             "bedrock",
-            failing(403, "AccessDeniedException", "You don't have access to the model with the specified model ID."),
+            failing(
+                403,
+                "AccessDeniedException",
+                "You don't have access to the model with the specified model ID.",
+            ),
             ModelNotFound,
             (
-                "HOST does not know the model or the path (403): You don't have access to the model with the "
+                "HOST does not know the model or the path (403): You don't have access to the "
+                "model with the "
                 "specified model ID."
             ),
             BEDROCK_MODEL,
         ),
         (
             "bedrock",
-            failing(403, "ExpiredTokenException", "The security token included in the request is expired"),
+            failing(
+                403,
+                "ExpiredTokenException",
+                "The security token included in the request is expired",
+            ),
             AuthenticationFailed,
             "HOST refused the key (403): The security token included in the request is expired",
             (
-                "Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
+                "Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
+                "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
                 "sign in again if it has expired."
             ),
         ),
         (
             "ollama",
-            as_body(404, {"error": {"message": 'model "x" not found, try pulling it first', "type": "api_error"}}),
+            as_body(
+                404,
+                {
+                    "error": {
+                        "message": 'model "x" not found, try pulling it first',
+                        "type": "api_error",
+                    }
+                },
+            ),
             ModelNotFound,
-            'HOST does not know the model or the path (404): model "x" not found, try pulling it first',
+            (
+                'HOST does not know the model or the path (404): model "x" not found, try pulling '
+                "it first"
+            ),
             "Check the model's name; --model ollama:NAME. The server's address usually ends in /v1.",
         ),
     ],
@@ -485,7 +616,9 @@ def test_refusals_in_the_words_of_each_service(
 
 @pytest.mark.parametrize("name", ["gemini", "azure", "openai", "ollama"])
 @pytest.mark.parametrize("reason", ["content_filter", "content_filter: PROHIBITED_CONTENT"])
-def test_a_reply_that_a_filter_ended_is_a_refusal(server: Loopback, tmp_path: Path, name: str, reason: str) -> None:
+def test_a_reply_that_a_filter_ended_is_a_refusal(
+    server: Loopback, tmp_path: Path, name: str, reason: str
+) -> None:
     server.enqueue(Reply(chunks=("I will",), stop=reason))
 
     *_, last = events_of(BY_NAME[name].at(server.url, tmp_path), TALK)
@@ -530,23 +663,35 @@ def test_a_reply_that_a_filter_ended_is_a_refusal(server: Loopback, tmp_path: Pa
 def test_counts_in_the_words_of_each_service(
     server: Loopback, tmp_path: Path, counts: dict[str, object], usage: Usage
 ) -> None:
-    server.enqueue(Reply(chunks=("Hi",), raw=(json.dumps({"choices": [], "usage": counts}),), usage=None))
+    server.enqueue(
+        Reply(chunks=("Hi",), raw=(json.dumps({"choices": [], "usage": counts}),), usage=None)
+    )
 
-    assert events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)[-1] == Finished(stop="end", usage=usage)
+    assert events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)[-1] == Finished(
+        stop="end", usage=usage
+    )
 
 
-# --- Reasoning -----------------------------------------------------------------------------------------------------
+# --- Reasoning
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 def test_reasoning_whatever_it_is_called(server: Loopback, tmp_path: Path, field: str) -> None:
     server.enqueue(Reply(thinking=("Hm",), chunks=("Hi",), reasoning_field=field))
 
-    assert events_of(BY_NAME["vllm"].at(server.url, tmp_path), TALK)[:-1] == [ThinkingDelta("Hm"), TextDelta("Hi")]
+    assert events_of(BY_NAME["vllm"].at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm"),
+        TextDelta("Hi"),
+    ]
 
 
-@pytest.mark.parametrize("name", ["ollama", "lmstudio", "llama-server", "vllm", "compatible", "office", "groq"])
-def test_reasoning_in_the_text_is_no_part_of_the_answer(server: Loopback, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["ollama", "lmstudio", "llama-server", "vllm", "compatible", "office", "groq"]
+)
+def test_reasoning_in_the_text_is_no_part_of_the_answer(
+    server: Loopback, tmp_path: Path, name: str
+) -> None:
     server.enqueue(Reply(chunks=("<thi", "nk>H", "m.</", "think>\n", "\nHi", " <think>")))
 
     assert events_of(BY_NAME[name].at(server.url, tmp_path), TALK)[:-1] == [
@@ -558,7 +703,9 @@ def test_reasoning_in_the_text_is_no_part_of_the_answer(server: Loopback, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["openai", "azure", "grok", "deepseek"])
-def test_a_service_that_keeps_reasoning_apart_may_write_of_tags(server: Loopback, tmp_path: Path, name: str) -> None:
+def test_a_service_that_keeps_reasoning_apart_may_write_of_tags(
+    server: Loopback, tmp_path: Path, name: str
+) -> None:
     server.enqueue(Reply(chunks=("<think>", " begins it.")))
 
     assert events_of(BY_NAME[name].at(server.url, tmp_path), TALK)[:-1] == [
@@ -582,16 +729,27 @@ def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Pat
     server.enqueue(
         Reply(
             raw=(
-                parts({"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}, 3, {"type": "x"}]}),
-                parts({"type": "text", "text": "Hi"}, "odd", {"type": "thinking", "thinking": "odd"}),
+                parts(
+                    {
+                        "type": "thinking",
+                        "thinking": [{"type": "text", "text": "Hm"}, 3, {"type": "x"}],
+                    }
+                ),
+                parts(
+                    {"type": "text", "text": "Hi"}, "odd", {"type": "thinking", "thinking": "odd"}
+                ),
             )
         )
     )
 
-    assert events_of(BY_NAME["mistral"].at(server.url, tmp_path), TALK)[:-1] == [ThinkingDelta("Hm"), TextDelta("Hi")]
+    assert events_of(BY_NAME["mistral"].at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm"),
+        TextDelta("Hi"),
+    ]
 
 
-# --- What is wanted back -------------------------------------------------------------------------------------------
+# --- What is wanted back
+# -------------------------------------------------------------------------------------------
 
 
 def chunk(*calls: dict[str, object]) -> str:
@@ -600,25 +758,50 @@ def chunk(*calls: dict[str, object]) -> str:
 
 def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
     extra = {"google": {"thought_signature": signature}}
-    return {"id": "", "type": "function", "function": {"name": name, "arguments": arguments}, "extra_content": extra}
+    return {
+        "id": "",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+        "extra_content": extra,
+    }
 
 
 def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: Path) -> None:
-    """Whole calls without index or id, as Gemini streams them; only the first of several is signed."""
-    plain: dict[str, object] = {"type": "function", "function": {"name": "look", "arguments": '{"what": "b"}'}}
-    server.enqueue(Reply(raw=(chunk(signed("look", '{"what": "a"}', "sig-1")), chunk(plain)), stop="tool"), Reply())
+    """Whole calls without index or id, as Gemini streams them; only the first of several is
+    signed.
+    """
+    plain: dict[str, object] = {
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"what": "b"}'},
+    }
+    server.enqueue(
+        Reply(raw=(chunk(signed("look", '{"what": "a"}', "sig-1")), chunk(plain)), stop="tool"),
+        Reply(),
+    )
     provider = BY_NAME["gemini"].at(server.url, tmp_path)
     asked = replace(TALK, tools=(TOOL,))
 
     calls = [event.call for event in events_of(provider, asked) if isinstance(event, ToolCalled)]
-    assert [(call.name, call.arguments) for call in calls] == [("look", '{"what": "a"}'), ("look", '{"what": "b"}')]
-    mine = tuple(ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1))
+    assert [(call.name, call.arguments) for call in calls] == [
+        ("look", '{"what": "a"}'),
+        ("look", '{"what": "b"}'),
+    ]
+    mine = tuple(
+        ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1)
+    )
     results = tuple(ToolResult(call.id, "Yes.") for call in mine)
-    messages = (*asked.messages, Message("assistant", "", mine), Message("user", "", results=results))
+    messages = (
+        *asked.messages,
+        Message("assistant", "", mine),
+        Message("user", "", results=results),
+    )
     events_of(provider, replace(asked, messages=messages))
 
     sent = server.requests[1].body["messages"][2]["tool_calls"]
-    assert [call.get("extra_content") for call in sent] == [{"google": {"thought_signature": "sig-1"}}, None]
+    assert [call.get("extra_content") for call in sent] == [
+        {"google": {"thought_signature": "sig-1"}},
+        None,
+    ]
 
 
 @pytest.mark.parametrize("thinking", [("Hm, ", "look\ud83c\udf89."), ()])
@@ -626,7 +809,9 @@ def test_deepseek_s_reasoning_goes_back_with_the_calls(
     server: Loopback, tmp_path: Path, thinking: tuple[str, ...]
 ) -> None:
     call = ToolCall("x", "look", '{"what": "a"}')
-    server.enqueue(Reply(thinking=tuple(map(_joined, thinking)), chunks=("I look.",), calls=(call,)), Reply())
+    server.enqueue(
+        Reply(thinking=tuple(map(_joined, thinking)), chunks=("I look.",), calls=(call,)), Reply()
+    )
     provider = BY_NAME["deepseek"].at(server.url, tmp_path)
     asked = replace(TALK, tools=(TOOL,))
 
@@ -634,8 +819,14 @@ def test_deepseek_s_reasoning_goes_back_with_the_calls(
     known, unknown = replace(call, id="c1"), ToolCall("c0", "look", "{}")
     messages = (
         Message("user", "Before"),
-        *(Message("assistant", "", (unknown,)), Message("user", "", results=(ToolResult("c0", "No."),))),
-        *(Message("assistant", "I look.", (known,)), Message("user", "", results=(ToolResult("c1", "Yes."),))),
+        *(
+            Message("assistant", "", (unknown,)),
+            Message("user", "", results=(ToolResult("c0", "No."),)),
+        ),
+        *(
+            Message("assistant", "I look.", (known,)),
+            Message("user", "", results=(ToolResult("c1", "Yes."),)),
+        ),
     )
     events_of(provider, replace(asked, messages=messages))
 
@@ -652,7 +843,10 @@ def test_deepseek_does_not_reason_about_a_summary(server: Loopback, tmp_path: Pa
     for request in (replace(TALK, grammar="root ::= [a-z]"), TALK):
         events_of(provider, request)
 
-    assert [request.body.get("thinking") for request in server.requests] == [{"type": "disabled"}, None]
+    assert [request.body.get("thinking") for request in server.requests] == [
+        {"type": "disabled"},
+        None,
+    ]
 
 
 def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
@@ -660,7 +854,10 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     server.enqueue(Reply(thinking=("Hm",), calls=(call,)), Reply())
     provider = BY_NAME["grok"].at(server.url, tmp_path)
     events_of(provider, replace(TALK, tools=(TOOL,)))
-    answered = (Message("assistant", "", (call,)), Message("user", "", results=(ToolResult("x", "Yes."),)))
+    answered = (
+        Message("assistant", "", (call,)),
+        Message("user", "", results=(ToolResult("x", "Yes."),)),
+    )
     events_of(provider, replace(TALK, tools=(TOOL,), messages=(*TALK.messages, *answered)))
 
     assert "reasoning" not in str(server.requests[1].body)
@@ -672,7 +869,10 @@ def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
         asides.keep([call], [{"extra_content": {"n": call.arguments}}], f"Hm {call.arguments}")
 
     assert (asides.extra(calls[0]), asides.reasoning(calls[:1])) == ({}, "")
-    assert (asides.extra(calls[1]), asides.reasoning(calls[1:])) == ({"extra_content": {"n": "1"}}, "Hm 1")
+    assert (asides.extra(calls[1]), asides.reasoning(calls[1:])) == (
+        {"extra_content": {"n": "1"}},
+        "Hm 1",
+    )
     assert asides.reasoning([]) == ""
 
 
@@ -684,11 +884,15 @@ def test_what_could_not_be_sent_back_is_not_kept(extra: dict[str, object]) -> No
     assert asides.extra(call) == {}
 
 
-# --- What a server does not know -----------------------------------------------------------------------------------
+# --- What a server does not know
+# -----------------------------------------------------------------------------------
 
 UNKNOWN = [
     (
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead."
+        ),
         "max_tokens",
     ),
     ("Unrecognized request argument supplied: stream_options", "stream_options"),
@@ -726,7 +930,12 @@ def test_neither_name_of_the_ceiling_is_known(server: Loopback, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "said", ["max_tokens is too large: 100", "The temperature must be below 0.1", "Unknown field max_token"]
+    "said",
+    [
+        "max_tokens is too large: 100",
+        "The temperature must be below 0.1",
+        "Unknown field max_token",
+    ],
 )
 def test_a_refusal_of_a_value_changes_nothing(server: Loopback, tmp_path: Path, said: str) -> None:
     server.enqueue(failing(400, "invalid_request_error", said))
@@ -739,9 +948,14 @@ def test_a_refusal_of_a_value_changes_nothing(server: Loopback, tmp_path: Path, 
     assert server.requests[0].body == server.requests[1].body
 
 
-def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(server: Loopback, tmp_path: Path) -> None:
+def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(
+    server: Loopback, tmp_path: Path
+) -> None:
     for name in ("anthropic", "bedrock", "ollama"):
-        events_of(setting(BY_NAME[name], max_tokens=77).at(server.url, tmp_path), replace(TALK, max_tokens=None))
+        events_of(
+            setting(BY_NAME[name], max_tokens=77).at(server.url, tmp_path),
+            replace(TALK, max_tokens=None),
+        )
 
     assert [request.body["max_tokens"] for request in server.requests] == [77, 77, 77]
 
@@ -755,18 +969,26 @@ def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Pat
     assert [failure_of(provider, TALK).retryable for _ in range(3)] == [True, False, False]
 
 
-# --- Loading -------------------------------------------------------------------------------------------------------
+# --- Loading
+# -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["azure", "bedrock", "catalogue", "choose", "readiness", "servers"])
+@pytest.mark.parametrize(
+    "module", ["azure", "bedrock", "catalogue", "choose", "readiness", "servers"]
+)
 def test_importing_it_imports_no_sdk(module: str) -> None:
     code = (
         f"import sys, chat_loop.providers.{module}\n"
-        "sys.exit(any(name in sys.modules for name in ('anthropic', 'openai', 'httpx2', 'boto3', 'botocore')))"
+        "sys.exit(any(name in sys.modules for name in ('anthropic', 'openai', 'httpx2', "
+        "'boto3', 'botocore')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
     made = OpenAIProvider("m", name="elsewhere", window=Window(1), base_url="http://x/v1")
-    assert (made.entry.title, made.entry.quirks.tagged, made.calls_tools) == ("elsewhere", True, False)
+    assert (made.entry.title, made.entry.quirks.tagged, made.calls_tools) == (
+        "elsewhere",
+        True,
+        False,
+    )

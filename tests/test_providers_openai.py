@@ -1,4 +1,6 @@
-"""The OpenAI provider, for OpenAI and for compatible servers: the SDK itself against a server on this machine."""
+"""The OpenAI provider, for OpenAI and for compatible servers: the SDK itself against a server on
+this machine.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import REQUEST, clear_environment, compatible_at, events_of, failure_of, openai_at, outcome_of, told
+from tests.asking import (
+    REQUEST,
+    clear_environment,
+    compatible_at,
+    events_of,
+    failure_of,
+    openai_at,
+    outcome_of,
+    told,
+)
 from tests.loopback import Failure, Loopback, Reply, failing
 
 AGAIN = "Wait a little, then send the query again."
@@ -96,7 +107,9 @@ def test_reasoning_models_get_no_temperature(server: Loopback, model: str) -> No
     assert "temperature" not in server.requests[0].body
 
 
-def test_key_and_address_from_the_environment(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_and_address_from_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
 
@@ -105,13 +118,17 @@ def test_key_and_address_from_the_environment(server: Loopback, monkeypatch: pyt
     assert server.requests[0].headers["authorization"] == "Bearer sk-env"
 
 
-@pytest.mark.parametrize(("key", "sent"), [(None, "Bearer none"), ("", "Bearer none"), ("local", "Bearer local")])
+@pytest.mark.parametrize(
+    ("key", "sent"), [(None, "Bearer none"), ("", "Bearer none"), ("local", "Bearer local")]
+)
 def test_nothing_of_openai_s_environment_goes_to_a_compatible_server(
     server: Loopback, monkeypatch: pytest.MonkeyPatch, key: str | None, sent: str
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: secret\nAuthorization: Bearer secret")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: secret\nAuthorization: Bearer secret"
+    )
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
 
     events_of(compatible_at(server.url, key))
@@ -139,7 +156,10 @@ def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
     error = failure_of(openai_at(server.url, key=None))
 
     assert type(error) is AuthenticationFailed
-    assert (error.message, error.hint) == ("There is no key for OpenAI.", "Set OPENAI_API_KEY to a valid key.")
+    assert (error.message, error.hint) == (
+        "There is no key for OpenAI.",
+        "Set OPENAI_API_KEY to a valid key.",
+    )
     assert server.requests == []
 
 
@@ -171,10 +191,15 @@ def test_a_server_that_tells_no_usage(server: Loopback) -> None:
 
 
 def test_usage_without_details_or_with_empty_ones(server: Loopback) -> None:
-    usage = '{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": null}}'
+    usage = (
+        '{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, '
+        '"prompt_tokens_details": null}}'
+    )
     server.enqueue(Reply(chunks=("Hi",), usage=None, garbage_after=1, garbage=usage))
 
-    assert events_of(compatible_at(server.url))[-1] == Finished(stop="end", usage=Usage(input=3, output=2))
+    assert events_of(compatible_at(server.url))[-1] == Finished(
+        stop="end", usage=Usage(input=3, output=2)
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,8 +227,12 @@ def test_a_refusal_is_text_and_the_reason_of_the_end(server: Loopback) -> None:
     assert events_of(openai_at(server.url)) == [TextDelta("I must not."), Finished(stop="refusal")]
 
 
-VLLM_LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
-LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 tokens), try increasing it"
+VLLM_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
+)
+LLAMA_LONG = (
+    "request (25837 tokens) exceeds the available context size (25088 tokens), try increasing it"
+)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +245,12 @@ LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 t
             "Check the model and the settings.",
         ),
         (
-            failing(400, "invalid_request_error", "Your input exceeds the window.", code="context_length_exceeded"),
+            failing(
+                400,
+                "invalid_request_error",
+                "Your input exceeds the window.",
+                code="context_length_exceeded",
+            ),
             ContextTooLong,
             "The conversation is too long for the model (400): Your input exceeds the window.",
             COMPACT,
@@ -234,7 +268,9 @@ LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 t
             COMPACT,
         ),
         (
-            failing(401, "invalid_request_error", "Incorrect API key provided.", code="invalid_api_key"),
+            failing(
+                401, "invalid_request_error", "Incorrect API key provided.", code="invalid_api_key"
+            ),
             AuthenticationFailed,
             "HOST refused the key (401): Incorrect API key provided.",
             "Set OPENAI_API_KEY to a valid key.",
@@ -246,19 +282,28 @@ LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 t
             "Set OPENAI_API_KEY to a valid key.",
         ),
         (
-            failing(404, "invalid_request_error", "The model `x` does not exist", code="model_not_found"),
+            failing(
+                404, "invalid_request_error", "The model `x` does not exist", code="model_not_found"
+            ),
             ModelNotFound,
             "HOST does not know the model or the path (404): The model `x` does not exist",
             "Check the model's name; --model openai:NAME.",
         ),
         (
-            failing(429, "requests", "Rate limit reached", code="rate_limit_exceeded", retry_after="2"),
+            failing(
+                429, "requests", "Rate limit reached", code="rate_limit_exceeded", retry_after="2"
+            ),
             RateLimited,
             "HOST limits requests or tokens (429): Rate limit reached",
             "Wait 2 s, then send the query again.",
         ),
         (
-            failing(429, "insufficient_quota", "You exceeded your current quota", code="insufficient_quota"),
+            failing(
+                429,
+                "insufficient_quota",
+                "You exceeded your current quota",
+                code="insufficient_quota",
+            ),
             RequestRejected,
             "HOST wants to be paid (429): You exceeded your current quota",
             "Check the plan and billing of the account.",
@@ -297,7 +342,9 @@ def test_hints_for_a_compatible_server(server: Loopback) -> None:
     key, model = failure_of(compatible_at(server.url)), failure_of(compatible_at(server.url))
 
     assert key.hint == "Set COMPATIBLE_API_KEY to a valid key."
-    assert model.hint == ("Check the model's name; --model compatible:NAME. The server's address usually ends in /v1.")
+    assert model.hint == (
+        "Check the model's name; --model compatible:NAME. The server's address usually ends in /v1."
+    )
 
 
 @pytest.mark.parametrize(
@@ -339,8 +386,18 @@ def test_an_error_in_a_stream_is_what_it_says(
         Reply(chunks=("Hi",), stop=None, usage=None),
         Reply(chunks=("Hi",), done=False, usage=None),
         Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": null}', usage=None),
-        Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": [{"delta": {"content": null}}]}', usage=None),
-        Reply(chunks=("Hi",), garbage_after=1, garbage='{"choices": [3, {"delta": null}], "usage": null}', usage=None),
+        Reply(
+            chunks=("Hi",),
+            garbage_after=1,
+            garbage='{"choices": [{"delta": {"content": null}}]}',
+            usage=None,
+        ),
+        Reply(
+            chunks=("Hi",),
+            garbage_after=1,
+            garbage='{"choices": [3, {"delta": null}], "usage": null}',
+            usage=None,
+        ),
     ],
     ids=["no reason", "no mark", "no choices", "null content", "odd choices"],
 )
@@ -351,7 +408,14 @@ def test_what_servers_leave_out_is_no_failure(server: Loopback, reply: Reply) ->
 
 
 def test_the_name_and_the_patience_are_the_caller_s() -> None:
-    local = OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://x/v1", first_event_seconds=600.0)
+    local = OpenAIProvider(
+        "m", name="ollama", window=Window(1), base_url="http://x/v1", first_event_seconds=600.0
+    )
 
-    assert (local.name, local.model, local.window, local.first_event_seconds) == ("ollama", "m", Window(1), 600.0)
+    assert (local.name, local.model, local.window, local.first_event_seconds) == (
+        "ollama",
+        "m",
+        Window(1),
+        600.0,
+    )
     assert OpenAIProvider("m", window=Window(1)).first_event_seconds == 120.0

@@ -1,4 +1,6 @@
-"""Tool calls on both wires: how tools, calls and results are sent, and how calls are read, whatever a server does."""
+"""Tool calls on both wires: how tools, calls and results are sent, and how calls are read, whatever
+a server does.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from hypothesis import strategies as st
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers.calls import LONGEST_ARGUMENTS, MOST_CALLS, MOST_NESTED, Calls, arguments_of, tool_name
+from chat_loop.providers.calls import (
+    LONGEST_ARGUMENTS,
+    MOST_CALLS,
+    MOST_NESTED,
+    Calls,
+    arguments_of,
+    tool_name,
+)
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.scripted import ScriptedProvider
@@ -39,7 +48,11 @@ SEARCH = ToolSpec(
     "Search what was said before.",
     {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 )
-READ = ToolSpec("session_archive_read", "Read it.", {"type": "object", "properties": {"ref": {"type": "string"}}})
+READ = ToolSpec(
+    "session_archive_read",
+    "Read it.",
+    {"type": "object", "properties": {"ref": {"type": "string"}}},
+)
 USAGE = Usage(input=30, output=20)
 ASK = Request(system="Be brief.", messages=(Message("user", "Hello"),), tools=(SEARCH, READ))
 FIND = ToolCall("toolu_1", "archive_search", '{"query": "böats 🎉"}')
@@ -58,7 +71,9 @@ def server() -> Iterator[Loopback]:
 
 
 def compatible_with_tools(url: str) -> OpenAIProvider:
-    return OpenAIProvider("qwen3", name="compatible", window=Window(8_192), base_url=f"{url}/v1", calls_tools=True)
+    return OpenAIProvider(
+        "qwen3", name="compatible", window=Window(8_192), base_url=f"{url}/v1", calls_tools=True
+    )
 
 
 @pytest.fixture(params=[anthropic_at, openai_at, compatible_with_tools])
@@ -73,33 +88,47 @@ def calls_of(events: list[Event]) -> list[ToolCall]:
 
 def test_who_calls_tools(tmp_path: Path) -> None:
     def compatible(*, calls_tools: bool) -> WireProvider[Any]:
-        return OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://x/v1", calls_tools=calls_tools)
+        return OpenAIProvider(
+            "m", name="ollama", window=Window(1), base_url="http://x/v1", calls_tools=calls_tools
+        )
 
     assert anthropic_at("http://x").calls_tools
     assert openai_at("http://x").calls_tools
     assert [compatible(calls_tools=said).calls_tools for said in (True, False)] == [True, False]
-    assert [ScriptedProvider(calls_tools=said).calls_tools for said in (True, False)] == [True, False]
-    assert not OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://x/v1").calls_tools
+    assert [ScriptedProvider(calls_tools=said).calls_tools for said in (True, False)] == [
+        True,
+        False,
+    ]
+    assert not OpenAIProvider(
+        "m", name="ollama", window=Window(1), base_url="http://x/v1"
+    ).calls_tools
     assert not ScriptedProvider().calls_tools
     assert not LocalProvider(tmp_path / "m.gguf", name_of_model="m", window=Window(1)).calls_tools
 
 
-@pytest.mark.parametrize("model", ["gpt-5.6-terra", "o1-mini", "o1-preview-2024-09-12", "chatgpt-4o-latest"])
+@pytest.mark.parametrize(
+    "model", ["gpt-5.6-terra", "o1-mini", "o1-preview-2024-09-12", "chatgpt-4o-latest"]
+)
 def test_models_of_openai_without_tools(model: str) -> None:
     assert not openai_at("http://x", model=model).calls_tools
 
 
 KEPT = {"cache_control": {"type": "ephemeral"}}
-NO_TOOLS = "Function tools with reasoning_effort are not supported for gpt-4o in /v1/chat/completions."
+NO_TOOLS = (
+    "Function tools with reasoning_effort are not supported for gpt-4o in /v1/chat/completions."
+)
 
 
 @pytest.mark.parametrize(
-    ("make", "status"), [(openai_at, 400), (compatible_with_tools, 400), (compatible_with_tools, 500)]
+    ("make", "status"),
+    [(openai_at, 400), (compatible_with_tools, 400), (compatible_with_tools, 500)],
 )
 def test_a_server_that_refuses_tools_is_not_offered_them_again(
     server: Loopback, make: MakeProvider, status: int
 ) -> None:
-    server.enqueue(failing(status, "invalid_request_error", NO_TOOLS), Reply(chunks=("Hi",), usage=None))
+    server.enqueue(
+        failing(status, "invalid_request_error", NO_TOOLS), Reply(chunks=("Hi",), usage=None)
+    )
     provider = make(server.url)
 
     error = failure_of(provider, ASK)
@@ -112,11 +141,15 @@ def test_a_server_that_refuses_tools_is_not_offered_them_again(
 
 
 BAD_TOOLS = Request(
-    system="", messages=(Message("user", "Hi"),), tools=tuple(ToolSpec(f"tool_{n}", "", {}) for n in range(8))
+    system="",
+    messages=(Message("user", "Hi"),),
+    tools=tuple(ToolSpec(f"tool_{n}", "", {}) for n in range(8)),
 )
 
 
-@pytest.mark.parametrize("refusal", ["Invalid schema for function 'tool_{}': no.", "tools.{}.custom.input_schema: bad"])
+@pytest.mark.parametrize(
+    "refusal", ["Invalid schema for function 'tool_{}': no.", "tools.{}.custom.input_schema: bad"]
+)
 def test_a_refused_schema_costs_its_tool_and_no_other(
     server: Loopback, provider_at: MakeProvider, refusal: str
 ) -> None:
@@ -135,8 +168,14 @@ def test_a_refused_schema_costs_its_tool_and_no_other(
 
     *again, text, _ = asyncio.run(ask_all())
     assert text == TextDelta("Hi")
-    assert [name in one.reason for one, name in zip(again, bad, strict=True) if isinstance(one, Retrying)] == [True] * 6
-    sent = [tool.get("name") or tool["function"]["name"] for tool in server.requests[-1].body["tools"]]
+    assert [
+        name in one.reason
+        for one, name in zip(again, bad, strict=True)
+        if isinstance(one, Retrying)
+    ] == [True] * 6
+    sent = [
+        tool.get("name") or tool["function"]["name"] for tool in server.requests[-1].body["tools"]
+    ]
     assert sent == ["tool_0", "tool_7"]
     assert provider.calls_tools
 
@@ -154,7 +193,12 @@ def test_a_refused_schema_of_an_unnamed_tool_is_told_and_costs_no_tool(server: L
         (failing(400, message="Unknown parameter."), ASK),
         (failing(400, message=NO_TOOLS), REQUEST),
         (failing(401, message="No key, no tools."), ASK),
-        (failing(400, message="This model's maximum context length is 9; messages and tools took 10."), ASK),
+        (
+            failing(
+                400, message="This model's maximum context length is 9; messages and tools took 10."
+            ),
+            ASK,
+        ),
     ],
 )
 def test_other_refusals_change_nothing(server: Loopback, refusal: Reply, request_: Request) -> None:
@@ -169,7 +213,9 @@ LONG = Request(
     system="Be brief.",
     messages=(
         Message("user", "What did we say of boats?"),
-        Message("assistant", "I look.", calls=(ToolCall("c1", "archive_search", ' {"query": "boats"}'),)),
+        Message(
+            "assistant", "I look.", calls=(ToolCall("c1", "archive_search", ' {"query": "boats"}'),)
+        ),
         Message("user", "", results=(ToolResult("c1", "Nothing."),)),
         Message(
             "assistant",
@@ -183,7 +229,11 @@ LONG = Request(
         Message(
             "user",
             "Go on.",
-            results=(ToolResult("c2", "[2.14] Yes."), ToolResult("c3", "No JSON.", True), ToolResult("c4", "", True)),
+            results=(
+                ToolResult("c2", "[2.14] Yes."),
+                ToolResult("c3", "No JSON.", True),
+                ToolResult("c4", "", True),
+            ),
         ),
     ),
     tools=(SEARCH, READ),
@@ -203,12 +253,19 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
                 "role": "assistant",
                 "content": [
                     {"type": "text", "text": "I look."},
-                    {"type": "tool_use", "id": "c1", "name": "archive_search", "input": {"query": "boats"}},
+                    {
+                        "type": "tool_use",
+                        "id": "c1",
+                        "name": "archive_search",
+                        "input": {"query": "boats"},
+                    },
                 ],
             },
             {
                 "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Nothing.", **KEPT}],
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "Nothing.", **KEPT}
+                ],
             },
             {
                 "role": "assistant",
@@ -220,14 +277,24 @@ def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
                         "name": "archive_search",
                         "input": {"INVALID_JSON": '{"query": "b'},
                     },
-                    {"type": "tool_use", "id": "c4", "name": "archive_search_2", "input": {"INVALID_JSON": "[1]"}},
+                    {
+                        "type": "tool_use",
+                        "id": "c4",
+                        "name": "archive_search_2",
+                        "input": {"INVALID_JSON": "[1]"},
+                    },
                 ],
             },
             {
                 "role": "user",
                 "content": [
                     {"type": "tool_result", "tool_use_id": "c2", "content": "[2.14] Yes."},
-                    {"type": "tool_result", "tool_use_id": "c3", "content": "No JSON.", "is_error": True},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c3",
+                        "content": "No JSON.",
+                        "is_error": True,
+                    },
                     {"type": "tool_result", "tool_use_id": "c4", "content": "", "is_error": True},
                     {"type": "text", "text": "Go on.", **KEPT},
                 ],
@@ -257,8 +324,12 @@ def called(identity: str, name: str, arguments: str) -> dict[str, object]:
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-@pytest.mark.parametrize(("make", "model"), [(openai_at, "gpt-4o"), (compatible_with_tools, "qwen3")])
-def test_the_whole_request_on_the_wire_of_openai(server: Loopback, make: MakeProvider, model: str) -> None:
+@pytest.mark.parametrize(
+    ("make", "model"), [(openai_at, "gpt-4o"), (compatible_with_tools, "qwen3")]
+)
+def test_the_whole_request_on_the_wire_of_openai(
+    server: Loopback, make: MakeProvider, model: str
+) -> None:
     events_of(make(server.url), LONG)
 
     assert server.requests[0].body == {
@@ -277,7 +348,9 @@ def test_the_whole_request_on_the_wire_of_openai(server: Loopback, make: MakePro
                 "content": None,
                 "tool_calls": [
                     called("0000000c2", "session_archive_read", "{}"),
-                    called("0000000c3", "archive_search", json.dumps({"INVALID_JSON": '{"query": "b'})),
+                    called(
+                        "0000000c3", "archive_search", json.dumps({"INVALID_JSON": '{"query": "b'})
+                    ),
                     called("0000000c4", "archive_search_2", json.dumps({"INVALID_JSON": "[1]"})),
                 ],
             },
@@ -313,7 +386,9 @@ def test_the_whole_request_on_the_wire_of_openai(server: Loopback, make: MakePro
     }
 
 
-def test_surrogates_are_sent_as_utf_8_can_carry_them(server: Loopback, provider_at: MakeProvider) -> None:
+def test_surrogates_are_sent_as_utf_8_can_carry_them(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     call = ToolCall("c1", "archive\ud800search", '{"query": "\ud83c"')
     messages = (
         Message("user", "Hello"),
@@ -329,8 +404,14 @@ def test_surrogates_are_sent_as_utf_8_can_carry_them(server: Loopback, provider_
 
 
 @pytest.mark.parametrize("split", [0, 1, 7])
-def test_calls_after_thinking_and_text(server: Loopback, provider_at: MakeProvider, split: int) -> None:
-    server.enqueue(Reply(thinking=("Hm",), chunks=("I ", "look."), calls=(FIND, TELL), usage=USAGE, split=split))
+def test_calls_after_thinking_and_text(
+    server: Loopback, provider_at: MakeProvider, split: int
+) -> None:
+    server.enqueue(
+        Reply(
+            thinking=("Hm",), chunks=("I ", "look."), calls=(FIND, TELL), usage=USAGE, split=split
+        )
+    )
 
     assert events_of(provider_at(server.url), ASK) == [
         ThinkingDelta("Hm"),
@@ -354,21 +435,27 @@ def test_calls_after_thinking_and_text(server: Loopback, provider_at: MakeProvid
         ToolCall("x" * 10_000, "\x1b[2J" * 1_000, "{}"),
     ],
 )
-def test_a_call_is_passed_on_as_it_came(server: Loopback, provider_at: MakeProvider, call: ToolCall) -> None:
+def test_a_call_is_passed_on_as_it_came(
+    server: Loopback, provider_at: MakeProvider, call: ToolCall
+) -> None:
     server.enqueue(Reply(calls=(call,), usage=None))
 
     assert events_of(provider_at(server.url), ASK) == [ToolCalled(call), Finished(stop="tool")]
 
 
 @pytest.mark.parametrize("stop", ["stop", "end_turn", "tool_use", "tool_calls", "function_call"])
-def test_calls_count_whatever_the_end_is_called(server: Loopback, provider_at: MakeProvider, stop: str) -> None:
+def test_calls_count_whatever_the_end_is_called(
+    server: Loopback, provider_at: MakeProvider, stop: str
+) -> None:
     server.enqueue(Reply(calls=(FIND,), stop=stop, usage=None))
 
     assert events_of(provider_at(server.url), ASK) == [ToolCalled(FIND), Finished(stop="tool")]
 
 
 @pytest.mark.parametrize("stop", ["length", "refusal"])
-def test_calls_of_a_reply_that_was_cut_off_are_dropped(server: Loopback, provider_at: MakeProvider, stop: str) -> None:
+def test_calls_of_a_reply_that_was_cut_off_are_dropped(
+    server: Loopback, provider_at: MakeProvider, stop: str
+) -> None:
     server.enqueue(Reply(chunks=("I look.",), calls=(FIND,), stop=stop, usage=None))
 
     events = events_of(provider_at(server.url), ASK)
@@ -377,14 +464,18 @@ def test_calls_of_a_reply_that_was_cut_off_are_dropped(server: Loopback, provide
     assert events[-1] == Finished(stop=stop)  # type: ignore[arg-type]
 
 
-def test_calls_that_nobody_asked_for_are_dropped(server: Loopback, provider_at: MakeProvider) -> None:
+def test_calls_that_nobody_asked_for_are_dropped(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(Reply(chunks=("Hi",), calls=(FIND,), usage=None))
 
     assert events_of(provider_at(server.url), REQUEST) == [TextDelta("Hi"), Finished(stop="end")]
     assert "tools" not in server.requests[0].body
 
 
-def test_a_stop_for_tools_without_calls_is_an_end(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_stop_for_tools_without_calls_is_an_end(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(Reply(chunks=("Hi",), stop="tool", usage=None))
 
     assert events_of(provider_at(server.url), ASK) == [TextDelta("Hi"), Finished(stop="end")]
@@ -423,13 +514,21 @@ def test_a_stream_that_breaks_in_or_after_a_call_yields_none(
 
 def pieces(*deltas: object) -> tuple[str, ...]:
     """Chunks of the wire of OpenAI, each with these entries of `tool_calls`."""
-    return tuple(json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": delta}}]}) for delta in deltas)
+    return tuple(
+        json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": delta}}]}) for delta in deltas
+    )
 
 
 def piece(
-    name: str | None = None, arguments: object = None, *, index: object = None, identity: str | None = None
+    name: str | None = None,
+    arguments: object = None,
+    *,
+    index: object = None,
+    identity: str | None = None,
 ) -> dict[str, object]:
-    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    function = {
+        key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None
+    }
     more = {key: value for key, value in (("index", index), ("id", identity)) if value is not None}
     return {**more, "function": function}
 
@@ -464,7 +563,9 @@ def piece(
          "neither, nor arguments", "name repeated", "name and id repeated", "late index", "lost index", "odd indexes",
          "late id", "late name", "an object", "no name", "nothing", "odd types"],
 )  # fmt: skip
-def test_what_servers_make_of_calls(server: Loopback, raw: tuple[str, ...], calls: list[tuple[str, str, str]]) -> None:
+def test_what_servers_make_of_calls(
+    server: Loopback, raw: tuple[str, ...], calls: list[tuple[str, str, str]]
+) -> None:
     server.enqueue(Reply(raw=raw, stop="stop", usage=None))
 
     events = events_of(compatible_with_tools(server.url), ASK)
@@ -486,18 +587,41 @@ def delta(index: object, text: object) -> str:
     ("raw", "calls"),
     [
         ((block(0, type="tool_use", id="x", name="f", input={"a": 1}),), [("x", "f", '{"a": 1}')]),
-        ((block(0, type="tool_use", id="x", name="f", input=None), delta(0, "{}")), [("x", "f", "{}")]),
+        (
+            (block(0, type="tool_use", id="x", name="f", input=None), delta(0, "{}")),
+            [("x", "f", "{}")],
+        ),
         ((block(0, type="tool_use", id="x"), delta(0, "{}")), [("x", "", "{}")]),
         ((block(9, type="tool_use", name="f"), delta(9, "{"), delta(9, "}")), [("", "f", "{}")]),
         ((block(None, type="tool_use", id=3, name="f"), delta("x", "{}")), [("", "f", "{}")]),
         (
-            (block(0, type="tool_use", id="x", name="f"), block(0, type="tool_use", id="y", name="g"), delta(0, "{}")),
+            (
+                block(0, type="tool_use", id="x", name="f"),
+                block(0, type="tool_use", id="y", name="g"),
+                delta(0, "{}"),
+            ),
             [("x", "f", ""), ("y", "g", "{}")],
         ),
-        ((block(0, type="server_tool_use", id="x", name="f"), block(1, type=["tool_use"]), block(2)), []),
+        (
+            (
+                block(0, type="server_tool_use", id="x", name="f"),
+                block(1, type=["tool_use"]),
+                block(2),
+            ),
+            [],
+        ),
         ((delta(0, ""), delta(0, None), delta(0, 3)), []),
     ],
-    ids=["whole", "null input", "no name", "no id", "odd types", "an index twice", "other blocks", "nothing"],
+    ids=[
+        "whole",
+        "null input",
+        "no name",
+        "no id",
+        "odd types",
+        "an index twice",
+        "other blocks",
+        "nothing",
+    ],
 )
 def test_what_can_be_odd_on_the_wire_of_anthropic(
     server: Loopback, raw: tuple[str, ...], calls: list[tuple[str, str, str]]
@@ -526,7 +650,9 @@ def test_a_thousand_calls_are_cut(server: Loopback, provider_at: MakeProvider) -
     assert calls_of(events_of(provider_at(server.url), ASK)) == calls[:MOST_CALLS]
 
 
-def test_an_event_that_is_nested_without_end_breaks_the_stream(server: Loopback, provider_at: MakeProvider) -> None:
+def test_an_event_that_is_nested_without_end_breaks_the_stream(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(Reply(raw=('{"a":' + "[" * 200_000,)))
 
     events, error = outcome_of(provider_at(server.url), ASK)
@@ -581,7 +707,9 @@ INDEXES = st.sampled_from((None, 0, 1, 2, -5, True, "0", [0], 10**30))
 
 
 @given(st.lists(st.tuples(INDEXES, TEXTS, TEXTS, TEXTS)))
-def test_no_order_of_pieces_loses_a_character(given_pieces: list[tuple[object, str, str, str]]) -> None:
+def test_no_order_of_pieces_loses_a_character(
+    given_pieces: list[tuple[object, str, str, str]],
+) -> None:
     calls = Calls()
     for index, identity, name, arguments in given_pieces:
         calls.add(index, identity, name, arguments)
@@ -600,4 +728,6 @@ def test_mixed_calls_are_told_apart_by_their_index(texts: list[str], random: Any
     for _ in signs:
         index = random.choice([index for index, rest in left.items() if rest])
         calls.add(index, "", "", left[index].pop(0))
-    assert calls.complete() == tuple(ToolCall(f"x{index}", f"f{index}", text) for index, text in enumerate(texts))
+    assert calls.complete() == tuple(
+        ToolCall(f"x{index}", f"f{index}", text) for index, text in enumerate(texts)
+    )

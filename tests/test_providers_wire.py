@@ -1,6 +1,7 @@
 """What holds for every provider over HTTP: how streams break, what may be asked again.
 
-Each test runs against the Messages API and against Chat Completions, as OpenAI's and as a compatible server's.
+Each test runs against the Messages API and against Chat Completions, as OpenAI's and as a
+compatible server's.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
         (failing(504), TimedOut, "HOST ran out of time (504): It did not work."),
         (failing(529), Overloaded, "HOST is overloaded (529): It did not work."),
         (
-            Reply(status=502, body=b"<html><head><title>502 Bad\nGateway</title></head><body>x</body></html>"),
+            Reply(
+                status=502,
+                body=b"<html><head><title>502 Bad\nGateway</title></head><body>x</body></html>",
+            ),
             Overloaded,
             "HOST failed (502): 502 Bad Gateway",
         ),
@@ -81,7 +85,11 @@ def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
     ],
 )
 def test_a_failing_server_may_be_asked_again(
-    server: Loopback, provider_at: MakeProvider, answer: Reply, kind: type[ProviderError], message: str
+    server: Loopback,
+    provider_at: MakeProvider,
+    answer: Reply,
+    kind: type[ProviderError],
+    message: str,
 ) -> None:
     server.enqueue(answer)
 
@@ -94,13 +102,18 @@ def test_a_failing_server_may_be_asked_again(
 
 
 def test_surrogates_are_sent_as_what_they_mean(server: Loopback, provider_at: MakeProvider) -> None:
-    events_of(provider_at(server.url), Request(system="", messages=(Message("user", "a\ud83c\udf89b\udc80c"),)))
+    events_of(
+        provider_at(server.url),
+        Request(system="", messages=(Message("user", "a\ud83c\udf89b\udc80c"),)),
+    )
 
     assert server.requests[0].query == "a🎉b\ufffdc"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_characters_may_be_split_between_writes(server: Loopback, provider_at: MakeProvider, size: int) -> None:
+def test_characters_may_be_split_between_writes(
+    server: Loopback, provider_at: MakeProvider, size: int
+) -> None:
     server.enqueue(reply(chunks=("é🎉\u2028x", "日本"), split=size))
 
     assert events_of(provider_at(server.url)) == [
@@ -110,7 +123,9 @@ def test_characters_may_be_split_between_writes(server: Loopback, provider_at: M
     ]
 
 
-def test_a_long_message_of_the_server_is_shortened(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_long_message_of_the_server_is_shortened(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(failing(400, message="x" * 1000))
 
     error = failure_of(provider_at(server.url))
@@ -120,7 +135,16 @@ def test_a_long_message_of_the_server_is_shortened(server: Loopback, provider_at
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [(None, None), ("0", 0.0), ("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("soon", None), ("nan", None), ("inf", None)],
+    [
+        (None, None),
+        ("0", 0.0),
+        ("7", 7.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+    ],
 )
 def test_retry_after_in_seconds(
     server: Loopback, provider_at: MakeProvider, header: str | None, seconds: float | None
@@ -139,7 +163,9 @@ def test_retry_after_in_seconds(
 def test_retry_after_as_a_date(server: Loopback, provider_at: MakeProvider) -> None:
     then = datetime.now(UTC) + timedelta(minutes=10)
     past = datetime.now(UTC) - timedelta(minutes=10)
-    server.enqueue(*(failing(429, retry_after=format_datetime(date, usegmt=True)) for date in (then, past)))
+    server.enqueue(
+        *(failing(429, retry_after=format_datetime(date, usegmt=True)) for date in (then, past))
+    )
 
     later, now = failure_of(provider_at(server.url)), failure_of(provider_at(server.url))
 
@@ -159,7 +185,9 @@ def test_a_connection_cut_in_the_middle(server: Loopback, provider_at: MakeProvi
     assert error.hint == "Send the query again."
 
 
-def test_a_connection_cut_after_thinking_has_started_the_reply(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_connection_cut_after_thinking_has_started_the_reply(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(reply(thinking=("Hm",), chunks=("Hi",), cut_after=1))
 
     events, error = outcome_of(provider_at(server.url))
@@ -178,7 +206,9 @@ def test_a_connection_cut_before_any_content(server: Loopback, provider_at: Make
     assert error.hint == f"Check the network, or the server at {host(server)}."
 
 
-@pytest.mark.parametrize(("chunks", "kind"), [((), ConnectionFailed), (("Hi",), StreamBroken)], ids=["nothing", "text"])
+@pytest.mark.parametrize(
+    ("chunks", "kind"), [((), ConnectionFailed), (("Hi",), StreamBroken)], ids=["nothing", "text"]
+)
 def test_a_stream_that_ends_without_saying_why(
     server: Loopback, provider_at: MakeProvider, chunks: tuple[str, ...], kind: type[ProviderError]
 ) -> None:
@@ -191,13 +221,19 @@ def test_a_stream_that_ends_without_saying_why(
     assert error.message == f"{host(server)} ended the stream before the reply was complete."
 
 
-def test_a_missing_end_mark_after_the_stop_reason_is_no_failure(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_missing_end_mark_after_the_stop_reason_is_no_failure(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(reply(chunks=("Hi",), done=False, stop="length"))
 
-    assert events_of(provider_at(server.url))[-1] == Finished(stop="length", usage=Usage(input=3, output=2))
+    assert events_of(provider_at(server.url))[-1] == Finished(
+        stop="length", usage=Usage(input=3, output=2)
+    )
 
 
-def test_a_connection_cut_after_the_stop_reason_is_no_failure(server: Loopback, provider_at: MakeProvider) -> None:
+def test_a_connection_cut_after_the_stop_reason_is_no_failure(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     server.enqueue(reply(chunks=("Hi",), done=False, cut_at_end=True))
 
     assert events_of(provider_at(server.url)) == [TextDelta("Hi"), DONE]
@@ -228,18 +264,29 @@ def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider)
     assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
 
 
-def test_the_server_holds_a_conversation_without_a_script(server: Loopback, provider_at: MakeProvider) -> None:
+def test_the_server_holds_a_conversation_without_a_script(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
     task = Request(
         system="Task: session summary\nShort.",
-        messages=(Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),),
+        messages=(
+            Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),
+        ),
     )
 
-    echo = events_of(provider_at(server.url), Request(system="Be brief.", messages=(Message("user", "a b" * 40),)))
+    echo = events_of(
+        provider_at(server.url),
+        Request(system="Be brief.", messages=(Message("user", "a b" * 40),)),
+    )
     summary = events_of(provider_at(server.url), task)
 
-    assert "".join(event.text for event in echo if isinstance(event, TextDelta)) == "You said: " + ("a b" * 40)[:60]
+    assert (
+        "".join(event.text for event in echo if isinstance(event, TextDelta))
+        == "You said: " + ("a b" * 40)[:60]
+    )
     assert echo[-1] == Finished(stop="end", usage=Usage(input=43, output=23))
     assert "".join(event.text for event in summary if isinstance(event, TextDelta)) == (
-        "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics Discussed:**\n"
+        "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
+        "Discussed:**\n"
         "- how do I bake a rye\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none\n"
     )

@@ -78,7 +78,8 @@ def test_prompt_toolkit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "last", "answer"), [("\x1b[6n", "R", r"b'\x1b[5;9R'"), ("\x1b[c", "c", r"b'\x1b[?6c'")]
+    ("question", "last", "answer"),
+    [("\x1b[6n", "R", r"b'\x1b[5;9R'"), ("\x1b[c", "c", r"b'\x1b[?6c'")],
 )
 def test_questions_to_the_terminal_are_answered(question: str, last: str, answer: str) -> None:
     with PtyChat([sys.executable, "-c", ASK, question, last]) as chat:
@@ -103,13 +104,24 @@ def test_scrolled_lines_are_kept() -> None:
     code = "for n in range(200): print(f'line {n} 漢字')\ninput('end')"
     with python(code, rows=5, cols=30) as chat:
         chat.wait_for(re.compile(r"^end$", re.MULTILINE))
-        assert chat.screen() == ["line 196 漢字", "line 197 漢字", "line 198 漢字", "line 199 漢字", "end"]
+        assert chat.screen() == [
+            "line 196 漢字",
+            "line 197 漢字",
+            "line 198 漢字",
+            "line 199 漢字",
+            "end",
+        ]
         assert chat.text() == "\n".join([*(f"line {n} 漢字" for n in range(200)), "end"])
 
 
 def test_size_and_resize() -> None:
-    code = "import os, signal\nsignal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size()))\n"
-    with python(code + "print(os.get_terminal_size())\nwhile True: signal.pause()", rows=11, cols=77) as chat:
+    code = (
+        "import os, signal\nsignal.signal(signal.SIGWINCH, lambda *_: "
+        "print(os.get_terminal_size()))\n"
+    )
+    with python(
+        code + "print(os.get_terminal_size())\nwhile True: signal.pause()", rows=11, cols=77
+    ) as chat:
         chat.wait_for("columns=77, lines=11)\r\n", output=True)
         chat.resize(rows=6, cols=60)
         chat.wait_for("columns=60, lines=6")
@@ -119,17 +131,23 @@ def test_size_and_resize() -> None:
 def test_failures_show_the_screen() -> None:
     with python("print('half a sen'); input()") as chat:
         chat.wait_for("half")
-        with pytest.raises(AssertionError, match=r"(?s)0 s passed without 'sentence'.*\|half a sen\n"):
+        with pytest.raises(
+            AssertionError, match=r"(?s)0 s passed without 'sentence'.*\|half a sen\n"
+        ):
             chat.wait_for("sentence", timeout=0)
         with pytest.raises(AssertionError, match=r"(?s)still running after 0 s.*\|half a sen\n"):
             chat.exit_code(timeout=0)
         chat.line("")
-        with pytest.raises(AssertionError, match=r"(?s)the program ended without 'sentence'.*\|half a sen\n"):
+        with pytest.raises(
+            AssertionError, match=r"(?s)the program ended without 'sentence'.*\|half a sen\n"
+        ):
             chat.wait_for("sentence")
 
 
 def test_interrupt_and_signal_codes() -> None:
-    with python("import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\ninput('ready')") as chat:
+    with python(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\ninput('ready')"
+    ) as chat:
         chat.wait_for("ready")
         chat.ctrl("c")
         assert chat.exit_code() == -signal.SIGINT
@@ -158,4 +176,6 @@ while True:
     with python(code) as chat, fifo.open("rb") as other_end:
         chat.wait_for("parent")
         chat.close()
-        assert other_end.read() == b""  # ends when the last process that holds the other end is gone
+        assert (
+            other_end.read() == b""
+        )  # ends when the last process that holds the other end is gone

@@ -12,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.redact import Redactor, keys_from, redacted
-from tests.made_secrets import BOUNDED, CARDS, CHOSEN, MADE, PLACES, TOKENS, Maker, card, private_key, seeds, shape
+from tests.made_secrets import (
+    BOUNDED,
+    CARDS,
+    CHOSEN,
+    MADE,
+    PLACES,
+    TOKENS,
+    Maker,
+    card,
+    private_key,
+    seeds,
+    shape,
+)
 from tests.strategies import texts
 
 
@@ -30,7 +42,9 @@ def test_a_token_becomes_a_mark_of_its_kind_and_value(name: str) -> None:
 
 
 @pytest.mark.parametrize(("place", "kind", "makers"), PLACES)
-def test_a_value_goes_from_beside_its_name(place: str, kind: str, makers: tuple[Maker, ...]) -> None:
+def test_a_value_goes_from_beside_its_name(
+    place: str, kind: str, makers: tuple[Maker, ...]
+) -> None:
     for seed in range(40):
         rng = random.Random(seed)
         for secret in (make(rng) for make in makers):
@@ -98,12 +112,17 @@ def test_an_aws_secret_goes_with_the_id_that_stands_before_it() -> None:
 def test_a_key_that_breaks_off_goes_as_far_as_it_goes(rng: random.Random, keep: int) -> None:
     secret = private_key(rng)[:keep]
     out = redacted(f"Here:\n{secret}")
-    assert not [row for row in secret.split("\n")[1:] if len(row) > 15 and row in out and row[0] != "-"]
+    assert not [
+        row for row in secret.split("\n")[1:] if len(row) > 15 and row in out and row[0] != "-"
+    ]
 
 
 def test_a_key_s_end_is_not_looked_for_in_prose() -> None:
     secret = private_key(random.Random(1)).rpartition("\n")[0]
-    assert redacted(f"{secret}\n\nIt broke off there.") == f"{mark('private-key')}\n\nIt broke off there."
+    assert (
+        redacted(f"{secret}\n\nIt broke off there.")
+        == f"{mark('private-key')}\n\nIt broke off there."
+    )
 
 
 @given(before=texts, name=st.sampled_from(sorted(TOKENS)), rng=seeds, after=texts)
@@ -112,7 +131,9 @@ def test_no_neighbour_hides_a_token(before: str, name: str, rng: random.Random, 
     if name in BOUNDED and before[-1:].isalnum():
         before += " "
     out = redacted(before + secret + after)
-    assert not [row for row in re.split(r"\\n|\r?\n", secret) if not row.startswith("-----") and row in out]
+    assert not [
+        row for row in re.split(r"\\n|\r?\n", secret) if not row.startswith("-----") and row in out
+    ]
 
 
 @given(before=texts, place=st.sampled_from(PLACES), rng=seeds, after=texts)
@@ -124,7 +145,18 @@ def test_no_other_line_hides_a_value(
 
 
 ATOMS = (
-    *("password", "Token", "api_key", "Authorization", "Bearer ", "Basic ", "secret", "--password ", "-u a:", "key"),
+    *(
+        "password",
+        "Token",
+        "api_key",
+        "Authorization",
+        "Bearer ",
+        "Basic ",
+        "secret",
+        "--password ",
+        "-u a:",
+        "key",
+    ),
     *(
         "=",
         " = ",
@@ -201,10 +233,15 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 def test_marks_are_numbered_in_a_document_and_equal_secrets_have_one_number() -> None:
     redactor = Redactor("It was [REDACTED:token:4] and [REDACTED:password:f52f].")
     fifth, sixth = mark("password", 5), mark("password", 6)
-    assert redactor("password = hunter22, PASSWORD=Tr0ub4dor&3") == f"password = {fifth}, PASSWORD={sixth}"
+    assert (
+        redactor("password = hunter22, PASSWORD=Tr0ub4dor&3")
+        == f"password = {fifth}, PASSWORD={sixth}"
+    )
     assert redactor("The password is hunter22") == f"The password is {fifth}"
     assert Redactor()("The password is hunter22") == f"The password is {mark('password')}"
-    assert redacted("[REDACTED:token:4], password=hunter22") == f"[REDACTED:token:4], password={fifth}"
+    assert (
+        redacted("[REDACTED:token:4], password=hunter22") == f"[REDACTED:token:4], password={fifth}"
+    )
 
 
 @pytest.fixture
@@ -215,13 +252,17 @@ def own_keys() -> Iterator[list[str]]:
     keys_from(tuple)
 
 
-@pytest.mark.parametrize("key", ["zq-Private-Key-77Xy88Zw-own", "abcdefghijkl0", "correct-horse-battery"])
+@pytest.mark.parametrize(
+    "key", ["zq-Private-Key-77Xy88Zw-own", "abcdefghijkl0", "correct-horse-battery"]
+)
 def test_the_programs_own_keys_go_wherever_they_stand(own_keys: list[str], key: str) -> None:
     own_keys.append(key)
     assert redacted(f"See {key}, or x{key}y") == f"See {mark('key')}, or x{mark('key')}y"
 
 
-@pytest.mark.parametrize("key", ["ollama", "local", "short-key", "notneededhere", "Unnecessarily", ""])
+@pytest.mark.parametrize(
+    "key", ["ollama", "local", "short-key", "notneededhere", "Unnecessarily", ""]
+)
 def test_a_word_that_stands_for_a_key_stays(own_keys: list[str], key: str) -> None:
     own_keys.append(key)
     assert redacted(f"It is {key}, and {key}.") == f"It is {key}, and {key}."

@@ -1,4 +1,6 @@
-"""What is no secret stays, however near it comes; and no text, however made, takes more than its time."""
+"""What is no secret stays, however near it comes; and no text, however made, takes more than its
+time.
+"""
 
 from __future__ import annotations
 
@@ -99,9 +101,14 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def paragraphs() -> Iterator[str]:
-    """Code that is full of passwords and tokens but holds none: of this package and of Python's library."""
+    """Code that is full of passwords and tokens but holds none: of this package and of Python's
+    library.
+    """
     library = Path(sysconfig.get_paths()["stdlib"])
-    names = "getpass netrc secrets hmac ssl smtplib ftplib imaplib poplib tokenize token ast email urllib http json"
+    names = (
+        "getpass netrc secrets hmac ssl smtplib ftplib imaplib poplib tokenize token ast "
+        "email urllib http json"
+    )
     roots = [Path(redact.__file__).parent.parent, *(library / name for name in names.split())]
     for root in roots:
         for path in sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]:
@@ -116,7 +123,19 @@ def test_hardly_any_paragraph_of_code_is_changed() -> None:
 
 
 HOSTILE = (
-    *("a", "4", "sk-", "eyJ", "eyJ.", "AC", "password=", "token=token=", 'password="', "password='a\"b`", "://a:b/"),
+    *(
+        "a",
+        "4",
+        "sk-",
+        "eyJ",
+        "eyJ.",
+        "AC",
+        "password=",
+        "token=token=",
+        'password="',
+        "password='a\"b`",
+        "://a:b/",
+    ),
     *(
         "authorization:",
         "authorization: basic ",
@@ -133,7 +152,12 @@ HOSTILE = (
         "password=" + "a" * 60 + "1234.",
         "token: " + "aB" * 60 + "12 ",
     ),
-    *("sk-ant-" + "a" * 500 + "-", "password=aB1[REDACTED:x:aaaa]", "password=" + "(" * 70, "login a password "),
+    *(
+        "sk-ant-" + "a" * 500 + "-",
+        "password=aB1[REDACTED:x:aaaa]",
+        "password=" + "(" * 70,
+        "login a password ",
+    ),
 )
 
 

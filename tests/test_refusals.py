@@ -1,4 +1,6 @@
-"""Sentences for failures that no server on this machine can bring about, and the parts they are made of."""
+"""Sentences for failures that no server on this machine can bring about, and the parts they are
+made of.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 
-from chat_loop.errors import ConnectionFailed, ProviderError, RequestRejected, StreamBroken, TimedOut
+from chat_loop.errors import (
+    ConnectionFailed,
+    ProviderError,
+    RequestRejected,
+    StreamBroken,
+    TimedOut,
+)
 from chat_loop.providers.refusals import SAID_CHARACTERS, Service, retry_after, short
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
@@ -28,7 +36,9 @@ def broken_tls(reason: str | None) -> ssl.SSLError:
 
 
 def refused_certificate() -> ssl.SSLCertVerificationError:
-    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)")
+    error = ssl.SSLCertVerificationError(
+        1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)"
+    )
     error.verify_message = "self-signed certificate"
     return error
 
@@ -37,7 +47,10 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
     ("error", "started", "kind", "message", "hint"),
     [
         (
-            caused(httpx2.ConnectError("x"), socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
+            caused(
+                httpx2.ConnectError("x"),
+                socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+            ),
             False,
             ConnectionFailed,
             "Cannot reach api.test: name or service not known.",
@@ -68,7 +81,8 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
             caused(
                 httpx2.ConnectError("x"),
                 caused(
-                    OSError("All connection attempts failed"), ExceptionGroup("", [ConnectionRefusedError(111, "")])
+                    OSError("All connection attempts failed"),
+                    ExceptionGroup("", [ConnectionRefusedError(111, "")]),
                 ),
             ),
             False,
@@ -106,7 +120,9 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
         ),
     ],
 )
-def test_a_broken_call(error: Exception, started: bool, kind: type[ProviderError], message: str, hint: str) -> None:
+def test_a_broken_call(
+    error: Exception, started: bool, kind: type[ProviderError], message: str, hint: str
+) -> None:
     told = SERVICE.failed(error, started=started)
 
     assert (type(told), told.message, told.hint) == (kind, message, hint)
@@ -151,7 +167,9 @@ def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
         body = {"error": body}
     error = SERVICE.refused(400, body)
     assert (type(error), error.message) == (RequestRejected, "api.test rejected the request (400).")
-    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith("(400): no.")
+    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith(
+        "(400): no."
+    )
 
 
 def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
@@ -160,12 +178,30 @@ def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["No.", "No!", "Really?", "Wait…", "いいえ。", "だめ！", "本当？", "it was 'x.'", "x (y.)", '{"e": "No."}']
+    "said",
+    [
+        "No.",
+        "No!",
+        "Really?",
+        "Wait…",
+        "いいえ。",
+        "だめ！",
+        "本当？",
+        "it was 'x.'",
+        "x (y.)",
+        '{"e": "No."}',
+    ],
 )
 def test_words_that_end_in_punctuation_get_no_full_stop(said: str) -> None:
-    assert SERVICE.refused(400, {"error": {"message": said}}).message == f"api.test rejected the request (400): {said}"
+    assert (
+        SERVICE.refused(400, {"error": {"message": said}}).message
+        == f"api.test rejected the request (400): {said}"
+    )
 
 
 @pytest.mark.parametrize("said", ["No", "no: x", "see [1, 2", "x (y)", "'x'", "いいえ"])
 def test_words_that_end_without_punctuation_get_one_full_stop(said: str) -> None:
-    assert SERVICE.refused(400, {"error": {"message": said}}).message == f"api.test rejected the request (400): {said}."
+    assert (
+        SERVICE.refused(400, {"error": {"message": said}}).message
+        == f"api.test rejected the request (400): {said}."
+    )

@@ -1,4 +1,6 @@
-"""A terminal that is given another size at any time, down to one column: what it shows afterwards is clean."""
+"""A terminal that is given another size at any time, down to one column: what it shows afterwards
+is clean.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_at_the_prompt_with_several_lines(tmp_path: Path) -> None:
             terminal.wait_for("\x1b[J", PATIENCE, output=True)
             if cols in LINES and rows == 24:
                 terminal.wait_for(LINES[cols], PATIENCE)
-        terminal.wait_for(re.compile(re.escape(LINES[80]) + r"\n+ scripted:echo · [^\n]*hello$"), PATIENCE)
+        terminal.wait_for(
+            re.compile(re.escape(LINES[80]) + r"\n+ scripted:echo · [^\n]*hello$"), PATIENCE
+        )
         assert "\n".join(terminal.screen()).count("You:") == 1
         terminal.mark()
         terminal.send("\r")
@@ -44,7 +48,10 @@ def test_at_the_prompt_with_several_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("waited", [False, True], ids=["in the text", "before it"])
 def test_while_a_reply_streams(tmp_path: Path, waited: bool) -> None:
-    before, after = "# Plan\n\nSome **bold** wo", "rds.\n\n| a | b |\n|---|--:|\n| 漢 | 2 |\n\nThe end."
+    before, after = (
+        "# Plan\n\nSome **bold** wo",
+        "rds.\n\n| a | b |\n|---|--:|\n| 漢 | 2 |\n\nThe end.",
+    )
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=(before, after), stall_after=0 if waited else 1))
         terminal.line("tell me")
@@ -60,7 +67,9 @@ def test_while_a_reply_streams(tmp_path: Path, waited: bool) -> None:
         terminal.wait_for(re.compile(shown), PATIENCE)
         assert "Assistant …" not in terminal.text()
         answered(terminal, "and now?")
-        assert "You: and now?\nAssistant: You said: and now?\nTime: " in "\n".join(terminal.screen())
+        assert "You: and now?\nAssistant: You said: and now?\nTime: " in "\n".join(
+            terminal.screen()
+        )
         leave(terminal)
     first, second = saved(tmp_path).exchanges
     assert first.reply is not None

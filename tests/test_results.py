@@ -18,7 +18,8 @@ from chat_loop.values import Message, ToolCall, ToolSpec, Window
 
 SPEC = ToolSpec("much", "It gives much.", {"type": "object", "properties": {}})
 NOTE = re.compile(
-    r'\n\[cut: up to character [\d,]+ of [\d,]+; read_result with id "(c\d+)" and offset (\d+) reads on\]\Z'
+    r'\n\[cut: up to character [\d,]+ of [\d,]+; read_result with id "(c\d+)" and offset '
+    r"(\d+) reads on\]\Z"
 )
 
 
@@ -68,7 +69,11 @@ def test_the_model_reads_on_as_soon_as_something_was_cut_and_in_later_replies() 
 
     steps: list[Step] = [
         Message("assistant", "", calls=(ToolCall("x", "much", "{}"),)),
-        Message("assistant", "", calls=(reads("c1", 10_000), reads("c1", 15_000), reads("c9", 0), reads("c1", -1))),
+        Message(
+            "assistant",
+            "",
+            calls=(reads("c1", 10_000), reads("c1", 15_000), reads("c9", 0), reads("c1", -1)),
+        ),
         "Done.",
         Message("assistant", "", calls=(reads("c1", 5),)),
         "Done again.",
@@ -77,7 +82,9 @@ def test_the_model_reads_on_as_soon_as_something_was_cut_and_in_later_replies() 
     agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
     first, second, *wrong = run(agent, "Go")
     whole = "".join(f"{number:09}\n" for number in range(1500))
-    note = '\n[cut: up to character {:,} of 15,000; read_result with id "c1" and offset {} reads on]'
+    note = (
+        '\n[cut: up to character {:,} of 15,000; read_result with id "c1" and offset {} reads on]'
+    )
     assert first == whole[:10_000] + note.format(10_000, 10_000)
     assert second == whole[10_000:]
     assert wrong == [
@@ -99,7 +106,9 @@ def test_many_results_leave_room_for_the_answer() -> None:
 
     calls = tuple(ToolCall(f"x{number}", "much", "{}") for number in range(12))
     provider = ScriptedProvider(
-        steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True, window=Window(32_000)
+        steps=[Message("assistant", "", calls=calls), "Done."],
+        calls_tools=True,
+        window=Window(32_000),
     )
     agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(Tool(SPEC, much),))
     sizes = [text.index("\n[cut:") for text in run(agent, "Go")]
@@ -113,7 +122,9 @@ def test_nothing_can_be_read_where_nothing_was_cut() -> None:
         return "little"
 
     steps: list[Step] = [
-        Message("assistant", "", calls=(ToolCall("x", "read_result", '{"id": "c1", "offset": 0}'),)),
+        Message(
+            "assistant", "", calls=(ToolCall("x", "read_result", '{"id": "c1", "offset": 0}'),)
+        ),
         "Done.",
     ]
     provider = ScriptedProvider(steps=steps, calls_tools=True)

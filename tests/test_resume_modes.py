@@ -1,4 +1,6 @@
-"""Taking a session up from its summary, its last words or all of them; taking a compaction back; what stays by hand."""
+"""Taking a session up from its summary, its last words or all of them; taking a compaction back;
+what stays by hand.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
-def talk_of(folder: Path, *queries: str, compacted_after: int = 0, window: Window | None = None) -> Talk:
+def talk_of(
+    folder: Path, *queries: str, compacted_after: int = 0, window: Window | None = None
+) -> Talk:
     """A conversation of these queries, compacted once after so many of them."""
     steps = [ANSWER] * len(queries)
     if compacted_after:
@@ -51,7 +55,9 @@ def queries_of(messages: tuple[Message, ...]) -> list[str]:
 EIGHT = tuple(f"q{number} " + "word " * 5 + f"{number}." for number in range(1, 9))
 
 
-def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_by_reference(tmp_path: Path) -> None:
+def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_by_reference(
+    tmp_path: Path,
+) -> None:
     talk = talk_of(tmp_path, *EIGHT, "now", compacted_after=8)
     restored = restoration(talk.conversation.session)
     assert (restored.depth, restored.since, restored.fresh) == (2, "1.7", "1.7")
@@ -62,10 +68,17 @@ def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_
     assert parent.seal.covers == 6
     audit = parent.seal.compaction
     assert audit is not None
-    assert (audit.first, audit.last, audit.why, audit.model) == ("1.1", "1.6", "asked", "scripted:test")
+    assert (audit.first, audit.last, audit.why, audit.model) == (
+        "1.1",
+        "1.6",
+        "asked",
+        "scripted:test",
+    )
 
 
-def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not_cover(tmp_path: Path) -> None:
+def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not_cover(
+    tmp_path: Path,
+) -> None:
     before = talk_of(tmp_path, *EIGHT, compacted_after=8)
     parent = before.conversation.session.header.parent
     before.conversation.close()
@@ -94,7 +107,9 @@ def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int)
     assert queries_of(later.sent[1]) == [*EIGHT[-last:], "again"]
     spoken = later.sent[2][0].text
     assert "[2.1] User: again" in spoken, "what is new is summarised"
-    assert "[1.8]" not in spoken, "the last exchanges stand in a summary already: no text passes through a model twice"
+    assert "[1.8]" not in spoken, (
+        "the last exchanges stand in a summary already: no text passes through a model twice"
+    )
 
 
 def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> None:
@@ -105,7 +120,9 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
 
     async def run() -> None:
         offer = await later.conversation.offer(later.sessions.load(before.path), whole=True)
-        assert offer.tokens == pytest.approx(sum(words(message.text) + 4 for message in seen), rel=0.8)
+        assert offer.tokens == pytest.approx(
+            sum(words(message.text) + 4 for message in seen), rel=0.8
+        )
         await later.conversation.accept(offer)
         await later.conversation.ask("again")
         assert await later.conversation.compact()
@@ -132,7 +149,9 @@ def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path:
     later = Talk(tmp_path, ANSWER, options=QUIET)
 
     async def run() -> None:
-        offer = await later.conversation.offer(later.sessions.load(tmp_path / f"{child}.md"), whole=True)
+        offer = await later.conversation.offer(
+            later.sessions.load(tmp_path / f"{child}.md"), whole=True
+        )
         await later.conversation.accept(offer)
         await later.conversation.ask("again")
 
@@ -172,13 +191,17 @@ def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) 
     assert queries_of(talk.sent[-2]) == [*EIGHT, "then", "again"]
     assert not talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
     assert talk.conversation.pins == ("Boats are blue.",)
-    assert [f"[1.{n}] User: {EIGHT[n - 1]}" in talk.sent[-1][0].text for n in range(1, 9)] == [True] * 8
+    assert [f"[1.{n}] User: {EIGHT[n - 1]}" in talk.sent[-1][0].text for n in range(1, 9)] == [
+        True
+    ] * 8
 
 
 def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, *EIGHT, compacted_after=8)
     parent = talk.conversation.session.header.parent
-    asyncio.run(talk.conversation.accept(asyncio.run(talk.conversation.offer_undone()), acknowledge=False))
+    asyncio.run(
+        talk.conversation.accept(asyncio.run(talk.conversation.offer_undone()), acknowledge=False)
+    )
     assert talk.conversation.session.header.parent == parent
     assert queries_of(talk.conversation.messages) == list(EIGHT)
 
@@ -216,7 +239,9 @@ def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: 
 
 
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])
-def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(tmp_path: Path, damage: str) -> None:
+def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(
+    tmp_path: Path, damage: str
+) -> None:
     talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
     path = tmp_path / f"{talk.conversation.session.header.parent}.md"
     if damage == "gone":
@@ -256,7 +281,9 @@ def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
     assert "41" not in restoration(talk.conversation.session).block
 
 
-def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(tmp_path: Path) -> None:
+def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(
+    tmp_path: Path,
+) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 13))
     before = talk_of(tmp_path, *long, compacted_after=12, window=Window(100_000))
     parent = before.conversation.session.header.parent

@@ -1,8 +1,10 @@
-"""A session's file that is changed from outside while the session lives: nothing that was said is lost, and it is told.
+"""A session's file that is changed from outside while the session lives: nothing that was said is
+lost, and it is told.
 
-Each disturbance happens to a real file in mid-conversation. Then the conversation goes on and ends in one of the ways
-in which it can end: every query and every reply that was acknowledged stands in some file of the folder, the session
-that the program names holds all of them, and it can be resumed.
+Each disturbance happens to a real file in mid-conversation. Then the conversation goes on and ends
+in one of the ways in which it can end: every query and every reply that was acknowledged stands in
+some file of the folder, the session that the program names holds all of them, and it can be
+resumed.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ OLD = "old"
 
 @dataclass(frozen=True)
 class Way:
-    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written again in its place."""
+    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written
+    again in its place.
+    """
 
     name: str
     act: Callable[[Path, Path], object]
@@ -112,11 +116,26 @@ WAYS = [
     Way("old copy by rename", lambda path, old: replaced(path, old.read_bytes())),
     Way("cut to half", lambda path, old: rewritten(path, lambda data: data[: len(data) // 2])),
     Way("emptied", lambda path, old: rewritten(path, lambda _: b"")),
-    Way("first line dropped", lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2])),
-    Way("byte order mark", lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data), moves=False),
-    Way("CRLF", lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")), moves=False),
+    Way(
+        "first line dropped",
+        lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2]),
+    ),
+    Way(
+        "byte order mark",
+        lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data),
+        moves=False,
+    ),
+    Way(
+        "CRLF",
+        lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")),
+        moves=False,
+    ),
     Way("UTF-16", lambda path, old: rewritten(path, lambda data: data.decode().encode("utf-16"))),
-    Way("same content, other inode", lambda path, old: replaced(path, path.read_bytes()), moves=False),
+    Way(
+        "same content, other inode",
+        lambda path, old: replaced(path, path.read_bytes()),
+        moves=False,
+    ),
     Way("deleted", lambda path, old: path.unlink(), moves=False, anew=True),
     Way("renamed away", lambda path, old: path.rename(beside(path)), moves=False, anew=True),
     Way("folder gone", lambda path, old: without_folder(path), moves=False, anew=True),
@@ -125,10 +144,19 @@ WAYS = [
     Way("a symbolic link", lambda path, old: linked(path)),
     Way("words removed", lambda path, old: replaced(path, without_words(path.read_bytes()))),
     Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
-    Way("end marker removed", lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x"))),
+    Way(
+        "end marker removed",
+        lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x")),
+    ),
     Way("line appended", lambda path, old: appended(path), moves=False),
-    Way("NUL bytes", lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12)))),
-    Way("other words, same size and time", lambda path, old: unnoticed(path, lambda data: data.swapcase())),
+    Way(
+        "NUL bytes",
+        lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12))),
+    ),
+    Way(
+        "other words, same size and time",
+        lambda path, old: unnoticed(path, lambda data: data.swapcase()),
+    ),
     Way("not readable", lambda path, old: path.chmod(0), moves=os.geteuid() != 0),
     Way("touched", lambda path, old: os.utime(path, (1, 1)), moves=False),
 ]
@@ -136,7 +164,9 @@ by_name = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 
 
 def texts(session: Session) -> list[str]:
-    return [entry.text for entry in session.entries if isinstance(entry, Query | Reply) and entry.number]
+    return [
+        entry.text for entry in session.entries if isinstance(entry, Query | Reply) and entry.number
+    ]
 
 
 def stored(folder: Path) -> dict[str, list[str]]:
@@ -180,7 +210,10 @@ class Lines:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._process.kill()
         self._process.communicate()  # closes the pipes
@@ -287,7 +320,11 @@ def check(talk: Talk, way: Way, said: list[str], named: str) -> None:
     """What was said stands in the session `named`, which is told and can be resumed."""
     folder = talk.sessions.directory
     assert holds(stored(folder)[named], said), stored(folder)
-    told = [message for message in warnings_of(talk) if "was changed" in message or "cannot be read" in message]
+    told = [
+        message
+        for message in warnings_of(talk)
+        if "was changed" in message or "cannot be read" in message
+    ]
     assert bool(told) == way.moves, warnings_of(talk)
     assert not [message for message in warnings_of(talk) if "Not saved" in message]
     again = Talk(folder, SUMMARY, "Welcome back.", clock=talk.clock)
@@ -326,7 +363,9 @@ def test_a_compaction(way: Way, tmp_path: Path) -> None:
     parent, child = sealed_ids(talk)
     found = stored(talk.sessions.directory)
     assert holds(found[child], ["third words", "three"])
-    assert talk.sessions.load(talk.sessions.directory / f"{child}.md").session.header.parent == parent
+    assert (
+        talk.sessions.load(talk.sessions.directory / f"{child}.md").session.header.parent == parent
+    )
     check(talk, way, said, parent)
 
 
@@ -346,7 +385,10 @@ def test_a_fork(way: Way, tmp_path: Path) -> None:
     check(talk, way, said, left)
     child = talk.sessions.load(talk.path).session
     assert (child.header.parent, texts(child)) == (left, ["third words", "three"])
-    assert [exchange.query.text for exchange in talk.conversation.thread.exchanges] == ["first words", "third words"]
+    assert [exchange.query.text for exchange in talk.conversation.thread.exchanges] == [
+        "first words",
+        "third words",
+    ]
 
 
 @by_name
@@ -367,8 +409,17 @@ def test_an_undo(way: Way, tmp_path: Path) -> None:
 
 @by_name
 def test_a_reply_that_streams(way: Way, tmp_path: Path) -> None:
-    """The file is disturbed between two pieces of a reply, and the reply is stopped: its words are kept."""
-    talk = Talk(tmp_path / "sessions", "one", "two", Says(("Half a ", "sentence"), then="silence"), "four", SUMMARY)
+    """The file is disturbed between two pieces of a reply, and the reply is stopped: its words are
+    kept.
+    """
+    talk = Talk(
+        tmp_path / "sessions",
+        "one",
+        "two",
+        Says(("Half a ", "sentence"), then="silence"),
+        "four",
+        SUMMARY,
+    )
 
     async def on() -> None:
         conversation = talk.conversation
@@ -392,7 +443,16 @@ def test_a_reply_that_streams(way: Way, tmp_path: Path) -> None:
 
     run(talk, on())
     [named] = sealed_ids(talk)
-    said = ["first words", "one", "second words", "two", "third words", "Half a sentence", "fourth words", "four"]
+    said = [
+        "first words",
+        "one",
+        "second words",
+        "two",
+        "third words",
+        "Half a sentence",
+        "fourth words",
+        "four",
+    ]
     check(talk, way, said, named)
 
 
@@ -408,7 +468,8 @@ def test_a_hang_up(way: Way, tmp_path: Path) -> None:
         assert chat.kill(signal.SIGHUP) == 128 + signal.SIGHUP
     assert "Traceback" not in chat.output
     if way.name == "other words, same size and time":
-        return  # nothing tells it but reading the file, and a session that is not sealed is not read again
+        # nothing tells it but reading the file, and a session that is not sealed is not read again
+        return
     assert said in stored(chat.folder).values()
 
 
@@ -425,16 +486,24 @@ def test_missing_exchanges_are_counted_when_they_are_put_back(tmp_path: Path) ->
         await talk.conversation.ask("fourth")
         [told] = warnings_of(talk)
         assert talk.path != path
-        assert told == f"{path.name} was changed: 2 exchanges that are missing from it were kept in {talk.path}."
+        assert (
+            told == f"{path.name} was changed: 2 exchanges that are missing from it were kept in "
+            f"{talk.path}."
+        )
         assert talk.sessions.current() == talk.path.stem
 
     run(talk, on())
 
 
 def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> None:
-    """Nothing of ours is missing, so the file is gone on with: a note, a record and another header line are kept."""
+    """Nothing of ours is missing, so the file is gone on with: a note, a record and another header
+    line are kept.
+    """
     talk = Talk(tmp_path, "one", "two")
-    record = b"\n<!-- chat:pin at=2026-11-21T22:30:15+01:00 -->\n**Pinned:** by hand\n<!-- chat:end -->\n"
+    record = (
+        b"\n<!-- chat:pin at=2026-11-21T22:30:15+01:00 -->\n**Pinned:** by hand\n<!-- "
+        b"chat:end -->\n"
+    )
 
     async def on() -> None:
         await talk.conversation.ask("first")
@@ -454,7 +523,9 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "way", [way for way in WAYS if way.name in ("byte order mark", "CRLF")], ids=lambda way: way.name
+    "way",
+    [way for way in WAYS if way.name in ("byte order mark", "CRLF")],
+    ids=lambda way: way.name,
 )
 def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Path) -> None:
     with Lines(tmp_path) as chat:
@@ -478,7 +549,10 @@ def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Pat
     assert "the heron stands still" in told("sessions", "list")
     assert said[1] in told("sessions", "show", path.stem)
     assert path.stem in told("sessions", "search", "heron")
-    assert told("--model", "scripted:echo", "--resume", path.stem, "-p", "again") == "You said: again\n"
+    assert (
+        told("--model", "scripted:echo", "--resume", path.stem, "-p", "again")
+        == "You said: again\n"
+    )
     assert holds(stored(chat.folder)[path.stem], said)
 
 
@@ -493,4 +567,6 @@ def test_who_deletes_the_file_of_an_open_session_learns_how_to_be_rid_of_it(tmp_
     run(talk, on())
     [told] = [event for event in talk.events if isinstance(event, Warned)]
     assert told.message == f"{talk.path.name} was gone: it was written again, with 2 exchanges."
-    assert told.hint == f"chat-loop sessions trash {talk.path.stem} takes it away once it has ended."
+    assert (
+        told.hint == f"chat-loop sessions trash {talk.path.stem} takes it away once it has ended."
+    )

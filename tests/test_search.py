@@ -1,4 +1,6 @@
-"""Searching exchanges: the words that are found, in which order, how surely; laws for any text; what is planted."""
+"""Searching exchanges: the words that are found, in which order, how surely; laws for any text;
+what is planted.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ def sentence(hit: Hit) -> str:
     return texts(hit.exchange)[place.part][1][place.start : place.end].strip()
 
 
-NOISE = ("Tell me about the weather.", "The sea is blue today.", "A short poem about boats, please.") * 4
+NOISE = (
+    "Tell me about the weather.",
+    "The sea is blue today.",
+    "A short poem about boats, please.",
+) * 4
 
 
 @TABLES
@@ -89,8 +95,16 @@ def test_other_forms_of_a_word_are_found(tables: type[Tables], said: str, asked:
 
 @TABLES
 def test_an_exact_id_wins_over_many_words(tables: type[Tables]) -> None:
-    search = index("The port of the database of the server is open.", "OPS-2217 is done.", *NOISE, tables=tables)
-    assert refs(search.search("the port of the database of the server in OPS-2217")) == ["1.2", "1.1"]
+    search = index(
+        "The port of the database of the server is open.",
+        "OPS-2217 is done.",
+        *NOISE,
+        tables=tables,
+    )
+    assert refs(search.search("the port of the database of the server in OPS-2217")) == [
+        "1.2",
+        "1.1",
+    ]
     assert refs(search.search("10.0.0.5")) == []
     search = index("Port 8080 is open.", "Port 80 is closed.", "It is 10-0-0-51.", tables=tables)
     assert refs(search.search("port 80"))[0] == "1.2"
@@ -99,7 +113,11 @@ def test_an_exact_id_wins_over_many_words(tables: type[Tables]) -> None:
 
 def test_words_beside_an_exchange_count_less_than_those_in_it() -> None:
     search = index(
-        *NOISE, ("We talk about the garden fence.", "Fine."), ("Dark green it is.", ""), *NOISE, "green fence"
+        *NOISE,
+        ("We talk about the garden fence.", "Fine."),
+        ("Dark green it is.", ""),
+        *NOISE,
+        "green fence",
     )
     assert refs(search.search("green garden fence")) == ["2.3", "3.7", "2.4"]
     assert refs(search.search("green garden fence", limit=1)) == ["2.3"]
@@ -110,12 +128,20 @@ def test_what_is_said_beside_it_helps() -> None:
     search = index("The fence, then.", "It is dark green.", *NOISE, "It is dark green.")
     assert refs(search.search("green fence")) == ["1.1", "1.2", "2.5"]
     assert refs(search.search("green")) == ["2.5", "1.2"]
-    search = index(("It is dark green.", "I mean the fence."), *NOISE, "It is dark green.", *NOISE, "I mean the fence.")
+    search = index(
+        ("It is dark green.", "I mean the fence."),
+        *NOISE,
+        "It is dark green.",
+        *NOISE,
+        "I mean the fence.",
+    )
     assert refs(search.search("green fence")) == ["1.1", "3.7", "2.4"]
 
 
 def test_a_sentence_with_a_value_is_better_than_a_question() -> None:
-    search = index("Where is the invoice of the printer?", "The invoice of the printer is no. 771.", *NOISE)
+    search = index(
+        "Where is the invoice of the printer?", "The invoice of the printer is no. 771.", *NOISE
+    )
     best, other = search.search("invoice of the printer")
     assert (sentence(best), sentence(other)) == (
         "The invoice of the printer is no. 771.",
@@ -145,7 +171,11 @@ def test_the_newest_comes_first_and_older_ones_name_it() -> None:
         ("The staging port is 5433.", "As said, the staging port is 5433.", False),
         ("The staging port is 5433.", "The production port is 5432.", False),
         ("The staging port is 5433.", "Is the staging port 5434?", False),
-        ("The staging port is named after Bob.", "The staging port is now named after Alice.", True),
+        (
+            "The staging port is named after Bob.",
+            "The staging port is now named after Alice.",
+            True,
+        ),
         ("The staging port is named after Bob.", "A staging port has a name.", False),
         ("Der Staging Port ist db-1.intern.", "Der Staging Port ist jetzt db-2.intern.", True),
     ],
@@ -164,10 +194,18 @@ def test_common_words_are_searched_for_only_when_there_are_no_others() -> None:
 
 
 def test_tools_are_searched_too() -> None:
-    call = Call(number=1, at=START, id="c1", name="shell", arguments='{"command": "systemctl restart harbor"}')
+    call = Call(
+        number=1,
+        at=START,
+        id="c1",
+        name="shell",
+        arguments='{"command": "systemctl restart harbor"}',
+    )
     result = Result(number=1, at=START, id="c1", text="harbor.service: restarted in 12 ms")
     search = opened()
-    search.add([Exchange(exchange(1, 1, "Restart it.", "Done.").query, None, 1, (Use(call, result),))])
+    search.add(
+        [Exchange(exchange(1, 1, "Restart it.", "Done.").query, None, 1, (Use(call, result),))]
+    )
     [hit] = search.search("systemctl")
     assert [(place.part, place.start > 0) for place in hit.places] == [(2, False)]
     assert refs(search.search("harbor.service")) == ["1.1"]
@@ -196,7 +234,10 @@ def test_tables_of_this_build() -> None:
 
 
 def test_a_long_query_has_few_terms() -> None:
-    assert len(terms("where is 10.1.1.1? " + "\x00 ".join(f"word{at}x" for at in range(100_000)))) == MOST_TERMS
+    assert (
+        len(terms("where is 10.1.1.1? " + "\x00 ".join(f"word{at}x" for at in range(100_000))))
+        == MOST_TERMS
+    )
     assert [term.text for term in terms("“Port 5433”, l'école: /etc/hosts -- e-mail!")] == [
         "port", "5433", "l", "ecole", "etc/hosts", "etc", "hosts", "email", "e", "mail",
     ]  # fmt: skip
@@ -221,7 +262,10 @@ def test_how_surely_words_are_related(one: str, other: str, least: float, most: 
 def test_where_sentences_end() -> None:
     german = "Der Umzug des ganzen Rechenzentrums begann am 3. August, z. B. mit dem Port 5433."
     chinese = "决定：测试数据库以后都使用端口 5533，请大家一定记住这一点，不要再用旧的端口了，谢谢大家的配合。好！"
-    text = f"{german} Gut! Weiter geht es morgen?\n- eins\n- zwei\n\n```\nx = 1\n```\n{chinese}{'a' * 900} {'b ' * 400}"
+    text = (
+        f"{german} Gut! Weiter geht es morgen?\n- eins\n- zwei\n\n```\nx = "
+        f"1\n```\n{chinese}{'a' * 900} {'b ' * 400}"
+    )
     found = [text[start:end].strip() for start, end in spans(text)]
     assert found[:6] == [german, "Gut! Weiter geht es morgen?", "- eins", "zwei", "```", "x = 1"]
     assert [len(one) for one in found[6:]] == [50, 902, LONGEST - 3, 201]
@@ -232,12 +276,15 @@ def test_sentences_lose_no_word(text: str) -> None:
     found = list(spans(text))
     assert all(start < end for start, end in found)
     assert all(one[1] <= other[0] for one, other in pairwise(found))
-    assert re.sub(r"\W", "", "".join(text[start:end] for start, end in found)) == re.sub(r"\W", "", text)
+    assert re.sub(r"\W", "", "".join(text[start:end] for start, end in found)) == re.sub(
+        r"\W", "", text
+    )
 
 
 @TABLES
 @pytest.mark.parametrize(
-    "query", ["a\x001b", "é\x001b", "\ud8001b", '"1"b', "''1", '"', "x\x00", "NEAR/2", "1*", "{1}:2"]
+    "query",
+    ["a\x001b", "é\x001b", "\ud8001b", '"1"b', "''1", '"', "x\x00", "NEAR/2", "1*", "{1}:2"],
 )
 def test_no_character_breaks_the_index(tables: type[Tables], query: str) -> None:
     search = index(query, "boat 1b", tables=tables)
@@ -246,8 +293,12 @@ def test_no_character_breaks_the_index(tables: type[Tables], query: str) -> None
     assert set(refs(search.search(f"zz9{query}zz9"))) <= {"1.1"}
 
 
-SYNTAX = st.sampled_from(('"', "'", "*", "^", "NEAR(a b)", "AND", "OR NOT", "words:x", "{a b}:c", "-", "(", "a+b", "%"))
-QUERIES = st.one_of(hostile, st.lists(st.one_of(SYNTAX, hostile), max_size=6).map(" ".join), st.text())
+SYNTAX = st.sampled_from(
+    ('"', "'", "*", "^", "NEAR(a b)", "AND", "OR NOT", "words:x", "{a b}:c", "-", "(", "a+b", "%")
+)
+QUERIES = st.one_of(
+    hostile, st.lists(st.one_of(SYNTAX, hostile), max_size=6).map(" ".join), st.text()
+)
 SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
 
 
@@ -263,21 +314,34 @@ def test_no_query_raises_or_finds_what_is_not_there(
     hits = search.search(query, limit, without={"2.1"})
     assert len(hits) <= limit
     assert all(hit.exchange in exchanges[1:] for hit in hits)
-    assert all(0.0 <= hit.strength <= 1.0 and hit.newer in ("", *(one.ref for one in exchanges)) for hit in hits)
+    assert all(
+        0.0 <= hit.strength <= 1.0 and hit.newer in ("", *(one.ref for one in exchanges))
+        for hit in hits
+    )
     for hit in hits:
         parts = texts(hit.exchange)
         assert all(parts[place.part][1][place.start : place.end].strip() for place in hit.places)
     search.close()
 
 
-IDS = st.from_regex(r"[a-z]{1,5}[-_./:]?[0-9]{2,6}[a-z]{0,3}|[0-9]{3,9}|(?:[a-z]{2,6}/){1,3}[a-z]{2,6}", fullmatch=True)
+IDS = st.from_regex(
+    r"[a-z]{1,5}[-_./:]?[0-9]{2,6}[a-z]{0,3}|[0-9]{3,9}|(?:[a-z]{2,6}/){1,3}[a-z]{2,6}",
+    fullmatch=True,
+)
 
 
 @TABLES
 @settings(max_examples=60)
-@given(said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans())
+@given(
+    said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans()
+)
 def test_whatever_was_added_is_found_by_an_id_in_it(
-    tables: type[Tables], said: list[tuple[str, str | None]], identity: str, place: int, in_reply: bool, upper: bool
+    tables: type[Tables],
+    said: list[tuple[str, str | None]],
+    identity: str,
+    place: int,
+    in_reply: bool,
+    upper: bool,
 ) -> None:
     place %= len(said)
     before, after = said[place]
@@ -288,7 +352,9 @@ def test_whatever_was_added_is_found_by_an_id_in_it(
     hits = search.search(f"what is {identity}?", limit=len(pairs))
     assert f"1.{place + 1}" in refs(hits)
     holding = {
-        f"1.{number}" for number, pair in enumerate(pairs, 1) if fold(identity) in fold(" ".join(map(str, pair)))
+        f"1.{number}"
+        for number, pair in enumerate(pairs, 1)
+        if fold(identity) in fold(" ".join(map(str, pair)))
     }
     assert hits[0].exchange.ref in holding
     search.close()
@@ -302,11 +368,20 @@ def planted() -> Iterator[Search]:
     search.close()
 
 
-@pytest.mark.parametrize(("facts", "first", "five"), [(FACTS[::2], 0.88, 0.95), (FACTS[1::2], 0.85, 0.88)])
-def test_planted_facts_are_found(planted: Search, facts: tuple[object, ...], first: float, five: float) -> None:
-    """144 facts in seven languages among 1,000 exchanges; those of the second half were kept out of all tuning."""
+@pytest.mark.parametrize(
+    ("facts", "first", "five"), [(FACTS[::2], 0.88, 0.95), (FACTS[1::2], 0.85, 0.88)]
+)
+def test_planted_facts_are_found(
+    planted: Search, facts: tuple[object, ...], first: float, five: float
+) -> None:
+    """144 facts in seven languages among 1,000 exchanges; those of the second half were kept out of
+    all tuning.
+    """
     places = [
-        [fact.statement in " ".join(text for _, text in texts(hit.exchange)) for hit in planted.search(fact.question)]
+        [
+            fact.statement in " ".join(text for _, text in texts(hit.exchange))
+            for hit in planted.search(fact.question)
+        ]
         for fact in FACTS
         if fact in facts
     ]
@@ -315,5 +390,9 @@ def test_planted_facts_are_found(planted: Search, facts: tuple[object, ...], fir
 
 
 def test_nothing_is_strong_for_chatter(planted: Search) -> None:
-    strong = [query for query in NOTHING_TO_FIND if any(hit.strength >= 0.4 for hit in planted.search(query))]
+    strong = [
+        query
+        for query in NOTHING_TO_FIND
+        if any(hit.strength >= 0.4 for hit in planted.search(query))
+    ]
     assert strong == ["Explain password hashing to a beginner.", "What does a database index do?"]

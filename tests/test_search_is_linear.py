@@ -1,4 +1,6 @@
-"""The work of a search grows with the text, not with its square: counted in calls of functions, not in seconds."""
+"""The work of a search grows with the text, not with its square: counted in calls of functions, not
+in seconds.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def counted() -> Iterator[list[int]]:
 def log(lines: int, first: int = 0) -> str:
     """Lines that differ in their numbers."""
     return "\n".join(
-        f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout after {at % 977} ms"
+        f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout "
+        f"after {at % 977} ms"
         for at in range(first, first + lines)
     )
 
@@ -54,7 +57,11 @@ def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, 
         folder = tmp_path / f"{lines}-{parts}"
         folder.mkdir()
         each = lines // parts
-        write(folder, "a", *((f"Here is log {part}.", text(each, part * each)) for part in range(parts)))
+        write(
+            folder,
+            "a",
+            *((f"Here is log {part}.", text(each, part * each)) for part in range(parts)),
+        )
         with closing(Library(folder, lambda: datetime.now(UTC))) as shelf:
             shelf.bring_up_to_date()
             with counted() as calls:
@@ -71,7 +78,10 @@ def test_searching_an_archive_of_similar_lines_is_linear(text: Callable[[int, in
     def work(lines: int, parts: int) -> int:
         each = lines // parts
         with closing(Search(common_words())) as search:
-            search.add(exchange(1, part, "Here is a log.", text(each, part * each)) for part in range(1, parts + 1))
+            search.add(
+                exchange(1, part, "Here is a log.", text(each, part * each))
+                for part in range(1, parts + 1)
+            )
             with counted() as calls:
                 assert search.search("worker timeout", 60)
         return calls[0]

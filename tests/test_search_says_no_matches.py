@@ -1,4 +1,6 @@
-"""What `/search` and `sessions search` say when nothing fits, and what of the rest is merely related."""
+"""What `/search` and `sessions search` say when nothing fits, and what of the rest is merely
+related.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,46 @@ from tests.stocked import at, put, simple
 from tests.test_headless import run
 
 TALKS = (
-    ("How long does the dough for rye bread rise?", "About three hours in a warm kitchen, then overnight."),
-    ("What does the landlord want for the flat?", "The rent is 840 euros a month, heating included."),
-    ("Where do we cross on the way to Turku?", "You cross the river near Halikko on the old stone bridge."),
+    (
+        "How long does the dough for rye bread rise?",
+        "About three hours in a warm kitchen, then overnight.",
+    ),
+    (
+        "What does the landlord want for the flat?",
+        "The rent is 840 euros a month, heating included.",
+    ),
+    (
+        "Where do we cross on the way to Turku?",
+        "You cross the river near Halikko on the old stone bridge.",
+    ),
     ("Where is the service1 password file?", "The service1 password file is /srv/s1.key."),
     ("Where is the service2 password file?", "The service2 password file is /srv/s2.key."),
     ("Where is the service3 password file?", "The service3 password file is /srv/s3.key."),
     ("Where is the spare key for the shed?", "The spare key lies under the third flower pot."),
-    ("Which key opens the settings in the editor?", "The key F10 opens them; the key F9 closes them."),
-    ("Until when is the tax return due?", "It is due on July 31; an accountant has until February."),
-    ("Why does the engine knock when it is cold?", "Mostly it is worn piston pins. Let a mechanic look."),
-    ("Our cat scratches the sofa.", "Put a scratching post where she does it and praise her for using it."),
-    ("How do I find slow queries in postgres?", "Turn on log_min_duration_statement and read the log."),
-    ("What could I give my brother for his birthday?", "He likes board games: a new one is never wrong."),
+    (
+        "Which key opens the settings in the editor?",
+        "The key F10 opens them; the key F9 closes them.",
+    ),
+    (
+        "Until when is the tax return due?",
+        "It is due on July 31; an accountant has until February.",
+    ),
+    (
+        "Why does the engine knock when it is cold?",
+        "Mostly it is worn piston pins. Let a mechanic look.",
+    ),
+    (
+        "Our cat scratches the sofa.",
+        "Put a scratching post where she does it and praise her for using it.",
+    ),
+    (
+        "How do I find slow queries in postgres?",
+        "Turn on log_min_duration_statement and read the log.",
+    ),
+    (
+        "What could I give my brother for his birthday?",
+        "He likes board games: a new one is never wrong.",
+    ),
     ("How do I train for ten kilometers?", "Run three times a week, one of them long and slow."),
 )
 
@@ -67,7 +96,9 @@ def text_of(hit: dict[str, Any]) -> str:
     return " ".join(hit["excerpts"].values())
 
 
-@pytest.mark.parametrize("words", ["zebra", "zzqqxx", "asdf jkl", "qwerty", "what is the capital of Peru"])
+@pytest.mark.parametrize(
+    "words", ["zebra", "zzqqxx", "asdf jkl", "qwerty", "what is the capital of Peru"]
+)
 def test_nothing_is_found_where_nothing_fits(home: Path, words: str) -> None:
     assert found(home, words, code=1) == []
     result = run(home, "sessions", "search", *words.split())
@@ -77,7 +108,9 @@ def test_nothing_is_found_where_nothing_fits(home: Path, words: str) -> None:
 def shown(home: Path, *lines: str) -> str:
     """What a chat prints for these lines."""
     stdin = "\n".join((*lines, "exit", "")).encode()
-    return run(home, "--model", "scripted:echo", stdin=stdin, keys={"COLUMNS": "100"}).stdout.decode()
+    return run(
+        home, "--model", "scripted:echo", stdin=stdin, keys={"COLUMNS": "100"}
+    ).stdout.decode()
 
 
 def test_the_chat_says_so_too(home: Path) -> None:
@@ -117,11 +150,18 @@ def test_what_was_said_in_other_words_is_called_related(home: Path) -> None:
 
 def test_the_archive_of_a_chain_has_the_same_floor(home: Path) -> None:
     archive = Archive(SessionManager(home / "sessions"), meanings=Meanings())
-    child = Header(id="sally_20261130_100000", created=at(11, 30), agent="Sally", parent="sally_20261114_100000")
+    child = Header(
+        id="sally_20261130_100000",
+        created=at(11, 30),
+        agent="Sally",
+        parent="sally_20261114_100000",
+    )
     archive.follow(Session(header=child), len(TALKS) + 1)
     assert archive.wait(60)
     assert len(archive) == len(TALKS)
-    assert archive.call(SEARCH, {"query": "zebra"}).startswith("Nothing in the archive matches “zebra”.")
+    assert archive.call(SEARCH, {"query": "zebra"}).startswith(
+        "Nothing in the archive matches “zebra”."
+    )
     text = archive.call(SEARCH, {"query": OTHERWISE})
     assert "[13.1] 2026-11-13 10:00 (related, in other words)" in text
     assert "(related" not in archive.call(SEARCH, {"query": "s3.key"})

@@ -23,7 +23,9 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shelf(folder: Path) -> None:
-    """Four sessions, an hour apart; their files changed in the other order, as in a backup that was restored."""
+    """Four sessions, an hour apart; their files changed in the other order, as in a backup that was
+    restored.
+    """
     lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
     for number, line in enumerate(lines):
         options = Options(summary_on_exit=False, attach_from_archive=False)
@@ -92,7 +94,14 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
 
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     shelf(tmp_path)
-    lines = ["resume 99", "resume nope", "resume ../../etc/passwd", "resume sally", "/resume", "/resume my CV"]
+    lines = [
+        "resume 99",
+        "resume nope",
+        "resume ../../etc/passwd",
+        "resume sally",
+        "/resume",
+        "/resume my CV",
+    ]
     screen = Screen(tmp_path, lines, hours=9)
     assert screen.text == (
         """\

@@ -69,7 +69,9 @@ def exchange(live: LiveSession, query: str, reply: str) -> None:
     writer = live.begin_reply(number, START)
     for start in range(0, len(reply), 7):
         writer.feed(reply[start : start + 7])
-    writer.finish(Reply(number=number, at=START, text=reply, seconds=1.5, usage=Usage(input=3, output=4)))
+    writer.finish(
+        Reply(number=number, at=START, text=reply, seconds=1.5, usage=Usage(input=3, output=4))
+    )
 
 
 def spoken(session: Session) -> list[str]:
@@ -93,7 +95,9 @@ def test_what_is_appended_piece_by_piece_is_what_render_returns(tmp_path: Path) 
     seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",)))
     live.seal(seal)
     live.close()
-    sealed = Session(header=replace(session.header, title="sums"), entries=session.entries, seal=seal)
+    sealed = Session(
+        header=replace(session.header, title="sums"), entries=session.entries, seal=seal
+    )
     assert live.path.read_bytes() == render(sealed)
     assert live.path.name == "test_agent_20261121_223015.md"
 
@@ -129,7 +133,9 @@ def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
 
 
 def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path) -> None:
-    """The disk takes N bytes, refuses, and recovers before the last query: the transcript holds every entry."""
+    """The disk takes N bytes, refuses, and recovers before the last query: the transcript holds
+    every entry.
+    """
     size = len(render(talk(manager(tmp_path / "size").begin(agent="A"))))
     for room in range(0, size + 40, 3):
         files = FailingFiles()
@@ -163,7 +169,9 @@ def test_disk_full_is_said_at_sealing_and_the_file_stays_as_it_was(tmp_path: Pat
 
 
 def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
-    """A second sync that succeeds proves nothing about the pages that the first one could not write."""
+    """A second sync that succeeds proves nothing about the pages that the first one could not
+    write.
+    """
     files = FailingFiles()
     live = manager(tmp_path, files).begin(agent="A")
     exchange(live, "one", "1")
@@ -180,7 +188,9 @@ def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
 
 
 def test_a_file_deleted_or_replaced_while_open_is_followed(tmp_path: Path) -> None:
-    """What an editor added is kept where it stands; where it changed words, the file stays and another goes on."""
+    """What an editor added is kept where it stands; where it changed words, the file stays and
+    another goes on.
+    """
     live = manager(tmp_path).begin(agent="A")
     exchange(live, "one", "1")
     live.path.unlink()
@@ -213,7 +223,13 @@ class Unreleased:
 
 def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
     header = Header(id="a_1", created=START, agent="A")
-    live = LiveSession(header, tmp_path, take_lock=lambda identity: Unreleased(), files=Files(), monotonic=lambda: 0.0)
+    live = LiveSession(
+        header,
+        tmp_path,
+        take_lock=lambda identity: Unreleased(),
+        files=Files(),
+        monotonic=lambda: 0.0,
+    )
     exchange(live, "one", "1")
     live.seal(Seal(at=START, reason="exit"))
     live.close()
@@ -237,11 +253,18 @@ def test_a_file_in_the_place_of_the_locks_is_a_problem_not_a_hang(tmp_path: Path
     ids=["byte order mark", "CRLF"],
 )
 @pytest.mark.parametrize("ends", [True, False], ids=["sealed", "open"])
-def test_what_editors_add_is_no_damage(tmp_path: Path, edit: Callable[[bytes], bytes], ends: bool) -> None:
+def test_what_editors_add_is_no_damage(
+    tmp_path: Path, edit: Callable[[bytes], bytes], ends: bool
+) -> None:
     sessions = manager(tmp_path)
     live = sessions.begin(agent="A")
     talk(live)
-    seal = Seal(at=START, reason="exit", source="model", summary=Summary(topics=("sums",), key_facts=("4 [1 user]",)))
+    seal = Seal(
+        at=START,
+        reason="exit",
+        source="model",
+        summary=Summary(topics=("sums",), key_facts=("4 [1 user]",)),
+    )
     if ends:
         live.seal(seal)
     live.close()
@@ -256,7 +279,11 @@ def test_what_editors_add_is_no_damage(tmp_path: Path, edit: Callable[[bytes], b
     assert tuple(entry for group in groups for entry in group) == before.session.entries
     sessions.describe(loaded, name="A talk", tags=["sums"])
     described = sessions.load(live.path)
-    assert (described.session.name, described.session.tags, described.damage) == ("A talk", ("sums",), ())
+    assert (described.session.name, described.session.tags, described.damage) == (
+        "A talk",
+        ("sums",),
+        (),
+    )
     sessions.seal_later(described, replace(seal, reason="resume"))
     sealed = sessions.load(live.path)
     assert (sealed.session.seal, sealed.damage) == (replace(seal, reason="resume"), ())
@@ -295,7 +322,9 @@ def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
     with pytest.raises(SessionLocked, match="open in another process"):
         sessions.seal_later(loaded, Seal(at=START, reason="exit"))
     live.close()
-    sessions.seal_later(loaded, Seal(at=START, reason="exit", source="extracted", summary=Summary(topics=("t",))))
+    sessions.seal_later(
+        loaded, Seal(at=START, reason="exit", source="extracted", summary=Summary(topics=("t",)))
+    )
     parsed = parse(live.path.read_bytes())
     assert parsed.damage == ()
     assert parsed.session is not None
@@ -382,7 +411,12 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
         "pipe": "foreign",
     }
     row = found[sealed.header.id]
-    assert (row.agent, row.queries, row.tokens, row.name) == ("Simple Sally", 1, 7, "How do I sort?")
+    assert (row.agent, row.queries, row.tokens, row.name) == (
+        "Simple Sally",
+        1,
+        7,
+        "How do I sort?",
+    )
     assert found[open_one.header.id].parent == sealed.header.id
     for name in (*others, "link", "pipe"):
         before = (tmp_path / f"{name}.md").lstat().st_mtime_ns
@@ -403,7 +437,9 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
         ("a\x00b", "That is not a session id: ids are letters, digits, _ and -."),
     ],
 )
-def test_a_reference_to_nothing_says_what_exists(tmp_path: Path, reference: str, message: str) -> None:
+def test_a_reference_to_nothing_says_what_exists(
+    tmp_path: Path, reference: str, message: str
+) -> None:
     sessions = manager(tmp_path)
     for offset, agent in enumerate(("a", "b")):
         live = sessions.begin(agent=agent)
@@ -415,7 +451,11 @@ def test_a_reference_to_nothing_says_what_exists(tmp_path: Path, reference: str,
     with pytest.raises(SessionNotFound) as caught:
         sessions.find(reference, shown)
     assert caught.value.message == message
-    assert sessions.find("2", shown) == sessions.find("a_2026", shown) == tmp_path / "a_20261121_223015.md"
+    assert (
+        sessions.find("2", shown)
+        == sessions.find("a_2026", shown)
+        == tmp_path / "a_20261121_223015.md"
+    )
 
 
 def test_the_current_session_is_noted(tmp_path: Path) -> None:
@@ -439,7 +479,9 @@ def test_an_agents_name_as_part_of_an_id() -> None:
 def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     live = sessions.begin(agent="A", parent="p", parent_path="/p.md")
-    live.add(Restoration(at=START, parent_created=START, queries=1, tokens=2, block="word " * 20_000))
+    live.add(
+        Restoration(at=START, parent_created=START, queries=1, tokens=2, block="word " * 20_000)
+    )
     exchange(live, "what was it?", "that")
     live.seal(Seal(at=START, reason="exit"))
     live.close()

@@ -1,4 +1,6 @@
-"""`chat-loop sessions …` as real processes: what only reads. What it prints, as JSON too, and how it ends."""
+"""`chat-loop sessions …` as real processes: what only reads. What it prints, as JSON too, and how
+it ends.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,9 @@ def test_the_list_as_json(home: Path) -> None:
 def test_filters_keep_the_numbers_of_the_list(
     home: Path, arguments: tuple[str, ...], expected: list[tuple[int | None, Any]]
 ) -> None:
-    assert ids(listed(home, *arguments)) == [(number, session.header.id) for number, session in expected]
+    assert ids(listed(home, *arguments)) == [
+        (number, session.header.id) for number, session in expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,10 +147,21 @@ def test_filters_keep_the_numbers_of_the_list(
         (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
         (("search", "nowhere"), 1, "No matches.\n"),
         (("search",), 2, "the following arguments are required: WORDS"),
-        (("show", "9"), 1, "There is no session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
+        (
+            ("show", "9"),
+            1,
+            (
+                "There is no session 9: the numbers go from 1 to 3.\nchat-loop sessions list "
+                "shows numbers"
+            ),
+        ),
         (("show", "0"), 1, "There is no session 0"),
         (("show", "sally"), 1, "3 sessions begin with sally.\nType more of the id.\n"),
-        (("show", "home kim"), 1, "2 sessions fit “home kim”.\nchat-loop sessions list 'home kim'\n"),
+        (
+            ("show", "home kim"),
+            1,
+            "2 sessions fit “home kim”.\nchat-loop sessions list 'home kim'\n",
+        ),
         (("show", "no such words"), 1, "No session fits “no such words”.\n"),
         (("show", "a/b"), 1, "That is not a session id"),
         (("show", ""), 1, "That is not a session id"),
@@ -157,7 +172,9 @@ def test_filters_keep_the_numbers_of_the_list(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_done_or_found(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_what_cannot_be_done_or_found(
+    home: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
     result = run(home, "sessions", *arguments)
     assert result.returncode == code
     assert message in result.stderr.decode()
@@ -215,7 +232,14 @@ def test_the_last_session_is_the_newest_when_the_last_is_gone(home: Path) -> Non
 
 def test_show_as_json(home: Path) -> None:
     shown = values(home, "show", "3")
-    usage = {"input": 100, "output": 10, "cached": 0, "written": 0, "reasoning": 0, "estimated": False}
+    usage = {
+        "input": 100,
+        "output": 10,
+        "cached": 0,
+        "written": 0,
+        "reasoning": 0,
+        "estimated": False,
+    }
     nothing = usage | {"input": 0, "output": 0}
     assert shown == {
         "id": OLD.header.id,
@@ -234,7 +258,12 @@ def test_show_as_json(home: Path) -> None:
         "damage": [],
         "totals": {"queries": 1, "session": usage, "restoration": nothing},
         "entries": [
-            {"kind": "query", "number": 1, "at": "2020-03-01T10:00:00+00:00", "text": "What is a monad?"},
+            {
+                "kind": "query",
+                "number": 1,
+                "at": "2020-03-01T10:00:00+00:00",
+                "text": "What is a monad?",
+            },
             {
                 "kind": "reply",
                 "number": 1,
@@ -281,7 +310,14 @@ def test_the_summaries_of_a_chain(home: Path) -> None:
         "last": 2,
         "at": "2026-11-01T10:01:00+00:00",
         "source": "model",
-        "usage": {"input": 400, "output": 90, "cached": 0, "written": 0, "reasoning": 0, "estimated": False},
+        "usage": {
+            "input": 400,
+            "output": 90,
+            "cached": 0,
+            "written": 0,
+            "reasoning": 0,
+            "estimated": False,
+        },
         "compaction": {
             "first": "1.1",
             "last": "1.2",
@@ -307,7 +343,10 @@ def test_the_summaries_of_a_chain(home: Path) -> None:
             "tools": [],
         },
     }
-    assert (second["session"], second["summary"]["background"]) == (SECOND.header.id, "We limit rates.")
+    assert (second["session"], second["summary"]["background"]) == (
+        SECOND.header.id,
+        "We limit rates.",
+    )
     assert [one["summary"] for one in values(home, "show", "3", "--show-summaries")] == [None]
 
 
@@ -341,7 +380,9 @@ def test_search(home: Path) -> None:
         "path": str(home / "sessions" / f"{OPEN.header.id}.md"),
     }
     assert values(home, "show", str(hit["number"]))["id"] == hit["session"]
-    assert [one["session"] for one in values(home, "search", "rate", "--since", "2026-11-02", code=1)] == []
+    assert [
+        one["session"] for one in values(home, "search", "rate", "--since", "2026-11-02", code=1)
+    ] == []
     assert len(values(home, "search", "limit", "bursts", "--limit", "1")) == 1
 
 
@@ -386,11 +427,18 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
     for folder in ("nowhere", "empty"):
         options = ("--sessions-dir", str(tmp_path / folder), "sessions")
         listed = run(tmp_path, *options, "list")
-        assert (listed.returncode, listed.stdout, listed.stderr) == (0, b"", b"There are no sessions yet.\n")
+        assert (listed.returncode, listed.stdout, listed.stderr) == (
+            0,
+            b"",
+            b"There are no sessions yet.\n",
+        )
         found = json.loads(run(tmp_path, *options, "list", "--json").stdout)
         assert found == {"schema": 2, "conversations": [], "older": 0}
         shown = run(tmp_path, *options, "show", "last")
-        assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (1, "There are no sessions yet.")
+        assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (
+            1,
+            "There are no sessions yet.",
+        )
         assert run(tmp_path, *options, "search", "x").returncode == 1
         assert set(json.loads(run(tmp_path, *options, "stats", "--json").stdout).values()) == {0}
         assert run(tmp_path, *options, "trash").returncode == 0
@@ -402,7 +450,15 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "sessions").write_text("in the way")
-    for action in (("list",), ("search", "x"), ("stats",), ("reindex",), ("show", "1"), ("show", "last"), ("trash",)):
+    for action in (
+        ("list",),
+        ("search", "x"),
+        ("stats",),
+        ("reindex",),
+        ("show", "1"),
+        ("show", "last"),
+        ("trash",),
+    ):
         result = run(tmp_path, "sessions", *action)
         assert (result.returncode, result.stdout) == (1, b"")
         assert "cannot be read" in result.stderr.decode()
@@ -431,7 +487,10 @@ def test_a_file_of_another_kind_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_a_document_into_a_pipe_that_is_closed_is_no_failure(home: Path) -> None:
-    put(home / "sessions", simple("long_20261120_100000", at(11, 20), "Say much.", "word " * 100_000))
+    put(
+        home / "sessions",
+        simple("long_20261120_100000", at(11, 20), "Say much.", "word " * 100_000),
+    )
     for action in (("show", "1"), ("export", "1", "-"), ("export", "1", "-", "--as", "html")):
         process = subprocess.Popen(
             [sys.executable, "-m", "chat_loop", "sessions", *action],
@@ -484,12 +543,22 @@ def test_hostile_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     session = simple("odd_20261101_100000", at(11, 1), HOSTILE, f"{HOSTILE} answer 4711")
     put(tmp_path / "sessions", session)
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-    for action in (("list",), ("show", "1"), ("tree", "1"), ("search", "4711"), ("show", "1", "--json")):
-        with PtyChat([sys.executable, "-m", "chat_loop", "sessions", *action], env=env, cols=200) as terminal:
+    for action in (
+        ("list",),
+        ("show", "1"),
+        ("tree", "1"),
+        ("search", "4711"),
+        ("show", "1", "--json"),
+    ):
+        with PtyChat(
+            [sys.executable, "-m", "chat_loop", "sessions", *action], env=env, cols=200
+        ) as terminal:
             assert terminal.exit_code() == 0
             shown = terminal.raw.decode()
             assert "owned" in shown
-            assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", shown), action
+            assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", shown), (
+                action
+            )
     name = listed(tmp_path)[0]["name"]
     assert name == "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"  # JSON escapes it
     piped = printed(tmp_path, "list")
@@ -517,13 +586,22 @@ def test_a_session_that_changed_by_hand_is_listed_as_it_is_now(home: Path) -> No
     path.rename(path.with_name("renamed.md"))
     assert listed(home)[2]["name"] == "What is a functor?"
     assert listed(home)[2]["id"] == "renamed"
-    assert SessionManager(home / "sessions").load(path.with_name("renamed.md")).session.header.id == "renamed"
+    assert (
+        SessionManager(home / "sessions").load(path.with_name("renamed.md")).session.header.id
+        == "renamed"
+    )
 
 
 def actions() -> dict[str, argparse.ArgumentParser]:
     """The actions of `chat-loop sessions`, by their names."""
-    commands = next(part for part in parser()._actions if isinstance(part, argparse._SubParsersAction))
-    found = next(part for part in commands.choices["sessions"]._actions if isinstance(part, argparse._SubParsersAction))
+    commands = next(
+        part for part in parser()._actions if isinstance(part, argparse._SubParsersAction)
+    )
+    found = next(
+        part
+        for part in commands.choices["sessions"]._actions
+        if isinstance(part, argparse._SubParsersAction)
+    )
     return dict(found.choices)
 
 
@@ -533,12 +611,16 @@ def test_every_action_stands_on_its_page() -> None:
     assert named == list(actions())
     with_json = re.search(r"^((?:`[a-z]+`[, a-n]*)+) print JSON", section, re.MULTILINE)
     assert with_json is not None
-    wanted = {name for name, action in actions().items() if "--json" in action._option_string_actions}
+    wanted = {
+        name for name, action in actions().items() if "--json" in action._option_string_actions
+    }
     assert set(re.findall(r"`([a-z]+)`", with_json[1])) == wanted
 
 
 @pytest.mark.parametrize("action", actions())
-def test_the_help_of_an_action_says_what_everything_is(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_of_an_action_says_what_everything_is(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     made = actions()[action]
     assert re.fullmatch(r"[A-Z].*\.", made.description or "")

@@ -1,4 +1,6 @@
-"""`chat-loop sessions …` as real processes: what changes sessions, makes them, shares them and takes them away."""
+"""`chat-loop sessions …` as real processes: what changes sessions, makes them, shares them and
+takes them away.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,12 @@ def load(home: Path, identity: str) -> Session:
 
 
 def listed(home: Path) -> list[str]:
-    return [row["id"] for row in json.loads(run(home, "sessions", "list", "--unfold", "--json").stdout)["sessions"]]
+    return [
+        row["id"]
+        for row in json.loads(run(home, "sessions", "list", "--unfold", "--json").stdout)[
+            "sessions"
+        ]
+    ]
 
 
 def compatible(server: Loopback, model: str = "m") -> tuple[str, ...]:
@@ -85,7 +92,10 @@ def test_tag_and_rename(home: Path) -> None:
     assert done(home, "tag", "3", "#Maths", "old") == f"{OLD.header.id}: #maths #old\n"
     assert done(home, "tag", "monad", "maths", "--remove") == f"{OLD.header.id}: #old\n"
     assert done(home, "rename", "3", "Monads,", "briefly") == f"{OLD.header.id}: Monads, briefly\n"
-    assert (load(home, OLD.header.id).name, load(home, OLD.header.id).tags) == ("Monads, briefly", ("old",))
+    assert (load(home, OLD.header.id).name, load(home, OLD.header.id).tags) == (
+        "Monads, briefly",
+        ("old",),
+    )
     assert done(home, "rename", "3") == f"{OLD.header.id}: no name of its own\n"
     assert done(home, "tag", "3", "old", "--remove") == f"{OLD.header.id}: no tags\n"
     assert listed(home)[0] == OPEN.header.id, "describing is no use: the order stays"
@@ -118,7 +128,9 @@ def test_a_session_that_is_open_elsewhere_is_left_alone(home: Path) -> None:
 # Summaries
 
 
-def test_compact_makes_a_summary_with_the_model_and_the_words_that_are_asked_for(home: Path, server: Loopback) -> None:
+def test_compact_makes_a_summary_with_the_model_and_the_words_that_are_asked_for(
+    home: Path, server: Loopback
+) -> None:
     (home / "config.yaml").write_text("agent: {summary_instructions: Mind the laws.}\n")
     server.enqueue(Reply(chunks=(SUMMARY,)))
     options = (
@@ -156,12 +168,20 @@ def test_compact_of_an_unsealed_session_seals_it(home: Path, server: Loopback) -
     assert (seal.source, seal.reason) == ("model", "exit")
 
 
-def test_the_summaries_of_the_config_are_written_by_its_summary_model(home: Path, server: Loopback) -> None:
+def test_the_summaries_of_the_config_are_written_by_its_summary_model(
+    home: Path, server: Loopback
+) -> None:
     (home / "config.yaml").write_text("auto_compact: {summary_model: small}\n")
-    assert run(home, *compatible(server, "big"), "sessions", "compact", "--force", "3").returncode == 0
-    assert [request.body["model"] for request in server.requests] == ["big"], "it was named for this"
+    assert (
+        run(home, *compatible(server, "big"), "sessions", "compact", "--force", "3").returncode == 0
+    )
+    assert [request.body["model"] for request in server.requests] == ["big"], (
+        "it was named for this"
+    )
     config = home / "config.yaml"
-    config.write_text(f"model: compatible:big\nproviders: {{compatible: {{base_url: '{server.url}/v1'}}}}\n")
+    config.write_text(
+        f"model: compatible:big\nproviders: {{compatible: {{base_url: '{server.url}/v1'}}}}\n"
+    )
     config.write_text(config.read_text() + "auto_compact: {summary_model: small}\n")
     result = run(home, "sessions", "compact", "--force", "3")
     assert (result.returncode, result.stderr) == (0, b"")
@@ -171,7 +191,10 @@ def test_the_summaries_of_the_config_are_written_by_its_summary_model(home: Path
 def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server: Loopback) -> None:
     path = home / "sessions" / f"{SECOND.header.id}.md"
     before = path.read_bytes()
-    for answer in (failing(401, "authentication_error", "invalid key"), Reply(chunks=("No summary at all.",))):
+    for answer in (
+        failing(401, "authentication_error", "invalid key"),
+        Reply(chunks=("No summary at all.",)),
+    ):
         server.handler = lambda request, answer=answer: answer  # type: ignore[misc]
         result = run(home, *compatible(server), "sessions", "compact", "--force", SECOND.header.id)
         assert (result.returncode, result.stdout) == (1, b"")
@@ -181,7 +204,10 @@ def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server
 
 
 def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -> None:
-    told = f"The summary of {SECOND.header.id} is deleted; it is made anew when the session is resumed.\n"
+    told = (
+        f"The summary of {SECOND.header.id} is deleted; it is made anew when the session is "
+        "resumed.\n"
+    )
     assert done(home, "delete-summary", "--session", "2") == told
     deleted = load(home, SECOND.header.id)
     assert deleted.seal is not None
@@ -245,7 +271,9 @@ def test_a_fork_knows_the_words_up_to_its_query_and_no_more(home: Path, server: 
     assert not any("Take 100." in text for text in asked)
     assert any(text.startswith("And then?") for text in asked)
     tree = json.loads(run(home, "sessions", "tree", FIRST.header.id, "--json").stdout)
-    assert {row["parent"] for row in tree if row["id"] not in (FIRST.header.id, SECOND.header.id)} <= {
+    assert {
+        row["parent"] for row in tree if row["id"] not in (FIRST.header.id, SECOND.header.id)
+    } <= {
         FIRST.header.id,
         identity,
     }
@@ -258,7 +286,9 @@ def branches(home: Path) -> tuple[str, str]:
         session = simple(f"sally_2026110{number}_100000", at(11, number), parent=FIRST.header.id)
         assert session.seal is not None
         assert session.seal.summary is not None
-        summary = replace(session.seal.summary, decisions=(f"The port of the database is {port}. [2 user]",))
+        summary = replace(
+            session.seal.summary, decisions=(f"The port of the database is {port}. [2 user]",)
+        )
         session = replace(
             session,
             entries=(SECOND.entries[0], *session.entries),
@@ -322,12 +352,18 @@ def test_what_is_exported_is_imported_elsewhere_once(home: Path, tmp_path: Path,
     other = tmp_path / "other"
     lines = [f"{FIRST.header.id}  imported", f"{SECOND.header.id}  imported"]
     taken = run(other, "sessions", "import", "-", stdin=document.stdout)
-    assert (taken.returncode, taken.stdout.decode().split("\n")[:2], taken.stderr) == (0, lines, b"")
+    assert (taken.returncode, taken.stdout.decode().split("\n")[:2], taken.stderr) == (
+        0,
+        lines,
+        b"",
+    )
     again = run(other, "sessions", "import", "-", stdin=document.stdout)
     assert again.returncode == 0
     assert again.stdout.decode() == "\n".join(lines).replace("imported", "there already") + "\n"
     assert [load(other, session.header.id) for session in (FIRST, SECOND)] == [FIRST, SECOND]
-    assert json.loads(run(other, "sessions", "tree", "1", "--json").stdout)[0]["id"] == FIRST.header.id
+    assert (
+        json.loads(run(other, "sessions", "tree", "1", "--json").stdout)[0]["id"] == FIRST.header.id
+    )
 
 
 def test_export_to_files(home: Path, tmp_path: Path) -> None:
@@ -338,7 +374,9 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     assert page.read_bytes().startswith(b"<!DOCTYPE html>")
     assert page.stat().st_mode & 0o777 == 0o600
     before = page.read_bytes()
-    assert f"{page} is there already: nothing is written.\n" in failure(home, "export", "2", str(page))
+    assert f"{page} is there already: nothing is written.\n" in failure(
+        home, "export", "2", str(page)
+    )
     assert page.read_bytes() == before
     folder = tmp_path / "exports.d"
     folder.mkdir()
@@ -362,7 +400,9 @@ def test_export_of_a_broken_chain_says_so(home: Path) -> None:
 
 
 def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
-    """Sessions of one chain may come in several files, and what cannot be read does not hold up the others."""
+    """Sessions of one chain may come in several files, and what cannot be read does not hold up the
+    others.
+    """
     single = [tmp_path / f"{name}.md" for name in ("child", "parent")]
     for reference, path in zip((SECOND.header.id, FIRST.header.id), single, strict=True):
         path.write_text(done_out(home, "export", reference, "-", "--one") + "\n")
@@ -374,7 +414,10 @@ def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     taken = simple(FIRST.header.id, at(11, 1), "Another session of that id")
     put(other / "sessions", taken)
-    names = [str(path) for path in (single[0], tmp_path / "nowhere.json", tmp_path / "talk.html", single[1], old)]
+    names = [
+        str(path)
+        for path in (single[0], tmp_path / "nowhere.json", tmp_path / "talk.html", single[1], old)
+    ]
     (tmp_path / "talk.html").write_text("<!DOCTYPE html><p>")
     result = run(other, "sessions", "import", *names)
     assert result.returncode == 1, "two of them gave nothing"
@@ -402,7 +445,9 @@ def test_trash_and_restore(home: Path) -> None:
     path = home / "sessions" / f"{OLD.header.id}.md"
     before = path.read_bytes()
     told = "{0} is in the trash; chat-loop sessions restore {0} brings it back.\n"
-    assert done(home, "trash", "1", "3", "3") == told.format(OPEN.header.id) + told.format(OLD.header.id)
+    assert done(home, "trash", "1", "3", "3") == told.format(OPEN.header.id) + told.format(
+        OLD.header.id
+    )
     assert listed(home) == [SECOND.header.id, FIRST.header.id]
     assert done(home, "trash") == (
         f"2026-11-10 10:00  {OPEN.header.id}  Which port does the database listen on?\n"
@@ -417,7 +462,10 @@ def test_trash_and_restore(home: Path) -> None:
         "There is no session nope in the trash. chat-loop sessions trash lists what is.\n"
     )
     both = run(home, "sessions", "restore", "../x", OLD.header.id, OPEN.header.id)
-    assert (both.returncode, both.stdout.decode()) == (1, f"{OLD.header.id} is back.\n{OPEN.header.id} is back.\n")
+    assert (both.returncode, both.stdout.decode()) == (
+        1,
+        f"{OLD.header.id} is back.\n{OPEN.header.id} is back.\n",
+    )
     assert path.read_bytes() == before
     assert listed(home)[0] == OPEN.header.id
     assert done(home, "trash") == ""
@@ -429,7 +477,11 @@ def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
     put(home / "sessions", simple(OLD.header.id, at(11, 1)))
     new = path.read_bytes()
     told = failure(home, "restore", OLD.header.id)
-    assert told == f"There is a session {OLD.header.id} already: nothing is brought back. Rename one of the files.\n"
+    assert (
+        told
+        == f"There is a session {OLD.header.id} already: nothing is brought back. Rename one of "
+        "the files.\n"
+    )
     assert path.read_bytes() == new
     done(home, "trash", OLD.header.id)
     assert {row["id"] for row in json.loads(run(home, "sessions", "trash", "--json").stdout)} == {
@@ -439,7 +491,10 @@ def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
 
 
 def test_a_child_of_what_goes_to_the_trash_is_named(home: Path) -> None:
-    told = f"{SECOND.header.id} goes on from {FIRST.header.id}: it has the summary, the words are in the trash.\n"
+    told = (
+        f"{SECOND.header.id} goes on from {FIRST.header.id}: it has the summary, the words are "
+        "in the trash.\n"
+    )
     result = run(home, "sessions", "trash", FIRST.header.id)
     assert (result.returncode, result.stderr.decode()) == (0, told)
     done(home, "restore", FIRST.header.id)
@@ -454,7 +509,9 @@ def test_trash_as_json_and_one_that_is_open(home: Path) -> None:
         held.release()
     assert result.returncode == 1
     assert [row["id"] for row in json.loads(result.stdout)] == [OLD.header.id]
-    assert result.stderr.decode().startswith(f"Session {OPEN.header.id} is open in another process.")
+    assert result.stderr.decode().startswith(
+        f"Session {OPEN.header.id} is open in another process."
+    )
 
 
 def forgotten(home: Path) -> list[Path]:
@@ -478,13 +535,19 @@ def test_clean_moves_whole_conversations_that_nobody_used(tmp_path: Path) -> Non
     clean = ("sessions", "clean", "--older-than", "30d")
     dry = run(tmp_path, *clean, "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, b"2 sessions would go to the trash.\n")
-    assert [line.split()[2] for line in dry.stdout.decode().strip().split("\n")] == ["dead_2", "dead_1"]
+    assert [line.split()[2] for line in dry.stdout.decode().strip().split("\n")] == [
+        "dead_2",
+        "dead_1",
+    ]
     assert len(listed(tmp_path)) == 5
     rows = json.loads(run(tmp_path, *clean, "--dry-run", "--json").stdout)
     assert [(row["id"], row["parent"]) for row in rows] == [("dead_2", "dead_1"), ("dead_1", None)]
     wet = run(tmp_path, *clean, "--yes")
     assert (wet.returncode, wet.stdout) == (0, dry.stdout)
-    assert wet.stderr == b"2 sessions moved to the trash; chat-loop sessions restore ID brings one back.\n"
+    assert (
+        wet.stderr
+        == b"2 sessions moved to the trash; chat-loop sessions restore ID brings one back.\n"
+    )
     assert listed(tmp_path) == ["goes_on", "archive", "future"]
     assert run(tmp_path, *clean, "--yes").stderr == b"There is nothing to clean.\n"
     assert done(tmp_path, "restore", "dead_1", "dead_2") == "dead_1 is back.\ndead_2 is back.\n"
@@ -509,7 +572,10 @@ def test_clean_asks_on_a_terminal(tmp_path: Path) -> None:
     forgotten(tmp_path)
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "chat_loop", "sessions", "clean", "--older-than", "30d"]
-    for answer, code, told in (("n", 1, "Nothing is moved."), ("y", 0, "2 sessions moved to the trash")):
+    for answer, code, told in (
+        ("n", 1, "Nothing is moved."),
+        ("y", 0, "2 sessions moved to the trash"),
+    ):
         with PtyChat(command, env=env, cols=120) as terminal:
             terminal.wait_for("Move 2 sessions to the trash? (y/n)")
             terminal.line(answer)
@@ -528,7 +594,10 @@ def test_clean_originals_leaves_what_only_words_stand_for(tmp_path: Path) -> Non
     fork = done_out(tmp_path, "fork", "forked")
     result = run(tmp_path, "sessions", "clean", "--older-than", "30d", "--originals", "--yes")
     assert result.returncode == 0
-    assert sorted(line.split()[2] for line in result.stdout.decode().strip().split("\n")) == ["archive", "dead_1"]
+    assert sorted(line.split()[2] for line in result.stdout.decode().strip().split("\n")) == [
+        "archive",
+        "dead_1",
+    ]
     assert {"bare", "of_bare", "forked", fork, "goes_on", "dead_2"} <= set(listed(tmp_path))
 
 
@@ -546,7 +615,11 @@ def test_clean_originals_leaves_the_words_that_a_live_session_carries(home: Path
         seal=None,
     )
     below = replace(carrying, header=replace(SECOND.header, id="below", parent="carrying"))
-    put(folder, carrying, replace(below, entries=(replace(restoration, depth=3, since="1.2"), *SECOND.entries[1:])))
+    put(
+        folder,
+        carrying,
+        replace(below, entries=(replace(restoration, depth=3, since="1.2"), *SECOND.entries[1:])),
+    )
     clean = ("clean", "--older-than", "1y", "--originals", "--dry-run", "--json")
     for left in ("below", "carrying"):
         assert json.loads(done_out(home, *clean)) == []
@@ -579,11 +652,15 @@ def write_protected(folder: Path) -> Iterator[None]:
 
 def bound(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """`run` for somebody for whom the rights of files count: root without its special rights."""
-    prefix = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    prefix = (
+        ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    )
     return run(home, *arguments, prefix=prefix)
 
 
-@pytest.mark.skipif(os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux")
+@pytest.mark.skipif(
+    os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
+)
 def test_a_folder_that_cannot_be_written_to(home: Path) -> None:
     folder = home / "sessions"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -601,7 +678,11 @@ def test_a_folder_that_cannot_be_written_to(home: Path) -> None:
             ("compact", OLD.header.id),
             ("fork", OLD.header.id),
             ("delete-summary", SECOND.header.id),
-            ("import", str(folder / f"{OLD.header.id}.md"), str(Path(__file__).parent / "plain" / "resumed.md")),
+            (
+                "import",
+                str(folder / f"{OLD.header.id}.md"),
+                str(Path(__file__).parent / "plain" / "resumed.md"),
+            ),
             ("reindex",),
             ("stats",),
             ("search", "monad"),
@@ -616,7 +697,9 @@ def test_a_folder_that_cannot_be_written_to(home: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.skipif(os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux")
+@pytest.mark.skipif(
+    os.name == "nt" or not shutil.which("setpriv"), reason="rights of POSIX, given away on Linux"
+)
 def test_what_cannot_be_read(home: Path) -> None:
     folder = home / "sessions"
     if bound(home, "--version").returncode:
@@ -633,7 +716,14 @@ def test_what_cannot_be_read(home: Path) -> None:
     assert "Permission denied" in shown.stderr.decode()
     folder.chmod(0)
     try:
-        for action in (("list",), ("show", "1"), ("show", "last"), ("search", "x"), ("stats",), ("trash",)):
+        for action in (
+            ("list",),
+            ("show", "1"),
+            ("show", "last"),
+            ("search", "x"),
+            ("stats",),
+            ("trash",),
+        ):
             result = bound(home, "sessions", *action)
             assert (result.returncode, result.stdout) == (1, b""), action
             assert "cannot be read: Permission denied." in result.stderr.decode(), action
@@ -648,6 +738,7 @@ def test_compact_of_little_declines_where_nobody_can_be_asked(home: Path) -> Non
         asked = [request for request in server.requests if request.path.endswith("completions")]
     assert result.returncode == 1
     assert re.fullmatch(
-        r"Not compacted: \d+ tokens now, about \d+ after\. --force compacts all the same\.\n", result.stderr.decode()
+        r"Not compacted: \d+ tokens now, about \d+ after\. --force compacts all the same\.\n",
+        result.stderr.decode(),
     )
     assert asked == []

@@ -1,4 +1,6 @@
-"""The command config: what differs from the defaults, one key, a section; and no secret, wherever it stands."""
+"""The command config: what differs from the defaults, one key, a section; and no secret, wherever
+it stands.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.test_asking_again import QUIET
 
 def shown(folder: Path, config: Config, *lines: str) -> str:
     facts = (("Config", str(folder / "config.yaml")),)
-    return Screen(folder, list(lines), options=QUIET, config=config, facts=facts).text.partition("Goodbye!")[0]
+    return Screen(folder, list(lines), options=QUIET, config=config, facts=facts).text.partition(
+        "Goodbye!"
+    )[0]
 
 
 def test_by_default_there_is_nothing_to_show(tmp_path: Path) -> None:
@@ -54,7 +58,13 @@ agents.Sally.memory.enabled: false
 
 def test_one_key_a_section_and_none_that_is(tmp_path: Path) -> None:
     config = parse(b"auto_compact: {enabled: false}\n", "c.yaml")
-    lines = ["/config auto_compact.enabled", "/config notify", "/config model:", "/config notfy", "/config xyzzy"]
+    lines = [
+        "/config auto_compact.enabled",
+        "/config notify",
+        "/config model:",
+        "/config notfy",
+        "/config xyzzy",
+    ]
     assert shown(tmp_path, config, *lines) == (
         "You: /config auto_compact.enabled\nauto_compact.enabled: false (by default: true)\n"
         "You: /config notify\nnotify.after: 0.0\nnotify.how:   bell\n"
@@ -71,8 +81,14 @@ SECRET = "hunter2hunter2"
     "text",
     [
         f"mcp: {{n: {{command: x, env: {{A: {SECRET}}}, args: [--token, {SECRET}]}}}}",
-        f"mcp: {{n: {{url: 'https://me:{SECRET}@x.example/mcp?key={SECRET}', headers: {{A: {SECRET}}}}}}}",
-        f"providers: {{openai: {{base_url: 'https://{SECRET}@x.example/v1', headers: {{X: 'Bearer {SECRET}'}}}}}}",
+        (
+            f"mcp: {{n: {{url: 'https://me:{SECRET}@x.example/mcp?key={SECRET}', headers: {{A: "
+            f"{SECRET}}}}}}}"
+        ),
+        (
+            f"providers: {{openai: {{base_url: 'https://{SECRET}@x.example/v1', headers: {{X: "
+            f"'Bearer {SECRET}'}}}}}}"
+        ),
         f"agents: {{S: {{mcp: {{n: {{command: x, env: {{A: {SECRET}}}, args: [{SECRET}]}}}}}}}}",
         f"agent: {{system_prompt: 'The password = {SECRET}'}}",
     ],
@@ -85,7 +101,10 @@ def test_no_secret_is_shown(tmp_path: Path, text: str) -> None:
 
 
 def test_the_names_of_variables_are_no_secrets() -> None:
-    text = b'mcp: {n: {url: "https://x/mcp", headers: {Authorization: "Bearer ${TOKEN}", B: "x${TOKEN}"}}}'
+    text = (
+        b'mcp: {n: {url: "https://x/mcp", headers: {Authorization: "Bearer ${TOKEN}", B: '
+        b'"x${TOKEN}"}}}'
+    )
     found = dict(leaves(parse(text, "c.yaml")))
     assert found["mcp.n.headers.Authorization"] == "Bearer ${TOKEN}"
     assert found["mcp.n.headers.B"] == "(not shown)"

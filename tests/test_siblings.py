@@ -1,5 +1,6 @@
-"""Facts that differ in one name or number only: all of them stay in what the model is sent, however often it is
-compacted, on every wire, whatever the model's summaries leave out."""
+"""Facts that differ in one name or number only: all of them stay in what the model is sent, however
+often it is compacted, on every wire, whatever the model's summaries leave out.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +20,22 @@ from tests.loopback import Loopback, Received, Reply, talk
 from tests.test_extract import exchanges
 from tests.test_whole_runs import environment
 
-SERVICES = [f"We decided that service{number} listens on port {7000 + number}." for number in range(1, 13)]
+SERVICES = [
+    f"We decided that service{number} listens on port {7000 + number}." for number in range(1, 13)
+]
 TEAMS = [f"Team {number} meets at {8 + number % 12}:00." for number in range(1, 13)]
 PATHS = [f"The service{number} password file is /srv/s{number}.key." for number in range(1, 21)]
-LETTERS = [f"Rack {letter} holds {20 + number} servers." for number, letter in enumerate("ABCDEFGHIJKL")]
+LETTERS = [
+    f"Rack {letter} holds {20 + number} servers." for number, letter in enumerate("ABCDEFGHIJKL")
+]
 DATES = [f"Release 4.{number} goes out on 2026-03-{10 + number}." for number in range(1, 13)]
 NAMES = [
-    f"{name}'s desk is on floor 3." for name in ("Anna", "Ben", "Clara", "David", "Emma", "Felix", "Greta", "Hugo")
+    f"{name}'s desk is on floor 3."
+    for name in ("Anna", "Ben", "Clara", "David", "Emma", "Felix", "Greta", "Hugo")
 ]
-PORTS = [f"Allow port {port}." for port in (80, 443, 22, 25, 53, 110, 143, 993, 995, 587, 8080, 8443)]
+PORTS = [
+    f"Allow port {port}." for port in (80, 443, 22, 25, 53, 110, 143, 993, 995, 587, 8080, 8443)
+]
 CHANGES = [f"Service{number} now listens on port {7100 + number}." for number in range(1, 13)]
 
 FAMILIES = {
@@ -41,26 +49,36 @@ FAMILIES = {
     "changes": CHANGES,
 }
 WIRES = {
-    "anthropic": ("anthropic:claude-opus-4-1", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"}),
+    "anthropic": (
+        "anthropic:claude-opus-4-1",
+        {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
+    ),
     "openai": ("openai:gpt-4.1", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"}),
     "compatible": ("compatible:loopback", {"COMPATIBLE_API_KEY": "k"}),
 }
 COMPACT = "/compact --force"
 CUSTOMERS = range(1, 51)
-AT_LENGTH = "Let us look at that again when there is more time for it, and think of what it means for the rest. " * 12
+AT_LENGTH = (
+    "Let us look at that again when there is more time for it, and think of what it means for "
+    "the rest. " * 12
+)
 
 
 def rambling(request: Received) -> Reply:
     """A model that says nothing exact, at length, and whose summaries hold no decision."""
     if request.system.startswith("Task: session summary"):
         return talk(request)
-    return Reply(chunks=(AT_LENGTH,), usage=Usage(input=sum(map(len, (request.system, *request.texts))) // 4, output=9))
+    return Reply(
+        chunks=(AT_LENGTH,),
+        usage=Usage(input=sum(map(len, (request.system, *request.texts))) // 4, output=9),
+    )
 
 
 def configure(home: Path, server: Loopback, model: str, window: int = 64_000) -> None:
     name = model.partition(":")[2]
     (home / "config.yaml").write_text(
-        f"models: {{{name}: {{window: {window}}}}}\nproviders: {{compatible: {{base_url: '{server.url}/v1'}}}}\n"
+        f"models: {{{name}: {{window: {window}}}}}\nproviders: {{compatible: {{base_url: "
+        f"'{server.url}/v1'}}}}\n"
     )
 
 
@@ -83,7 +101,9 @@ def chat(home: Path, model: str, keys: dict[str, str], lines: list[str], *option
 @pytest.mark.parametrize("compactions", [1, 5])
 @pytest.mark.parametrize("family", ["services", "teams", "paths"])
 @pytest.mark.parametrize("wire", WIRES)
-def test_all_are_sent_after_compactions(tmp_path: Path, wire: str, family: str, compactions: int) -> None:
+def test_all_are_sent_after_compactions(
+    tmp_path: Path, wire: str, family: str, compactions: int
+) -> None:
     facts = FAMILIES[family]
     model, keys = WIRES[wire]
     lines: list[str] = []
@@ -103,7 +123,8 @@ def test_all_are_sent_after_compactions(tmp_path: Path, wire: str, family: str, 
 def test_what_a_small_window_leaves_out_is_listed_in_a_resumed_child(tmp_path: Path) -> None:
     model, keys = WIRES["anthropic"]
     facts = [
-        f"The key of customer {number} is in /srv/customers/{number}/private/key{number}.pem." for number in CUSTOMERS
+        f"The key of customer {number} is in /srv/customers/{number}/private/key{number}.pem."
+        for number in CUSTOMERS
     ]
     with Loopback(rambling) as server:
         configure(tmp_path, server, model, window=2_048)
@@ -133,7 +154,9 @@ def test_what_has_no_room_is_listed(family: str) -> None:
 
 
 def missing(facts: list[str], room: int, compactions: int) -> tuple[list[str], list[str]]:
-    """The facts that stand in no line of a chain's last block, and those that its last compaction lists."""
+    """The facts that stand in no line of a chain's last block, and those that its last compaction
+    lists.
+    """
     parent: Summary | None = None
     kept: Kept | None = None
     for part in range(compactions):
@@ -143,4 +166,6 @@ def missing(facts: list[str], room: int, compactions: int) -> tuple[list[str], l
     assert kept is not None
     lines = {item.text for item in items(kept.summary)}
     archived = {found.text for found in kept.archived}
-    return [fact for fact in facts if fact not in lines], [fact for fact in facts if fact in archived]
+    return [fact for fact in facts if fact not in lines], [
+        fact for fact in facts if fact in archived
+    ]

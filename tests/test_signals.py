@@ -22,15 +22,22 @@ from chat_loop.sessions.records import Exchange
 from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
+)
 
 PATIENCE = 20
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
 ENDING = [signal.SIGTERM, signal.SIGHUP]
 STALLING = Reply(chunks=("Half a ", "sentence ", "and no more"), stall_after=2)
 WHEN_TOLD = 'read -r _; exec "$@"'
-"""A shell that starts the program when a line comes, so that the terminal can be looked at before."""
-AS_LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+"""A shell that starts the program when a line comes, so that the terminal can be looked at
+before.
+"""
+AS_LEADER = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
 """A Python that makes its stdin the controlling terminal, and then becomes the program."""
 
 
@@ -40,7 +47,11 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def command(server: Loopback | None = None) -> list[str]:
-    model = ["--model", "compatible:m", "--base-url", f"{server.url}/v1"] if server else ["--model", "scripted:echo"]
+    model = (
+        ["--model", "compatible:m", "--base-url", f"{server.url}/v1"]
+        if server
+        else ["--model", "scripted:echo"]
+    )
     return [sys.executable, "-m", "chat_loop", *model]
 
 
@@ -52,7 +63,9 @@ def settings(chat: PtyChat) -> list[Any]:
 @contextmanager
 def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyChat, list[Any]]]:
     """The program at its prompt, and the terminal's settings from before its start."""
-    with PtyChat(["/bin/sh", "-c", WHEN_TOLD, "sh", *command(server)], env=environment(home)) as chat:
+    with PtyChat(
+        ["/bin/sh", "-c", WHEN_TOLD, "sh", *command(server)], env=environment(home)
+    ) as chat:
         before = settings(chat)
         chat.line("")
         chat.wait_for(PROMPT, PATIENCE)
@@ -81,7 +94,10 @@ def exchanges(home: Path) -> tuple[Exchange, ...]:
 def has_partial(exchange: Exchange) -> bool:
     """Whether the exchange is that of a reply that stalled and was stopped."""
     reply = exchange.reply
-    return reply is not None and (reply.text.rstrip(), reply.stop) == ("Half a sentence", "interrupted")
+    return reply is not None and (reply.text.rstrip(), reply.stop) == (
+        "Half a sentence",
+        "interrupted",
+    )
 
 
 @pytest.mark.parametrize("number", ENDING)
@@ -206,12 +222,18 @@ def test_sigint_between_the_editor_and_the_work_disturbs_nothing(tmp_path: Path)
         assert "Exception" not in chat.text()
         chat.line("exit")
         assert chat.exit_code(PATIENCE) == 0
-    assert [exchange.query.text for exchange in exchanges(tmp_path)] == [f"message {number}" for number in range(20)]
+    assert [exchange.query.text for exchange in exchanges(tmp_path)] == [
+        f"message {number}" for number in range(20)
+    ]
 
 
 def test_sigint_ends_a_chat_without_an_editor(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        command(), env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(),
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdin
     assert process.stdout

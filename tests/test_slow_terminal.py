@@ -1,4 +1,6 @@
-"""A terminal that is slow, or stops to read: nothing waits for it, nothing is lost, and what it shows is the same."""
+"""A terminal that is slow, or stops to read: nothing waits for it, nothing is lost, and what it
+shows is the same.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,24 @@ from tests.test_terminal import chat as a_chat
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 
 PATIENCE = 60
-"""Seconds until a wait has failed: 20,000 lines through the emulated terminal take 15 on a machine that is busy."""
+"""Seconds until a wait has failed: 20,000 lines through the emulated terminal take 15 on a machine
+that is busy.
+"""
 ROWS = tuple(f"{number}: a line of the long reply, 漢字\n" for number in range(20_000))
-"""Ten times what a terminal, and all that is between it and the program, holds for one that does not read."""
+"""Ten times what a terminal, and all that is between it and the program, holds for one that does
+not read.
+"""
 STALLED = Reply(chunks=(*ROWS, "and no more"), stall_after=len(ROWS))
-SHORT = "# Plan\n\n| a | b |\n|---|--:|\n| 漢 | 2 |\n\n- *one*\n- `two` 👍🏽\n\n```python\nx = 1\n```\nThe end."
+SHORT = (
+    "# Plan\n\n| a | b |\n|---|--:|\n| 漢 | 2 |\n\n- *one*\n- `two` 👍🏽\n\n```python\nx = "
+    "1\n```\nThe end."
+)
 
 
 def on_disk(home: Path, what: str) -> None:
-    """Wait, without reading what the terminal was sent, until the one transcript contains `what`."""
+    """Wait, without reading what the terminal was sent, until the one transcript contains
+    `what`.
+    """
     (path,) = (home / "sessions").glob("*.md")
     deadline = time.monotonic() + PATIENCE
     while what not in path.read_text("utf-8", "ignore"):
@@ -47,12 +58,16 @@ def on_disk(home: Path, what: str) -> None:
 
 
 def numbers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"(\d+): a line of the long reply, 漢字\r?\n", text)]
+    return [
+        int(number) for number in re.findall(r"(\d+): a line of the long reply, 漢字\r?\n", text)
+    ]
 
 
 @contextmanager
 def stopped(home: Path) -> Iterator[tuple[Loopback, PtyChat]]:
-    """A chat whose reply has come whole, but for its end, while the terminal read next to nothing of it."""
+    """A chat whose reply has come whole, but for its end, while the terminal read next to nothing
+    of it.
+    """
     with Loopback() as server, chatting(home, server) as (chat, _):
         server.enqueue(STALLED)
         chat.mark()
@@ -62,7 +77,9 @@ def stopped(home: Path) -> Iterator[tuple[Loopback, PtyChat]]:
         yield server, chat
 
 
-def test_a_terminal_that_stops_delays_neither_saving_nor_ctrl_c_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_terminal_that_stops_delays_neither_saving_nor_ctrl_c_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
     with stopped(tmp_path) as (server, chat):
         chat.ctrl("c")
         server.left(0)
@@ -82,7 +99,9 @@ def test_a_terminal_that_goes_on_shows_everything_and_the_rest(tmp_path: Path) -
     with stopped(tmp_path) as (server, chat):
         chat.send("typed ahead\r")
         server.release()
-        chat.wait_for(re.compile(r"You said: typed ahead.*You:.*context ", re.DOTALL), PATIENCE, output=True)
+        chat.wait_for(
+            re.compile(r"You said: typed ahead.*You:.*context ", re.DOTALL), PATIENCE, output=True
+        )
         assert numbers(chat.output()) == [*range(len(ROWS))]
         assert "and no more" in chat.output()
         chat.ctrl("d")
@@ -95,7 +114,9 @@ def test_a_signal_ends_the_program_whatever_the_terminal_does(tmp_path: Path) ->
     with stopped(tmp_path) as (_, chat):
         assert chat._child.pid
         os.kill(chat._child.pid, signal.SIGTERM)
-        assert chat.ended(PATIENCE) == 128 + signal.SIGTERM, "and nothing of what it printed was read"
+        assert chat.ended(PATIENCE) == 128 + signal.SIGTERM, (
+            "and nothing of what it printed was read"
+        )
     assert text_of(exchanges(tmp_path)[0]) == "".join(ROWS)
 
 
@@ -122,7 +143,10 @@ def test_a_slow_terminal_shows_the_same_as_a_fast_one(tmp_path: Path, cols: int)
     for size in (65536, 7):
         home = tmp_path / str(size)
         home.mkdir()
-        with Loopback() as server, a_chat(home, *compatible(server), cols=cols, ready="") as terminal:
+        with (
+            Loopback() as server,
+            a_chat(home, *compatible(server), cols=cols, ready="") as terminal,
+        ):
             terminal.read_size = size
             server.enqueue(Reply(chunks=tuple(SHORT)))
             answered(terminal, "tell me")
@@ -140,7 +164,9 @@ def test_a_slow_terminal_shows_the_same_as_a_fast_one(tmp_path: Path, cols: int)
 
 @contextmanager
 def terminal() -> Iterator[tuple[int, int]]:
-    """A terminal that changes nothing of what it gets: the descriptor to read it by, and standard output's."""
+    """A terminal that changes nothing of what it gets: the descriptor to read it by, and standard
+    output's.
+    """
     reading, output = pty.openpty()
     tty.setraw(output)
     with (
@@ -220,6 +246,10 @@ def settle_written(text: str) -> None:
 
 
 def test_what_is_no_terminal_is_left_alone(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("w") as file, contextlib.redirect_stdout(file), unhurried_output():
+    with (
+        (tmp_path / "file").open("w") as file,
+        contextlib.redirect_stdout(file),
+        unhurried_output(),
+    ):
         assert sys.stdout is file
         settle(sys.stdout)

@@ -1,4 +1,6 @@
-"""How a chat begins: the offer of the last session, and the options that go on with one, in a real terminal."""
+"""How a chat begins: the offer of the last session, and the options that go on with one, in a real
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,13 @@ def started(
     home: Path, *options: str, cols: int = 100, typed: str = "", until: str = "context", **more: str
 ) -> Iterator[PtyChat]:
     """The program on a terminal, with keys typed as soon as it runs; leaving it must be clean."""
-    env = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+    env = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
     command = [sys.executable, "-m", "chat_loop", *ECHO, *options]
     with PtyChat(command, env=env, rows=30, cols=cols) as terminal:
         terminal.send(typed)
@@ -80,9 +88,17 @@ def newest(home: Path) -> Session:
 @pytest.mark.parametrize(
     ("name", "columns", "expected"),
     [
-        ("Rate limiter", 100, "Last time: Rate limiter (today 14:30) · resume last goes on with it"),
+        (
+            "Rate limiter",
+            100,
+            "Last time: Rate limiter (today 14:30) · resume last goes on with it",
+        ),
         ("Rate limiter", 80, "Last time: Rate limiter (today 14:30) · resume last goes on with it"),
-        ("word " * 20, 80, "Last time: word word word word wor… (today 14:30) · resume last goes on with it"),
+        (
+            "word " * 20,
+            80,
+            "Last time: word word word word wor… (today 14:30) · resume last goes on with it",
+        ),
         ("word " * 20, 60, "Last time: word word word word word word wor… · resume last"),
         ("漢字" * 20, 40, "Last time: 漢字漢字漢字… · resume last"),
         ("Rate limiter", 30, "Last time: Rat… · resume last"),
@@ -104,7 +120,10 @@ def test_the_last_session_is_offered_and_resume_last_goes_on_with_it(tmp_path: P
         assert above[0].startswith("chat-loop ")
         assert re.fullmatch(
             r"Last time: Rate limiter \(today \d\d:\d\d\) · resume last goes on with it", above[1]
-        ) or re.fullmatch(r"Last time: Rate limiter \(\w+ \d+, \d\d:\d\d\) · resume last goes on with it", above[1])
+        ) or re.fullmatch(
+            r"Last time: Rate limiter \(\w+ \d+, \d\d:\d\d\) · resume last goes on with it",
+            above[1],
+        )
         assert len(above) == 2
         terminal.line("resume last")
         terminal.wait_for(FOUND)
@@ -158,7 +177,9 @@ def test_a_crashed_session_is_offered_whatever_its_first_query_is(tmp_path: Path
     with started(tmp_path) as terminal:
         assert lines(terminal)[1].startswith("Last time: Which port does the database listen on? (")
         leave(terminal)
-    last(tmp_path, simple("long_20261101_100000", NOW, f"A very long paste\n{'x' * 100_000}", "So."))
+    last(
+        tmp_path, simple("long_20261101_100000", NOW, f"A very long paste\n{'x' * 100_000}", "So.")
+    )
     with started(tmp_path) as terminal:
         assert lines(terminal)[1].startswith("Last time: A very long paste (")
         leave(terminal)
@@ -184,7 +205,9 @@ def test_there_is_no_offer_in_a_pipe_nor_for_a_new_session(tmp_path: Path) -> No
 # Going on
 
 
-@pytest.mark.parametrize("options", [("--continue",), ("-c",), ("--resume", "last"), ("--resume", "monad")])
+@pytest.mark.parametrize(
+    "options", [("--continue",), ("-c",), ("--resume", "last"), ("--resume", "monad")]
+)
 def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
     put(tmp_path / "sessions", *ALL)
     last(tmp_path, OLD)
@@ -217,7 +240,10 @@ def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
     with started(tmp_path, "--resume", "2", until=FOUND) as terminal:
         say_and_leave(terminal)
     assert newest(tmp_path).header.parent == SECOND.header.id
-    for reference, told in (("99", "There is no session 99"), ("no such words", "No session fits “no such words”.")):
+    for reference, told in (
+        ("99", "There is no session 99"),
+        ("no such words", "No session fits “no such words”."),
+    ):
         with started(tmp_path, "--resume", reference, until=told) as terminal:
             terminal.line("hello")
             terminal.wait_for("You said: hello")
@@ -296,7 +322,10 @@ def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
 def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     last(tmp_path, OLD)
-    with started(tmp_path, "--continue", until=FOUND) as one, started(tmp_path, "--continue", until=FOUND) as two:
+    with (
+        started(tmp_path, "--continue", until=FOUND) as one,
+        started(tmp_path, "--continue", until=FOUND) as two,
+    ):
         one.line("from one")
         one.wait_for("You said: from one")
         two.line("from two")
@@ -305,7 +334,10 @@ def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) 
         leave(two)
     sessions = SessionManager(tmp_path / "sessions")
     loaded = [sessions.load(row.path).session for row in sessions.rows(2)]
-    assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {"from one", "from two"}
+    assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {
+        "from one",
+        "from two",
+    }
 
 
 @given(texts, texts, st.integers(30, 200))
@@ -317,8 +349,18 @@ def test_the_greeting_is_four_lines_that_fit(model: str, directory: str, columns
         assert sum(1 + (east_asian_width(sign) in "WF") for sign in line) < columns
 
 
-def test_the_greeting_names_the_folder_by_its_end_and_the_home_by_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_greeting_names_the_folder_by_its_end_and_the_home_by_its_sign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HOME", "/home/kim")
-    assert greeting("a:b", "/home/kim/x/sessions", 80)[1] == "Conversations are markdown files in ~/x/sessions."
-    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(" in /home/kimberly/sessions.")
-    assert greeting("a:b", f"/{'long/' * 30}sessions", 40)[1] == "Saved in …/long/long/long/long/sessions"
+    assert (
+        greeting("a:b", "/home/kim/x/sessions", 80)[1]
+        == "Conversations are markdown files in ~/x/sessions."
+    )
+    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(
+        " in /home/kimberly/sessions."
+    )
+    assert (
+        greeting("a:b", f"/{'long/' * 30}sessions", 40)[1]
+        == "Saved in …/long/long/long/long/sessions"
+    )

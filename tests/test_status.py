@@ -1,4 +1,6 @@
-"""The status line: the numbers of /info and /context, made to fit any width, and what it never leaves out."""
+"""The status line: the numbers of /info and /context, made to fit any width, and what it never
+leaves out.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +37,33 @@ FULL = Status(
     summary="ready",
 )
 WHOLE = (
-    "anthropic:claude-sonnet-5-5 · ███░░░ context 42% of 200K · 123K tokens · $0.5000 · Rate limiter for the gateway · "
+    "anthropic:claude-sonnet-5-5 · ███░░░ context 42% of 200K · 123K tokens · $0.5000 · Rate "
+    "limiter for the gateway · "
     "summary ready"
 )
 
 
 def test_each_part_where_there_is_room_and_in_the_order_that_is_wanted() -> None:
     assert status_line(FULL, STATUS, 200) == WHOLE
-    assert status_line(FULL, ("tokens", "model", "tokens"), 80) == "123K tokens · anthropic:claude-sonnet-5-5"
+    assert (
+        status_line(FULL, ("tokens", "model", "tokens"), 80)
+        == "123K tokens · anthropic:claude-sonnet-5-5"
+    )
     assert status_line(FULL, (), 80) == ""
-    begun = Status(model="scripted:echo", share=0.0, window=Window(8192, guessed=True), estimated=True)
-    assert status_line(begun, STATUS, 80, symbols=False) == "scripted:echo · ...... context ~0% of 8K?"
+    begun = Status(
+        model="scripted:echo", share=0.0, window=Window(8192, guessed=True), estimated=True
+    )
+    assert (
+        status_line(begun, STATUS, 80, symbols=False) == "scripted:echo · ...... context ~0% of 8K?"
+    )
 
 
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
         (120, WHOLE.replace("Rate limiter for the gateway", "Rate limiter for th…")),
-        (100, "claude-sonnet-5-5 · ███░░░ context 42% of 200K · $0.5000 · Rate limiter for th… · summary ready"),
+        (100, ("claude-sonnet-5-5 · ███░░░ context 42% of 200K · $0.5000 · Rate limiter for th… · "
+              "summary ready")),
         (80, "claude-sonnet-5-5 · context 42% of 200K · Rate limiter for th… · summary ready"),
         (60, "claude-sonnet-5-5 · context 42% of 200K · summary ready"),
         (40, "claude-sonnet-5-5 · context 42% of 200K"),
@@ -130,7 +141,9 @@ def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> N
     files = FailingFiles()
     files.room = 0
     screen = Screen(tmp_path, ["Hi"], "Hello.", files=files, options=QUIET)
-    assert status_line(Standing(screen.talk.conversation, priced)(), STATUS, 80).endswith(" · Hi · NOT SAVED")
+    assert status_line(Standing(screen.talk.conversation, priced)(), STATUS, 80).endswith(
+        " · Hi · NOT SAVED"
+    )
 
 
 def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
@@ -162,10 +175,14 @@ def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
     assert states == ["", "in the making", "ready", "", "failed"]
 
 
-def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(tmp_path: Path) -> None:
+def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
+    tmp_path: Path,
+) -> None:
     with chat(tmp_path, cols=90) as terminal:
         answered(terminal, "which wood is hard?")
-        terminal.wait_for(re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=20)
+        terminal.wait_for(
+            re.compile(r"scripted:echo · [█░]{6} context 0% of \S+ · \d+ tokens"), timeout=20
+        )
         assert "tokens · which wood is hard?" in terminal.text()
         terminal.line("/pins")
         terminal.wait_for("pinned", timeout=20)
@@ -185,7 +202,9 @@ def test_the_config_says_what_it_tells(tmp_path: Path) -> None:
 
 
 def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("context: {max_history_tokens: 200}\nauto_compact: {preserve_recent: 2}\n")
+    (tmp_path / "config.yaml").write_text(
+        "context: {max_history_tokens: 200}\nauto_compact: {preserve_recent: 2}\n"
+    )
     with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
         full = Reply(chunks=("So.",), usage=Usage(input=130, output=10))
         server.enqueue(Reply(chunks=("Oak.",), usage=Usage(input=50, output=10)), full)
@@ -205,7 +224,9 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         terminal.wait_for("Goodbye!", timeout=20)
 
 
-def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(tmp_path: Path) -> None:
+def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
+    tmp_path: Path,
+) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         server.enqueue(Reply(chunks=("one",), stall_after=0))
         terminal.mark()
@@ -227,7 +248,19 @@ def test_it_is_never_behind_the_conversation(tmp_path: Path) -> None:
         standing[:] = standing or [Standing(talk.conversation, priced)]
         told.append(standing[0]())
 
-    lines: list[Line] = [look, "Hi", look, "/rename Boats", look, "/undo", look, "/clear", look, "So?", look]
+    lines: list[Line] = [
+        look,
+        "Hi",
+        look,
+        "/rename Boats",
+        look,
+        "/undo",
+        look,
+        "/clear",
+        look,
+        "So?",
+        look,
+    ]
     Screen(tmp_path, lines, "Hello.", "So.", options=QUIET)
     assert [(one.tokens, one.session, one.estimated) for one in told] == [
         (0, "", True),

@@ -1,4 +1,6 @@
-"""Whose model writes the summaries, and what the config says about compaction, in the whole program."""
+"""Whose model writes the summaries, and what the config says about compaction, in the whole
+program.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,23 @@ providers:
         )
         result = run(tmp_path, stdin=SCRIPT, keys=KEYS)
         assert result.returncode == 0, result.stderr
-        summaries = [request for request in server.requests if request.system.startswith("Task: session summary")]
-        assert [(request.wire, request.body["model"]) for request in summaries] == [("anthropic", "small-model")] * 2
+        summaries = [
+            request
+            for request in server.requests
+            if request.system.startswith("Task: session summary")
+        ]
+        assert [(request.wire, request.body["model"]) for request in summaries] == [
+            ("anthropic", "small-model")
+        ] * 2
         assert [request.body["max_tokens"] for request in summaries] == [700, 700]
         assert "\n\nMind the ports." in summaries[0].query
         chats = [request for request in server.requests if request not in summaries]
-        assert {(request.wire, request.body["model"]) for request in chats} == {("openai", "chat-model")}
-    parent = next(session for session in saved(tmp_path) if session.seal and session.seal.compaction)
+        assert {(request.wire, request.body["model"]) for request in chats} == {
+            ("openai", "chat-model")
+        }
+    parent = next(
+        session for session in saved(tmp_path) if session.seal and session.seal.compaction
+    )
     assert parent.seal is not None
     assert parent.seal.compaction is not None
     assert parent.seal.compaction.model == "anthropic:small-model"
@@ -60,7 +72,9 @@ providers:
         )
         handler = server.handler
         server.handler = lambda request: (
-            failing(401, "authentication_error") if request.wire == "anthropic" else (handler(request))
+            failing(401, "authentication_error")
+            if request.wire == "anthropic"
+            else (handler(request))
         )
         result = run(tmp_path, stdin=SCRIPT, keys=KEYS)
         assert result.returncode == 0, result.stderr
@@ -71,13 +85,34 @@ providers:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("auto_compact: {summary_provider: nowhere}", "auto_compact.summary_model is missing: which model of nowhere?"),
-        ("auto_compact: {summary_provider: nowhere, summary_model: m}", "“nowhere:m” is not a model reference."),
-        ("auto_compact: {compact_ratio: 0}", "auto_compact.compact_ratio is a share above 0 and at most 1, not 0."),
-        ("auto_compact: {trigger_threshold: 80}", "trigger_threshold is a share above 0 and at most 1, not 80."),
-        ("auto_compact: {preserve_recent: -1}", "auto_compact.preserve_recent must be not negative."),
-        ("auto_compact: {summary_max_tokens: 5}", "auto_compact.summary_max_tokens must be at least 100."),
-        ("context: {max_history_messages: -2}", "context.max_history_messages must be not negative."),
+        (
+            "auto_compact: {summary_provider: nowhere}",
+            "auto_compact.summary_model is missing: which model of nowhere?",
+        ),
+        (
+            "auto_compact: {summary_provider: nowhere, summary_model: m}",
+            "“nowhere:m” is not a model reference.",
+        ),
+        (
+            "auto_compact: {compact_ratio: 0}",
+            "auto_compact.compact_ratio is a share above 0 and at most 1, not 0.",
+        ),
+        (
+            "auto_compact: {trigger_threshold: 80}",
+            "trigger_threshold is a share above 0 and at most 1, not 80.",
+        ),
+        (
+            "auto_compact: {preserve_recent: -1}",
+            "auto_compact.preserve_recent must be not negative.",
+        ),
+        (
+            "auto_compact: {summary_max_tokens: 5}",
+            "auto_compact.summary_max_tokens must be at least 100.",
+        ),
+        (
+            "context: {max_history_messages: -2}",
+            "context.max_history_messages must be not negative.",
+        ),
         ("auto_compact: {enabled: maybe}", "auto_compact.enabled"),
     ],
 )
@@ -97,7 +132,10 @@ def test_without_a_model_for_summaries_everything_works(tmp_path: Path) -> None:
     result = run(tmp_path, stdin=SCRIPT + b"")
     text = result.stdout.decode()
     assert "Generating session summary" not in text
-    assert re.search(r"📦 Compacted \d+ → \d+ tokens · .*2 facts kept · without a model\.", text.replace("\n   ", " "))
+    assert re.search(
+        r"📦 Compacted \d+ → \d+ tokens · .*2 facts kept · without a model\.",
+        text.replace("\n   ", " "),
+    )
     assert "[SUMMARY: 1.1 to 1.2]" in text
     assert "- The port is 5544." in text
     assert {session.seal.source for session in saved(tmp_path) if session.seal} == {"extracted"}

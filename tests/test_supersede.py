@@ -1,4 +1,6 @@
-"""Supersession: a newer value replaces the older one, and nothing that is only similar is touched."""
+"""Supersession: a newer value replaces the older one, and nothing that is only similar is
+touched.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ The log retention is 35 days.|Update: log retention is 60 days.
 The staging timeout is 30 seconds.|Correction: the staging timeout is 45 s.
 Die Miete ist 1.150 Euro.|Korrektur: die Miete ist 1.210 Euro.
 """
-"""What was said first, and in a later session a sentence that names what it replaces, or is labeled as a correction."""
+"""What was said first, and in a later session a sentence that names what it replaces, or is labeled
+as a correction.
+"""
 
 NEWER = """\
 The staging timeout is 30 seconds.|The staging timeout is now 45 seconds.
@@ -113,7 +117,9 @@ def chain(*queries: str) -> list[str]:
     return lines(parent)
 
 
-@pytest.mark.parametrize(("before", "after"), [line.split("|") for line in REPLACED.strip().split("\n")])
+@pytest.mark.parametrize(
+    ("before", "after"), [line.split("|") for line in REPLACED.strip().split("\n")]
+)
 def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: str) -> None:
     parent = child(None, (before, "Fine.")).summary
     assert len(lines(parent)) == 1
@@ -124,8 +130,12 @@ def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: st
     assert made.archived == ()
 
 
-@pytest.mark.parametrize(("before", "after"), [line.split("|") for line in NEWER.strip().split("\n")])
-def test_a_newer_value_stands_after_the_older_and_is_the_last_to_go(before: str, after: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"), [line.split("|") for line in NEWER.strip().split("\n")]
+)
+def test_a_newer_value_stands_after_the_older_and_is_the_last_to_go(
+    before: str, after: str
+) -> None:
     parent = child(None, (before, "Fine.")).summary
     both = child(parent, (after, "Noted."), depth=2)
     assert both.superseded == 0
@@ -145,7 +155,8 @@ def test_what_differs_in_a_telling_word_stays(one: str, other: str) -> None:
 
 def test_the_best_match_is_replaced_and_only_that() -> None:
     assert chain(
-        "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros. The garden budget is 900 euros.",
+        "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros. The garden "
+        "budget is 900 euros.",
         "Correction: the bathroom budget is 6,200 euros.",
     ) == [
         "The kitchen budget is 8,000 euros. [1 user]",
@@ -156,7 +167,8 @@ def test_the_best_match_is_replaced_and_only_that() -> None:
 
 def test_in_doubt_both_stay_the_newer_one_later() -> None:
     assert chain(
-        "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros.", "The budget is now 7,000 euros."
+        "The kitchen budget is 8,000 euros. The bathroom budget is 5,000 euros.",
+        "The budget is now 7,000 euros.",
     ) == [
         "The kitchen budget is 8,000 euros. [1 user]",
         "The bathroom budget is 5,000 euros. [1 user]",
@@ -187,8 +199,13 @@ def test_a_decision_is_taken_back_for_another() -> None:
 
 
 def test_a_reply_never_replaces_what_the_user_decided() -> None:
-    parent = child(None, ("Rule: the deposit is at most 500 euros. The rent is 900 euros.", "Fine.")).summary
-    reply = "The deposit is now at most 800 euros. The rent is 950 euros. The rent has been changed to 990 euros."
+    parent = child(
+        None, ("Rule: the deposit is at most 500 euros. The rent is 900 euros.", "Fine.")
+    ).summary
+    reply = (
+        "The deposit is now at most 800 euros. The rent is 950 euros. The rent has been "
+        "changed to 990 euros."
+    )
     made = child(parent, ("Look it up.", reply), depth=2).summary
     assert made.decisions == ("Rule: the deposit is at most 500 euros. [1 user]",)
     assert made.key_facts == (
@@ -237,9 +254,14 @@ def test_a_task_is_closed_and_never_replaced() -> None:
 
 def test_two_hundred_corrections_find_their_lines_among_two_thousand() -> None:
     parent = Summary(
-        key_facts=tuple(f"The budget of room {room} is {room + 13} euros. [1 user]" for room in range(2000))
+        key_facts=tuple(
+            f"The budget of room {room} is {room + 13} euros. [1 user]" for room in range(2000)
+        )
     )
-    spoken = [(f"Correction: the budget of room {room} is {room * 9} euros.", "Fine.") for room in range(1, 200)]
+    spoken = [
+        (f"Correction: the budget of room {room} is {room * 9} euros.", "Fine.")
+        for room in range(1, 200)
+    ]
     made = ledger(parent, None, exchanges(*spoken, depth=2), [], [], 1_000_000, len)
     assert made.superseded == 199
     assert len(made.summary.key_facts) == 2000

@@ -1,4 +1,6 @@
-"""Another model in mid-conversation: `/model`, the record in the transcript, the new window, and what it costs."""
+"""Another model in mid-conversation: `/model`, the record in the transcript, the new window, and
+what it costs.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +43,24 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
     assert "scripted:small answers from now on; context ~0% of 8K.\n" in screen.text
     assert "You: /model\nscripted:small answers.\n" in screen.text
-    assert f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}" in screen.text
+    assert (
+        f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}"
+        in screen.text
+    )
     assert "Tokens of scripted:test:  110 (in: 100, out: 10)" in screen.text
     assert "Tokens of scripted:small: 110 (in: 100, out: 10)" in screen.text
     assert "Cost of the session:      $0.7500" in screen.text
     [name] = sessions(tmp_path)
     text = (tmp_path / f"{name}.md").read_text()
     assert "**Model:** scripted:test\n" in text
-    assert "<!-- chat:model at=2026-11-21T22:30:17+01:00 -->\n**Model:** scripted:small\n<!-- chat:end -->\n" in text
+    assert (
+        "<!-- chat:model at=2026-11-21T22:30:17+01:00 -->\n**Model:** scripted:small\n<!-- "
+        "chat:end -->\n" in text
+    )
     session = SessionManager(tmp_path).load(tmp_path / f"{name}.md").session
-    assert [entry.text for entry in session.entries if isinstance(entry, Switch)] == ["scripted:small"]
+    assert [entry.text for entry in session.entries if isinstance(entry, Switch)] == [
+        "scripted:small"
+    ]
 
 
 def test_before_the_first_message_the_header_says_it(tmp_path: Path) -> None:
@@ -71,7 +81,10 @@ def test_what_does_not_fit_the_new_window_is_compacted_before_it_is_asked(tmp_pa
         tmp_path, [long, long, long, "/model small", "Which port?"], "One.", "Two.", "Three.", others=[other],
         options=OPTIONS,
     )  # fmt: skip
-    assert "scripted:small answers from now on; context ~95% of 1K: it is compacted before your" in screen.text
+    assert (
+        "scripted:small answers from now on; context ~95% of 1K: it is compacted before your"
+        in screen.text
+    )
     assert len(sessions(tmp_path)) == 2
     [request] = other.requests
     whole = " ".join(message.text for message in request.messages)
@@ -104,7 +117,11 @@ def test_a_model_that_cannot_work_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_list_of_others(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["/model"], others=[Model(model="small"), Model(model="test"), Model(model="a\x1b[2J")])
+    screen = Screen(
+        tmp_path,
+        ["/model"],
+        others=[Model(model="small"), Model(model="test"), Model(model="a\x1b[2J")],
+    )
     assert (
         "You: /model\nscripted:test answers.\nThese could as well (/model NAME):\n"
         "  scripted:small  made up\n  scripted:a␛[2J  made up\n"
@@ -115,7 +132,10 @@ def test_the_list_of_others(tmp_path: Path) -> None:
     ("command", "after"),
     [
         ("chat-loop", "chat-loop --model local:a"),
-        ("chat-loop --model x:y --config 'my file'", "chat-loop --model local:a --config 'my file'"),
+        (
+            "chat-loop --model x:y --config 'my file'",
+            "chat-loop --model local:a --config 'my file'",
+        ),
         ("chat-loop --local --tools read_file", "chat-loop --tools read_file --model local:a"),
     ],
 )
@@ -125,8 +145,12 @@ def test_the_line_that_goes_on_names_the_model(command: str, after: str) -> None
 
 def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "MEMORY.md").write_text("".join(f"- Fact {number} is kept.\n" for number in range(100)))
-    place = Place(directory=tmp_path, home=tmp_path, data=tmp_path / "data", most=1500, allowed=1500)
+    (tmp_path / "data" / "MEMORY.md").write_text(
+        "".join(f"- Fact {number} is kept.\n" for number in range(100))
+    )
+    place = Place(
+        directory=tmp_path, home=tmp_path, data=tmp_path / "data", most=1500, allowed=1500
+    )
     small = Model("Two.", model="small", window=Window(500))
     folder = tmp_path / "sessions"
     Screen(folder, ["/model small", "Hi"], memory=place, others=[small], options=OPTIONS)

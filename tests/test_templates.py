@@ -27,7 +27,10 @@ def folder(tmp_path: Path, **texts: str) -> Path:
     return made
 
 
-EXPLAIN = "---\ndescription: Explain it simply\nargument: WORD\n---\nExplain {input} to a child.\nKeep {braces} {}.\n"
+EXPLAIN = (
+    "---\ndescription: Explain it simply\nargument: WORD\n---\nExplain {input} to a "
+    "child.\nKeep {braces} {}.\n"
+)
 
 
 def test_a_template_is_filled_sent_and_saved(tmp_path: Path) -> None:
@@ -46,7 +49,12 @@ def test_a_template_is_filled_sent_and_saved(tmp_path: Path) -> None:
 
 
 def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
-    texts = {"explain": EXPLAIN, "long_one": "x" * 300, "Compact": "mine", "bad": "---\nfoo: 1\n---\nx"}
+    texts = {
+        "explain": EXPLAIN,
+        "long_one": "x" * 300,
+        "Compact": "mine",
+        "bad": "---\nfoo: 1\n---\nx",
+    }
     screen = Screen(tmp_path / "s", ["/help", "/help explain"], prompts=folder(tmp_path, **texts))
     listed = screen.text.partition("Templates:\n")[2]
     prompts = tmp_path / "prompts"
@@ -70,11 +78,20 @@ Goodbye!
 
 def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Path) -> None:
     prompts = folder(tmp_path, pins="mine", explain=EXPLAIN)
-    screen = Screen(tmp_path / "s", ["/pins", "/xyzzy", "/explan x", "#explain x"], "So.", SUMMARY, prompts=prompts)
+    screen = Screen(
+        tmp_path / "s",
+        ["/pins", "/xyzzy", "/explan x", "#explain x"],
+        "So.",
+        SUMMARY,
+        prompts=prompts,
+    )
     assert "There is no command /xyzzy. help lists them." in screen.text
     assert "There is no command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
-    assert Templates(prompts, ["pins"]).notice == "Not used as templates, as commands have their names: /pins."
+    assert (
+        Templates(prompts, ["pins"]).notice
+        == "Not used as templates, as commands have their names: /pins."
+    )
     assert Templates(prompts).notice == ""
 
 
@@ -87,15 +104,21 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
         (b"---\ndescription: x\n---\n \n", "it has no text"),
         (b"---\nx", "the line --- that ends its beginning is missing"),
         (b"---\n- a\n---\nx", "above its text it may only say description and argument, as texts"),
-        (b"---\ndescription: 3\n---\nx", "above its text it may only say description and argument, as texts"),
+        (
+            b"---\ndescription: 3\n---\nx",
+            "above its text it may only say description and argument, as texts",
+        ),
     ],
 )
-def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
     path = folder(tmp_path) / "bad.md"
     path.write_bytes(data)
     screen = Screen(tmp_path / "s", ["/bad x"], prompts=path.parent)
     assert screen.text == (
-        f"You: /bad x\n✗ The template {path} is not used: {reason}.\n  Set it right, or take it away.\nGoodbye!\n"
+        f"You: /bad x\n✗ The template {path} is not used: {reason}.\n  Set it right, or take "
+        "it away.\nGoodbye!\n"
     )
     assert screen.talk.sent == []
 

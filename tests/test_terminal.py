@@ -1,4 +1,6 @@
-"""The program in a real terminal: narrow, plain, pasted into, shown hostile text, interrupted, typed ahead."""
+"""The program in a real terminal: narrow, plain, pasted into, shown hostile text, interrupted,
+typed ahead.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,21 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
 
 
 @contextmanager
-def chat(home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str) -> Iterator[PtyChat]:
+def chat(
+    home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str
+) -> Iterator[PtyChat]:
     """The program at its prompt, with `scripted:echo` unless the options say otherwise."""
-    env = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+    env = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
     options = options or ("--model", "scripted:echo")
-    with PtyChat([sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols) as terminal:
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols
+    ) as terminal:
         terminal.wait_for(READY, timeout=20)
         if ready:
             terminal.wait_for(ready, timeout=20)
@@ -61,7 +73,9 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         answered(terminal, "hello there, narrow terminal")
         terminal.mark()
         terminal.line("sessions")
-        terminal.wait_for(re.compile(r"\* +today .*hello there, nar", re.DOTALL), timeout=20, output=True)
+        terminal.wait_for(
+            re.compile(r"\* +today .*hello there, nar", re.DOTALL), timeout=20, output=True
+        )
         terminal.line("help")
         terminal.wait_for("text.", timeout=20, output=True)
         leave(terminal)
@@ -105,7 +119,9 @@ def test_escape_sequences_of_a_model_are_shown_not_obeyed(tmp_path: Path) -> Non
         printed = answered(terminal, "hello")
         for sequence in ("\x1b]0;", "\x1b[2J", "\x1b]52", "\x9b", "\u202e"):
             assert sequence not in printed
-        assert "␛]0;owned␇␛[2J␛]52;c;aGk=␇<U+009B>31m<U+202E>abc [red]not markup[/red]" in " ".join(printed.split())
+        assert "␛]0;owned␇␛[2J␛]52;c;aGk=␇<U+009B>31m<U+202E>abc [red]not markup[/red]" in " ".join(
+            printed.split()
+        )
         leave(terminal)
     reply = saved(tmp_path).exchanges[0].reply
     assert reply is not None
@@ -153,12 +169,19 @@ def test_what_is_typed_during_a_reply_waits_for_the_next_prompt(tmp_path: Path) 
         terminal.wait_for("You said: typed ahead", timeout=20, output=True)
         reply = terminal.output().partition("one")[2].partition("Time:")[0]
         assert "typed" not in reply, "it is not echoed into the reply"
-        terminal.wait_for(re.compile(r"You said: typed ahead.*You:", re.DOTALL), timeout=20, output=True)
+        terminal.wait_for(
+            re.compile(r"You said: typed ahead.*You:", re.DOTALL), timeout=20, output=True
+        )
         leave(terminal)
-    assert [exchange.query.text for exchange in saved(tmp_path).exchanges] == ["first", "typed ahead"]
+    assert [exchange.query.text for exchange in saved(tmp_path).exchanges] == [
+        "first",
+        "typed ahead",
+    ]
 
 
-def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summary(tmp_path: Path) -> None:
+def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_c_at_exit_skips_the_summary(
+    tmp_path: Path,
+) -> None:
     with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
         terminal.send("never mind")
         terminal.wait_for("never mind", timeout=20)
@@ -183,7 +206,9 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
         answered(terminal, "the port is 8443")
         terminal.mark()
         terminal.line("exit")
-        terminal.wait_for("Resume with: chat-loop --model scripted:echo --resume", timeout=20, output=True)
+        terminal.wait_for(
+            "Resume with: chat-loop --model scripted:echo --resume", timeout=20, output=True
+        )
         terminal.exit_code(timeout=20)
     parent = saved(tmp_path).header.id
     with chat(tmp_path, "--model", "scripted:echo", "--resume", "1") as terminal:
@@ -196,7 +221,8 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
 
 
 GREETINGS = {
-    80: r"Welcome\. scripted:echo answers; /model .*\nConversations are markdown files in \S+/sessions\.\n"
+    80: r"Welcome\. scripted:echo answers; /model .*\nConversations are markdown files in "
+    r"\S+/sessions\.\n"
     r"exit saves .*\nA long one .*\nYou:",
     40: r"Welcome\. echo answers\.\nSaved in \S+/sessions\nexit leaves, .*\nhelp shows more\.\nYou:",
 }

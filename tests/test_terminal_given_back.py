@@ -1,4 +1,6 @@
-"""The terminal's own settings: silent while a reply runs, whatever came before, and given back by whatever ends it."""
+"""The terminal's own settings: silent while a reply runs, whatever came before, and given back by
+whatever ends it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,20 @@ from tests.loopback import Loopback
 from tests.pty_chat import PtyChat
 from tests.real_model import smollm2_path
 from tests.test_input import told_of_pastes
-from tests.test_signals import PATIENCE, PROMPT, STALLING, chatting, command, environment, exchanges, settings
+from tests.test_signals import (
+    PATIENCE,
+    PROMPT,
+    STALLING,
+    chatting,
+    command,
+    environment,
+    exchanges,
+    settings,
+)
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pseudo-terminals of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
+)
 
 ENDING = [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 SECOND_PROMPT = re.compile(r"Interrupted.*You:.*context ", re.DOTALL)
@@ -111,7 +124,8 @@ def test_a_shell_that_restores_nothing_has_its_terminal_back_after_ctrl_z(tmp_pa
         chat.wait_for("Half a sentence", PATIENCE)
         process = chat._child.pid
         assert process
-        # It leads its session: there the system lets Ctrl-Z stop nothing, and the program goes on, as silent as before.
+        # It leads its session: there the system lets Ctrl-Z stop nothing, and the program goes on,
+        # as silent as before.
         chat.mark()
         chat.ctrl("z")
         chat.wait_for("\x1b[?2004l\x1b[?2004h", PATIENCE, output=True)
@@ -122,7 +136,9 @@ def test_a_shell_that_restores_nothing_has_its_terminal_back_after_ctrl_z(tmp_pa
 
 @pytest.mark.parametrize("number", ENDING)
 @pytest.mark.parametrize("replying", [False, True], ids=["at the prompt", "during a reply"])
-def test_what_ends_the_program_gives_the_terminal_back(number: signal.Signals, replying: bool, tmp_path: Path) -> None:
+def test_what_ends_the_program_gives_the_terminal_back(
+    number: signal.Signals, replying: bool, tmp_path: Path
+) -> None:
     with Loopback() as server, chatting(tmp_path, server) as (chat, before):
         server.enqueue(STALLING)
         if replying:
@@ -151,8 +167,11 @@ def test_ctrl_backslash_in_a_reply_gives_the_terminal_back(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_what_ends_the_program_while_it_starts_gives_the_terminal_back(number: signal.Signals, tmp_path: Path) -> None:
-    # The question is asked before the chat hears signals; with a model it would be a moment too short to be met.
+def test_what_ends_the_program_while_it_starts_gives_the_terminal_back(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    # The question is asked before the chat hears signals; with a model it would be a moment too
+    # short to be met.
     with PtyChat([sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path)) as chat:
         before = settings(chat)
         chat.wait_for("Number [1], or n for none:", PATIENCE)

@@ -1,4 +1,6 @@
-"""The command theme: what is shown, what the next reply looks like, and where nothing is rendered."""
+"""The command theme: what is shown, what the next reply looks like, and where nothing is
+rendered.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,15 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(
-    folder: Path, lines: list[Line], *steps: Step, config: Config | None = None, out: io.StringIO | None = None
+    folder: Path,
+    lines: list[Line],
+    *steps: Step,
+    config: Config | None = None,
+    out: io.StringIO | None = None,
 ) -> str:
-    screen = Screen(folder, lines, *steps, options=QUIET, config=config, out=Terminal() if out is None else out)
+    screen = Screen(
+        folder, lines, *steps, options=QUIET, config=config, out=Terminal() if out is None else out
+    )
     return screen.text.partition("Goodbye!")[0]
 
 
@@ -43,7 +51,8 @@ def test_all_are_shown_in_their_colours_and_the_one_in_use_says_so(tmp_path: Pat
     shown = run(tmp_path, ["/theme"])
     assert SGR.sub("", shown) == (
         "You: /theme\nReplies are shown like this:\n"
-        f"  auto (in use)   Heading{SAMPLE}  dark            Heading{SAMPLE}  light           Heading{SAMPLE}"
+        f"  auto (in use)   Heading{SAMPLE}  dark            Heading{SAMPLE}  light           "
+        f"Heading{SAMPLE}"
         "/theme NAME takes another until you leave. The usual one (display.theme): auto.\n"
     )
     for name in NAMES:
@@ -64,27 +73,39 @@ def test_a_theme_colours_the_next_reply_and_the_config_keeps_the_usual_one(tmp_p
     assert "  light (in use)  " in SGR.sub("", after.partition("You: /theme")[2])
 
 
-def test_without_colours_it_says_so_and_none_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colours_it_says_so_and_none_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     shown = run(tmp_path, ["/theme", "/theme dark"])
     assert not COLOUR.search(shown)
     assert shown.count("Without colours (NO_COLOR) all themes are the same.") == 2
 
 
-def test_narrow_a_sample_stands_below_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_narrow_a_sample_stands_below_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    assert f"\n  auto (in use)\n    Heading{SAMPLE}  dark\n" in SGR.sub("", run(tmp_path / "a", ["/theme"]))
+    assert f"\n  auto (in use)\n    Heading{SAMPLE}  dark\n" in SGR.sub(
+        "", run(tmp_path / "a", ["/theme"])
+    )
     monkeypatch.setenv("COLUMNS", "40")
-    assert "\n  auto (in use)\n    Heading  • code\n  dark\n" in SGR.sub("", run(tmp_path / "b", ["/theme"]))
+    assert "\n  auto (in use)\n    Heading  • code\n  dark\n" in SGR.sub(
+        "", run(tmp_path / "b", ["/theme"])
+    )
 
 
-def test_where_replies_are_not_rendered_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_replies_are_not_rendered_it_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     described = (
         "auto:  the terminal's own colours\ndark:  bright colours, for a dark background\n"
         "light: dark colours, for a light background\n"
     )
     why = "Replies stay as they were written: this is no terminal that could show it.\n"
-    no_change = "✗ Replies are not rendered here: a theme would change nothing.\n  /theme says why.\n"
+    no_change = (
+        "✗ Replies are not rendered here: a theme would change nothing.\n  /theme says why.\n"
+    )
     piped = run(tmp_path / "a", ["/theme", "/theme dark"], out=io.StringIO())
     assert piped == f"You: /theme\n{described}{why}You: /theme dark\n{no_change}"
     monkeypatch.setenv("TERM", "dumb")
@@ -98,7 +119,9 @@ def test_a_theme_that_there_is_not(tmp_path: Path) -> None:
 
 def test_the_config_knows_the_same_themes() -> None:
     assert tuple(ABOUT) == NAMES == get_args(get_type_hints(DisplayConfig)["theme"])
-    with pytest.raises(ConfigError, match=r"c: display\.theme: invalid enum value 'blue'\.") as caught:
+    with pytest.raises(
+        ConfigError, match=r"c: display\.theme: invalid enum value 'blue'\."
+    ) as caught:
         parse(b"display: {theme: blue}", "c")
     assert caught.value.hint == "It takes auto, dark or light."
 

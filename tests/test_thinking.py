@@ -1,4 +1,6 @@
-"""Reasoning in the text of a reply: what is shown as thinking, what is the answer, however it comes in pieces."""
+"""Reasoning in the text of a reply: what is shown as thinking, what is the answer, however it comes
+in pieces.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,11 @@ def meant(text: str) -> tuple[str, str]:
         ("<think>a </thin b", "a </thin b", ""),
         ("<thinking>Hello.", "", "<thinking>Hello."),
         ("<thi", "", "<thi"),
-        ("In R1 <think> begins it, </think> ends it.", "", "In R1 <think> begins it, </think> ends it."),
+        (
+            "In R1 <think> begins it, </think> ends it.",
+            "",
+            "In R1 <think> begins it, </think> ends it.",
+        ),
         ("<think>a</think> b <think>c</think>", "a", "b <think>c</think>"),
         ("<think>a <think> b</think> c", "a <think> b", "c"),
         ("</think> a", "", "</think> a"),
@@ -55,7 +61,9 @@ def test_what_is_reasoning_and_what_is_answer(text: str, reasoning: str, answer:
     assert told(list(text)) == (reasoning, answer)
 
 
-PARTS = st.sampled_from([*TAGS, *TAGS.values(), "<", "<th", "</", "</think", "[TH", " ", "\n", "a", "é", "🎉", ">"])
+PARTS = st.sampled_from(
+    [*TAGS, *TAGS.values(), "<", "<th", "</", "</think", "[TH", " ", "\n", "a", "é", "🎉", ">"]
+)
 
 
 @given(st.lists(PARTS, max_size=12).map("".join), st.lists(st.integers(0, 80), max_size=12))

@@ -1,5 +1,6 @@
-"""One conversation that begins on Anthropic's wire, goes on on OpenAI's with a smaller window, and ends on a real
-embedded model."""
+"""One conversation that begins on Anthropic's wire, goes on on OpenAI's with a smaller window, and
+ends on a real embedded model.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def answering(request: Received) -> Reply:
 def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
     model = f"local:{smollm2_path()}"
     (tmp_path / "config.yaml").write_text(
-        "auto_compact: {use_ai_summary: false}\nproviders: {local: {context: 2048}}\nmodels: {gpt-4: {window: 800}}\n"
+        "auto_compact: {use_ai_summary: false}\nproviders: {local: {context: 2048}}\nmodels: "
+        "{gpt-4: {window: 800}}\n"
     )
     with Loopback(answering) as server:
         keys = {
@@ -33,7 +35,9 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
             "OPENAI_API_KEY": "k",
             "OPENAI_BASE_URL": f"{server.url}/v1",
         }
-        program = Program(("--model", "anthropic:claude-opus-4-1"), environment(tmp_path, **keys), tmp_path, 60)
+        program = Program(
+            ("--model", "anthropic:claude-opus-4-1"), environment(tmp_path, **keys), tmp_path, 60
+        )
         with program.start(cols=140) as chat:
             say(chat, "Our gateway listens on port 8443.", 20)
             for _ in range(2):
@@ -43,13 +47,17 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
                 say(chat, "", 20)
             chat.mark()
             chat.line("/model openai:gpt-4")
-            told = re.compile(r"openai:gpt-4 answers from now on; context ~\d+% of 800: it is compacted")
+            told = re.compile(
+                r"openai:gpt-4 answers from now on; context ~\d+% of 800: it is compacted"
+            )
             chat.wait_for(told, output=True)
             say(chat, "And now in fewer words?", 20)
             assert "📦 Compacted" in chat.output()
             chat.mark()
             chat.line(f"/model {model}")
-            chat.wait_for(re.compile(r"answers from now on; context ~\d+% of 2K"), output=True, timeout=60)
+            chat.wait_for(
+                re.compile(r"answers from now on; context ~\d+% of 2K"), output=True, timeout=60
+            )
             say(chat, "Which port?", 120)
             chat.mark()
             chat.line("/stats")
@@ -60,12 +68,16 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
 
     assert {request.wire for request in server.requests} == {"anthropic", "openai"}
     [asked] = [request for request in server.requests if request.wire == "openai"]
-    assert "8443" in " ".join(asked.texts), "a fact of the first wire is in what the second was sent"
+    assert "8443" in " ".join(asked.texts), (
+        "a fact of the first wire is in what the second was sent"
+    )
     first, *others = program.sessions()
     assert first.header.model == "anthropic:claude-opus-4-1"
     assert [entry.text for entry in first.entries if isinstance(entry, Switch)] == ["openai:gpt-4"]
     assert others[0].header.model == "openai:gpt-4"
-    switches = [entry.text for session in others for entry in session.entries if isinstance(entry, Switch)]
+    switches = [
+        entry.text for session in others for entry in session.entries if isinstance(entry, Switch)
+    ]
     assert [*switches, others[-1].header.model][0] == model
     last = others[-1].exchanges[-1]
     assert last.query.text == "Which port?"

@@ -90,16 +90,27 @@ def test_encoding_for(model: str, name: str) -> None:
 
 def test_known_ids() -> None:
     assert build_encoding("o200k_base").encode_ordinary("hello world") == [24912, 2375]
-    assert build_encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [83, 1609, 5963, 374, 2294, 0]
+    assert build_encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
+        83,
+        1609,
+        5963,
+        374,
+        2294,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_ids_equal_those_of_tiktoken(name: str, genuine: dict[str, tiktoken.Encoding]) -> None:
     ours = build_encoding(name)
     for text in SAMPLES:
-        assert ours.encode_ordinary(text) == genuine[name].encode(text, disallowed_special=()), text[:40]
+        assert ours.encode_ordinary(text) == genuine[name].encode(text, disallowed_special=()), (
+            text[:40]
+        )
     special = "".join(sorted(genuine[name].special_tokens_set))
-    assert ours.encode(special, allowed_special="all") == genuine[name].encode(special, allowed_special="all")
+    assert ours.encode(special, allowed_special="all") == genuine[name].encode(
+        special, allowed_special="all"
+    )
     assert ours.n_vocab == genuine[name].n_vocab
 
 
@@ -118,12 +129,38 @@ def test_before_loading_counts_are_the_estimate() -> None:
 @pytest.mark.parametrize(
     ("least", "most", "text"),
     [
-        (1.0, 1.3, "We discussed the migration of the database and decided to finish testing before next Monday."),
-        (1.0, 1.5, "Die Zusammenfassung muss alle Entscheidungen enthalten, die im Gespräch getroffen wurden."),
+        (
+            1.0,
+            1.3,
+            (
+                "We discussed the migration of the database and decided to finish testing before "
+                "next Monday."
+            ),
+        ),
+        (
+            1.0,
+            1.5,
+            (
+                "Die Zusammenfassung muss alle Entscheidungen enthalten, die im Gespräch "
+                "getroffen wurden."
+            ),
+        ),
         (0.9, 1.3, "我们讨论了数据库迁移的方案，并决定在下周一之前完成测试。"),
-        (0.9, 1.3, "データベースの移行について話し合い、来週の月曜日までにテストを完了することにしました。"),
-        (1.0, 2.3, "Мы обсудили перенос базы данных и решили завершить тестирование до понедельника."),
-        (0.7, 1.1, '{"id": 12345, "name": "alpha", "values": [1.25, 3.5, 7.125], "path": "/usr/lib/x.so"}'),
+        (
+            0.9,
+            1.3,
+            "データベースの移行について話し合い、来週の月曜日までにテストを完了することにしました。",
+        ),
+        (
+            1.0,
+            2.3,
+            "Мы обсудили перенос базы данных и решили завершить тестирование до понедельника.",
+        ),
+        (
+            0.7,
+            1.1,
+            '{"id": 12345, "name": "alpha", "values": [1.25, 3.5, 7.125], "path": "/usr/lib/x.so"}',
+        ),
         (0.8, 1.2, Path(tokens.__file__).read_text(encoding="utf-8")),
         (0.7, 1.2, "😀🎉👍🏽👩‍👩‍👧🇩🇪✅❌🔥"),
         (0.5, 1.0, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
@@ -139,7 +176,9 @@ def test_estimate_is_subadditive_and_zero_only_for_nothing(a: str, b: str) -> No
     assert (estimate(a) == 0) == (a == "")
 
 
-any_text = st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from(" \n\r\t\0'/aA1中😀"))
+any_text = st.text(
+    st.characters() | st.characters(categories=["Cs"]) | st.sampled_from(" \n\r\t\0'/aA1中😀")
+)
 
 
 @given(a=any_text, b=any_text)
@@ -149,7 +188,9 @@ def test_joining_texts_adds_next_to_nothing(a: str, b: str, counter: TokenCounte
         assert 0 <= counter.count(a + b, model) <= parts * 1.1 + 8
 
 
-@pytest.mark.parametrize("unit", [" ", "\t", "\n", "\u00a0", "a", "😀", "\ud800", "\0", "e\u0301", " \n"])
+@pytest.mark.parametrize(
+    "unit", [" ", "\t", "\n", "\u00a0", "a", "😀", "\ud800", "\0", "e\u0301", " \n"]
+)
 @pytest.mark.parametrize("length", [EXACT_CHARS, EXACT_CHARS + 1, 5_000_000])
 def test_long_monotonous_texts(unit: str, length: int, counter: TokenCounter) -> None:
     text = (unit * length)[:length]
@@ -210,7 +251,9 @@ def damaged_data(kind: str, directory: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("kind", ["cut", "flipped", "not gzip", "empty", "other content", "directory", "missing"])
+@pytest.mark.parametrize(
+    "kind", ["cut", "flipped", "not gzip", "empty", "other content", "directory", "missing"]
+)
 def test_damaged_or_missing_data_leaves_the_estimate(kind: str, tmp_path: Path) -> None:
     counter = TokenCounter(damaged_data(kind, tmp_path))
     assert not counter.load("gpt-5")
@@ -267,7 +310,13 @@ def test_no_connection_is_opened(tmp_path: Path) -> None:
         env = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         env |= {"http_proxy": proxy, "https_proxy": proxy, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
         done = subprocess.run(
-            [sys.executable, "-c", OFFLINE], env=env, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", OFFLINE],
+            env=env,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
         silent.setblocking(False)

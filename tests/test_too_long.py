@@ -1,4 +1,6 @@
-"""A server that refuses a request as too long: the conversation is compacted and the query asked once more."""
+"""A server that refuses a request as too long: the conversation is compacted and the query asked
+once more.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from tests.loopback import Reply as Served
 from tests.talking import Says, Talk, said
 
 OPTIONS = Options(attach_from_archive=False, acknowledge=False, use_ai_summary=False)
-TOO_LONG = ContextTooLong("It is too long for the model.", "Type compact to shorten the conversation.")
+TOO_LONG = ContextTooLong(
+    "It is too long for the model.", "Type compact to shorten the conversation."
+)
 
 
 def test_it_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
@@ -40,8 +44,11 @@ def test_it_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
     )
     assert conversation.sent[3][-1].text.endswith("Which port?")
     assert "8443" in conversation.sent[3][0].text
-    assert [event for event in conversation.events if isinstance(event, Warned | Compacted)][1] == Warned(
-        "It is too long for the model.", "The conversation was compacted for that; it is asked once more."
+    assert [event for event in conversation.events if isinstance(event, Warned | Compacted)][
+        1
+    ] == Warned(
+        "It is too long for the model.",
+        "The conversation was compacted for that; it is asked once more.",
     )
     first, second = sorted(tmp_path.glob("*.md"))
     before = SessionManager(tmp_path).load(first).session
@@ -64,7 +71,11 @@ def test_it_is_asked_once_more_and_not_again(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert len(conversation.model.steps) == 1
-    kept = [entry.text for entry in conversation.conversation.session.entries if isinstance(entry, Query)]
+    kept = [
+        entry.text
+        for entry in conversation.conversation.session.entries
+        if isinstance(entry, Query)
+    ]
     assert kept == ["Second."], "it is saved"
 
 
@@ -72,11 +83,15 @@ def test_with_nothing_to_compact_it_is_said(tmp_path: Path) -> None:
     conversation = Talk(tmp_path, TOO_LONG, options=OPTIONS)
     with pytest.raises(ContextTooLong):
         asyncio.run(conversation.conversation.ask("Hello."))
-    assert [exchange.query.text for exchange in conversation.conversation.session.exchanges] == ["Hello."]
+    assert [exchange.query.text for exchange in conversation.conversation.session.exchanges] == [
+        "Hello."
+    ]
 
 
 @pytest.mark.parametrize("steps", [["One.", Says(("Half",), then=TOO_LONG)], ["One.", TOO_LONG]])
-def test_a_reply_that_has_begun_and_a_user_who_compacts_himself(tmp_path: Path, steps: list[Says]) -> None:
+def test_a_reply_that_has_begun_and_a_user_who_compacts_himself(
+    tmp_path: Path, steps: list[Says]
+) -> None:
     limits = replace(OPTIONS.limits, enabled=isinstance(steps[1], Says))
     conversation = Talk(tmp_path, *steps, options=replace(OPTIONS, limits=limits))
 
@@ -95,7 +110,10 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
     def served(request: Received) -> Served:
         tokens = sum(map(estimate, (request.system, *request.texts)))
         if tokens > 4096:
-            message = f"request ({tokens} tokens) exceeds the available context size (4096 tokens), try increasing it"
+            message = (
+                f"request ({tokens} tokens) exceeds the available context size (4096 "
+                "tokens), try increasing it"
+            )
             return failing(400, "exceed_context_size_error", message)
         return replace(talk(request), usage=Usage(input=tokens, output=20))
 
@@ -103,7 +121,9 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
     with Loopback(served) as server:
 
         async def run() -> Conversation:
-            provider = OpenAIProvider("m", name="compatible", window=Window(128_000, True), base_url=f"{server.url}/v1")
+            provider = OpenAIProvider(
+                "m", name="compatible", window=Window(128_000, True), base_url=f"{server.url}/v1"
+            )
             conversation = Conversation(
                 Agent(name="Sally", system_prompt="Be kind.", provider=provider),
                 SessionManager(tmp_path),
@@ -133,13 +153,43 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
     ("message", "window"),
     [
         ("prompt is too long: 208310 tokens > 200000 maximum", 200_000),
-        ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease", 200_000),
-        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in ...", 8192),
-        ("request (9021 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
+        (
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease",
+            200_000,
+        ),
+        (
+            (
+                "This model's maximum context length is 8192 tokens. However, you requested 9000 "
+                "tokens (8000 in ..."
+            ),
+            8192,
+        ),
+        (
+            (
+                "request (9021 tokens) exceeds the available context size (8192 tokens), try "
+                "increasing it"
+            ),
+            8192,
+        ),
         ("the request exceeds the available context size. try increasing the context size", None),
-        ("Trying to keep the first 5000 tokens when context the model has a context length of only 4096 tokens", 4096),
-        ("This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 131_072),
-        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        (
+            (
+                "Trying to keep the first 5000 tokens when context the model has a context length "
+                "of only 4096 tokens"
+            ),
+            4096,
+        ),
+        (
+            "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+            131_072,
+        ),
+        (
+            (
+                "The input token count (1200000) exceeds the maximum number of tokens allowed "
+                "(1048576)."
+            ),
+            1_048_576,
+        ),
         ("maximum context length is 1,048,576 tokens", 1_048_576),
         ("maximum context length is 12 tokens", None),
         ("maximum context length is 999999999999 tokens", None),

@@ -1,4 +1,6 @@
-"""Tools on the real program: what is asked on a terminal, which keys count, what Ctrl-C does; `-p` and `--yes`."""
+"""Tools on the real program: what is asked on a terminal, which keys count, what Ctrl-C does; `-p`
+and `--yes`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.test_headless import run
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals and shells of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="pseudo-terminals and shells of POSIX"
+)
 
 PATIENCE = 20
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
@@ -29,7 +33,10 @@ TOOLS = "read_file,write_file,edit_file,run_command"
 
 
 def calling(*calls: tuple[str, Mapping[str, object]], text: str = "") -> Reply:
-    made = (ToolCall(f"w{number}", name, json.dumps(given)) for number, (name, given) in enumerate(calls))
+    made = (
+        ToolCall(f"w{number}", name, json.dumps(given))
+        for number, (name, given) in enumerate(calls)
+    )
     return Reply(chunks=(text,) if text else (), calls=tuple(made))
 
 
@@ -48,19 +55,33 @@ def chatting(home: Path, server: Loopback, cols: int = 80, rows: int = 40) -> It
         "PATH": "/usr/bin:/bin",
         "PYTHONPATH": str(Path(__file__).parent.parent),
     }
-    command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test", "--tools", TOOLS]
+    command = [
+        sys.executable,
+        "-m",
+        "chat_loop",
+        "--model",
+        "anthropic:claude-test",
+        "--tools",
+        TOOLS,
+    ]
     with PtyChat(command, env=environment, cwd=project, rows=rows, cols=cols) as chat:
         chat.wait_for(PROMPT, PATIENCE)
         yield chat
 
 
 def results(home: Path) -> list[tuple[str, str, bool]]:
-    """The calls of the one session with what they gave: tool, first words of the result, whether it failed."""
+    """The calls of the one session with what they gave: tool, first words of the result, whether it
+    failed.
+    """
     sessions = SessionManager(home / "own" / "sessions")
     (row,) = sessions.rows()
     entries = sessions.load(row.path).session.entries
     names = {entry.id: entry.name for entry in entries if isinstance(entry, Call)}
-    return [(names[entry.id], entry.text, entry.failed) for entry in entries if isinstance(entry, Result)]
+    return [
+        (names[entry.id], entry.text, entry.failed)
+        for entry in entries
+        if isinstance(entry, Result)
+    ]
 
 
 def at_prompt(chat: PtyChat) -> None:
@@ -75,7 +96,11 @@ def server() -> Iterator[Loopback]:
 
 def test_yes_no_and_always(tmp_path: Path, server: Loopback) -> None:
     def edit(number: int) -> tuple[str, dict[str, object]]:
-        return "edit_file", {"path": "a.txt", "old": f"line {number}", "new": f"LINE {number}\x1b[2J\u202e"}
+        return "edit_file", {
+            "path": "a.txt",
+            "old": f"line {number}",
+            "new": f"LINE {number}\x1b[2J\u202e",
+        }
 
     server.enqueue(
         calling(edit(1), text="I change it."), Reply(chunks=("One.",)),
@@ -190,7 +215,9 @@ def test_ctrl_c_ends_a_command_and_its_children(tmp_path: Path, server: Loopback
             chat.wait_for("Assistant … ", PATIENCE)  # the seconds are counted
             chat.mark()
             chat.ctrl("c")
-            chat.wait_for(re.compile(r"Interrupted.*You:.*context ", re.DOTALL), PATIENCE, output=True)
+            chat.wait_for(
+                re.compile(r"Interrupted.*You:.*context ", re.DOTALL), PATIENCE, output=True
+            )
             assert select.select([end], [], [], PATIENCE)[0]
             assert os.read(end, 1) == b"", "nobody is left who could write"
             chat.ctrl("d")
@@ -200,9 +227,13 @@ def test_ctrl_c_ends_a_command_and_its_children(tmp_path: Path, server: Loopback
     assert results(tmp_path) == [("run_command", "interrupted", True)]
 
 
-def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(tmp_path: Path, server: Loopback) -> None:
+def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
+    tmp_path: Path, server: Loopback
+) -> None:
     text = "".join(f"line {number} of the file\n" for number in range(100))
-    server.enqueue(calling(("write_file", {"path": "new.txt", "text": text})), Reply(chunks=("Written.",)))
+    server.enqueue(
+        calling(("write_file", {"path": "new.txt", "text": text})), Reply(chunks=("Written.",))
+    )
     with chatting(tmp_path, server, cols=40, rows=15) as chat:
         chat.line("go")
         chat.wait_for("scroll up", PATIENCE)
@@ -234,7 +265,10 @@ def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
     with chatting(tmp_path, server) as chat:
         chat.line("/tools")
         chat.wait_for("run_command (asks first): Runs a shell command", PATIENCE)
-        assert "read_file (asks about files outside of the working directory): Reads a text" in "\n".join(chat.screen())
+        assert (
+            "read_file (asks about files outside of the working directory): Reads a text"
+            in "\n".join(chat.screen())
+        )
 
 
 def headless(home: Path, server: Loopback, *arguments: str) -> tuple[int, str, str]:
@@ -248,13 +282,16 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
     tmp_path: Path, server: Loopback, allowed: bool
 ) -> None:
     done = tmp_path / "done"
-    server.enqueue(calling(("run_command", {"command": f"touch {done}"})), Reply(chunks=("That was it.",)))
+    server.enqueue(
+        calling(("run_command", {"command": f"touch {done}"})), Reply(chunks=("That was it.",))
+    )
     arguments = ("--tools", TOOLS, *(["--yes"] if allowed else []), "-p", "Do it")
     code, out, err = headless(tmp_path, server, *arguments)
     assert (code, out) == (0, "That was it.\n")
     assert done.exists() == allowed
     warning = (
-        "run_command was not run: it has to be allowed, and there is nobody to ask. --yes allows all such calls.\n"
+        "run_command was not run: it has to be allowed, and there is nobody to ask. --yes "
+        "allows all such calls.\n"
     )
     assert err == ("" if allowed else warning)
     told = json.dumps(server.requests[1].body)
@@ -269,7 +306,8 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
             ("--tools", "read_file,fly", "-p", "x"),
             (
                 "There is no tool fly.\n"
-                "The tools are: read_file, list_files, search_files, write_file, edit_file, run_command.\n"
+                "The tools are: read_file, list_files, search_files, write_file, edit_file, "
+                "run_command.\n"
             ),
         ),
         (("--yes",), "--yes goes with -p: in a chat you are asked.\n"),
@@ -287,7 +325,8 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     slow = ("run_command", {"command": "sleep 100"})
     server.enqueue(calling(slow), calling(slow), Reply(chunks=("I give up.",)))
     stopped = (
-        "The model called tools as often as it may for one reply (2). tools.max_steps in the config allows more.\n"
+        "The model called tools as often as it may for one reply (2). tools.max_steps in "
+        "the config allows more.\n"
     )
     assert headless(tmp_path, server, "--yes", "-p", "Do it") == (3, "I give up.\n", stopped)
     _, second, third = (request.body for request in server.requests)
@@ -299,7 +338,10 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     assert (code, err.partition("\n")[0]) == (2, "There is no tool fly.")
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 0}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
-    assert (code, err.strip().endswith("config.yaml: tools.max_steps must be at least 1.")) == (2, True)
+    assert (code, err.strip().endswith("config.yaml: tools.max_steps must be at least 1.")) == (
+        2,
+        True,
+    )
 
 
 def test_the_program_s_own_folder_is_protected(tmp_path: Path, server: Loopback) -> None:

@@ -1,4 +1,6 @@
-"""What tools did in a conversation, in its summary block: through a real compaction, from the records of the calls."""
+"""What tools did in a conversation, in its summary block: through a real compaction, from the
+records of the calls.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, use_ai_summ
 
 
 def calling(*calls: tuple[str, dict[str, str]]) -> Message:
-    made = (ToolCall(f"w{number}", name, json.dumps(given)) for number, (name, given) in enumerate(calls))
+    made = (
+        ToolCall(f"w{number}", name, json.dumps(given))
+        for number, (name, given) in enumerate(calls)
+    )
     return Message("assistant", "", calls=tuple(made))
 
 
@@ -33,7 +38,10 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
         calling(("write_file", {"path": "src/a.py", "text": "PORT = 8443\n"}), ("list_files", {})),
         calling(("edit_file", {"path": "src/a.py", "old": "8443", "new": "5544"})),
         "The port is 5544 now.",
-        calling(("write_file", {"path": "refused.py", "text": "x"}), ("run_command", {"command": "cat src/a.py"})),
+        calling(
+            ("write_file", {"path": "refused.py", "text": "x"}),
+            ("run_command", {"command": "cat src/a.py"}),
+        ),
         calling(("edit_file", {"path": "none.py", "old": "a", "new": "b"})),
         "I looked.",
         calling(("write_file", {"path": "b.py", "text": "x"})),
@@ -47,7 +55,11 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
     clock = Clock()
     sessions = SessionManager(tmp_path / "sessions", now=clock.now, monotonic=clock.monotonic)
     agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=builtin_tools(NAMES, project), approve=approve
+        name="Sally",
+        system_prompt="",
+        provider=provider,
+        tools=builtin_tools(NAMES, project),
+        approve=approve,
     )
     shown: list[Event] = []
     talk = Conversation(agent, sessions, count=words, show=shown.append, options=QUIET)

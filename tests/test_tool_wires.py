@@ -1,4 +1,6 @@
-"""Tools through the SDKs, against a server on this machine: whatever a model calls and a function does, it goes on."""
+"""Tools through the SDKs, against a server on this machine: whatever a model calls and a function
+does, it goes on.
+"""
 
 from __future__ import annotations
 
@@ -89,17 +91,29 @@ def test_whatever_functions_do_the_conversation_goes_on(
     turns = Turns(tmp_path / "sessions", make(server.url), *made)
     patience = Patience(attempts=1, tool=1.0)
     turns.agent = Agent(
-        name="Sally", system_prompt="", provider=turns.agent.provider, tools=turns.agent.tools, patience=patience
+        name="Sally",
+        system_prompt="",
+        provider=turns.agent.provider,
+        tools=turns.agent.tools,
+        patience=patience,
     )
     first, _ = turns.say("Do it all", "Are you there?")
     assert first.text == "I look.\n\nSo be it."
     results = {entry.id: entry for entry in turns.live.session.entries if isinstance(entry, Result)}
     tools = "raises, hangs, prints_escapes, much"
     assert turns.text  # it reads back as it was, or this fails
-    told = {number: (result.text[:200], result.failed) for number, result in sorted(results.items())}
+    told = {
+        number: (result.text[:200], result.failed) for number, result in sorted(results.items())
+    }
     assert told == {
         "c1": ("raises failed: LookupError: no such invoice\x1b[2J", True),
-        "c2": ("hangs took longer than 1 seconds and is not waited for; it may go on in the background.", True),
+        "c2": (
+            (
+                "hangs took longer than 1 seconds and is not waited for; it may go on in the "
+                "background."
+            ),
+            True,
+        ),
         "c3": (f"{HOSTILE}\n\nIt printed:\n\x1b]0;title\x07\x1b[2J\u202e", False),
         "c4": ("ä" * 200, False),
         "c5": ("The arguments are not a JSON object. Call the tool again with valid JSON.", True),
@@ -146,9 +160,13 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
         (project / "a.txt").unlink()
         warned: list[str] = []
         refusing = nobody(lambda sentence, hint: warned.append(sentence))
-        turns.agent = Agent(name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing)
+        turns.agent = Agent(
+            name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing
+        )
         await turns.ask("Again")
-        assert warned == ["write_file was not run: it has to be allowed, and there is nobody to ask."]
+        assert warned == [
+            "write_file was not run: it has to be allowed, and there is nobody to ask."
+        ]
         await provider.close()
 
     asyncio.run(talk())
@@ -179,7 +197,9 @@ def test_a_resumed_session_runs_nothing_again(tmp_path: Path, server: Loopback) 
     turns = Turns(tmp_path / "sessions", openai_at(server.url), tool_of(once))
     turns.say("Do it", "Did you?")
     assert ran == ["once"]
-    events: list[Event] = [event for event in turns.events if isinstance(event, ToolReturned | TextDelta)]
+    events: list[Event] = [
+        event for event in turns.events if isinstance(event, ToolReturned | TextDelta)
+    ]
     assert events == [
         ToolReturned(id="c1", name="once", text="done", failed=False, seconds=0.0),
         TextDelta("Done."),

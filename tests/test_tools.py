@@ -1,4 +1,6 @@
-"""Tools from the model's call to the transcript: the agent's loop, the records of a turn, what is sent afterwards."""
+"""Tools from the model's call to the transcript: the agent's loop, the records of a turn, what is
+sent afterwards.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import Overloaded, ProviderError, SessionError, StreamBroken
-from chat_loop.events import Event, Finished, ReplyEnded, Retrying, TextDelta, ToolCalled, ToolReturned
+from chat_loop.events import (
+    Event,
+    Finished,
+    ReplyEnded,
+    Retrying,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+)
 from chat_loop.providers import Provider
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.entries import Query, Reply
@@ -67,13 +77,19 @@ async def echo(given: Mapping[str, object]) -> str:
 
 def calling(*arguments: str, text: str = "", name: str = "search") -> Message:
     """A step of the script with a call for each of `arguments`; their ids are not the program's."""
-    calls = tuple(ToolCall(f"toolu_{number}", name, given) for number, given in enumerate(arguments))
+    calls = tuple(
+        ToolCall(f"toolu_{number}", name, given) for number, given in enumerate(arguments)
+    )
     return Message("assistant", text, calls=calls)
 
 
-def agent_of(provider: Provider, *tools: Tool, clock: Clock | None = None, seconds: float = 60.0) -> Agent:
+def agent_of(
+    provider: Provider, *tools: Tool, clock: Clock | None = None, seconds: float = 60.0
+) -> Agent:
     patience = Patience(attempts=1, tool=seconds, clock=(clock or Clock()).monotonic)
-    return Agent(name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, patience=patience)
+    return Agent(
+        name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, patience=patience
+    )
 
 
 def scripted(*steps: Step, calls_tools: bool = True, window: int = 128_000) -> ScriptedProvider:
@@ -88,13 +104,17 @@ def run(agent: Agent, messages: tuple[Message, ...] = HELLO, **more: Any) -> lis
 
 
 def returned(events: list[Event]) -> list[tuple[str, str, bool]]:
-    return [(event.id, event.text, event.failed) for event in events if isinstance(event, ToolReturned)]
+    return [
+        (event.id, event.text, event.failed) for event in events if isinstance(event, ToolReturned)
+    ]
 
 
 class Turns:
     """A live session in `directory` and turns of it, with everything that they showed."""
 
-    def __init__(self, directory: Path, provider: Provider, *tools: Tool, clock: Clock | None = None) -> None:
+    def __init__(
+        self, directory: Path, provider: Provider, *tools: Tool, clock: Clock | None = None
+    ) -> None:
         self.clock = clock or Clock()
         self.agent = agent_of(provider, *tools, clock=self.clock)
         sessions = SessionManager(directory, now=self.clock.now, monotonic=self.clock.monotonic)
@@ -157,10 +177,15 @@ class Turns:
 
 
 def test_the_agent_runs_what_is_called_and_asks_again() -> None:
-    provider = scripted(calling('{"query": "boats"}', '{"query": "bread"}', text="I look. "), "Both were found.")
+    provider = scripted(
+        calling('{"query": "boats"}', '{"query": "bread"}', text="I look. "), "Both were found."
+    )
     events = run(agent_of(provider, tool(echo)), max_tokens=50)
 
-    one, two = ToolCall("c1", "search", '{"query": "boats"}'), ToolCall("c2", "search", '{"query": "bread"}')
+    one, two = (
+        ToolCall("c1", "search", '{"query": "boats"}'),
+        ToolCall("c2", "search", '{"query": "bread"}'),
+    )
     assert events == [
         TextDelta("I "),
         TextDelta("look. "),
@@ -179,7 +204,9 @@ def test_the_agent_runs_what_is_called_and_asks_again() -> None:
     used = (
         *HELLO,
         Message("assistant", "I look. ", calls=(one, two)),
-        Message("user", "", results=(ToolResult("c1", "Found boats."), ToolResult("c2", "Found bread."))),
+        Message(
+            "user", "", results=(ToolResult("c1", "Found boats."), ToolResult("c2", "Found bread."))
+        ),
     )
     second = Request(system="Be kind.", messages=used, max_tokens=50, tools=specs)
     assert provider.requests == [first, second]
@@ -200,7 +227,10 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
         return [event async for event in agent.run(HELLO)]
 
     provider = scripted(calling('{"query": "boats"}', '{"query": "bread"}'), "Done.")
-    assert returned(asyncio.run(collect())) == [("c2", "Found bread.", False), ("c1", "Found boats.", False)]
+    assert returned(asyncio.run(collect())) == [
+        ("c2", "Found bread.", False),
+        ("c1", "Found boats.", False),
+    ]
     assert [result.id for result in provider.requests[1].messages[-1].results] == ["c1", "c2"]
 
 
@@ -210,10 +240,22 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
         ("find", "{}", "There is no tool find. The tools are: search."),
         ("", "{}", "There is no tool unnamed. The tools are: search."),
         ("\x1b[2J rm -rf", "{}", "There is no tool __2J_rm_-rf. The tools are: search."),
-        ("search", '{"query": "b', "The arguments are not a JSON object. Call the tool again with valid JSON."),
-        ("search", "[]", "The arguments are not a JSON object. Call the tool again with valid JSON."),
+        (
+            "search",
+            '{"query": "b',
+            "The arguments are not a JSON object. Call the tool again with valid JSON.",
+        ),
+        (
+            "search",
+            "[]",
+            "The arguments are not a JSON object. Call the tool again with valid JSON.",
+        ),
         ("search", "", "The argument “query” is missing. Call the tool again."),
-        ("search", '{"query": 3}', "The argument “query” must be of type string. Call the tool again."),
+        (
+            "search",
+            '{"query": 3}',
+            "The argument “query” must be of type string. Call the tool again.",
+        ),
         (
             "search",
             '{"query": "x", "deep": 1}',
@@ -221,18 +263,24 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
         ),
     ],
 )
-def test_a_call_that_cannot_be_run_is_told_to_the_model(name: str, arguments: str, text: str) -> None:
+def test_a_call_that_cannot_be_run_is_told_to_the_model(
+    name: str, arguments: str, text: str
+) -> None:
     provider = scripted(calling(arguments, name=name), "Sorry.")
     events = run(agent_of(provider, tool(echo)))
     assert returned(events) == [("c1", text, True)]
-    assert events[-1] == Finished(stop="end", usage=Usage(input=provider_words(provider), output=1, cached=3))
+    assert events[-1] == Finished(
+        stop="end", usage=Usage(input=provider_words(provider), output=1, cached=3)
+    )
     assert provider.requests[1].messages[-1].results == (ToolResult("c1", text, failed=True),)
 
 
 def provider_words(provider: ScriptedProvider) -> int:
     """What the script counts as its last request's tokens."""
     request = provider.requests[-1]
-    return len(request.system.split()) + sum(len(message.whole.split()) for message in request.messages)
+    return len(request.system.split()) + sum(
+        len(message.whole.split()) for message in request.messages
+    )
 
 
 def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
@@ -264,7 +312,9 @@ def test_a_long_result_is_cut(window: int, most: int) -> None:
     async def much(given: Mapping[str, object]) -> str:
         return "x" * 60_000
 
-    [(_, text, failed)] = returned(run(agent_of(scripted(calling('{"query": ""}'), "", window=window), tool(much))))
+    [(_, text, failed)] = returned(
+        run(agent_of(scripted(calling('{"query": ""}'), "", window=window), tool(much)))
+    )
     reading = f'read_result with id "c1" and offset {most} reads on'
     assert text == f"{'x' * most}\n[cut: up to character {most:,} of 60,000; {reading}]"
     assert not failed
@@ -291,9 +341,12 @@ def test_a_model_that_calls_where_no_tools_are_offered_is_not_obeyed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tools", "calls_tools", "offer"), [((), True, True), ((tool(echo),), False, True), ((tool(echo),), True, False)]
+    ("tools", "calls_tools", "offer"),
+    [((), True, True), ((tool(echo),), False, True), ((tool(echo),), True, False)],
 )
-def test_when_tools_are_not_offered(tools: tuple[Tool, ...], calls_tools: bool, offer: bool) -> None:
+def test_when_tools_are_not_offered(
+    tools: tuple[Tool, ...], calls_tools: bool, offer: bool
+) -> None:
     provider = scripted(calling('{"query": "x"}', text="Well."), calls_tools=calls_tools)
     agent = agent_of(provider, *tools)
     assert run(agent, offer_tools=offer) == [
@@ -307,7 +360,13 @@ def test_when_tools_are_not_offered(tools: tuple[Tool, ...], calls_tools: bool, 
 class Broken:
     """A provider whose stream breaks after a call; then it answers."""
 
-    name, model, window, first_event_seconds, calls_tools = "broken", "test", Window(1000), 60.0, True
+    name, model, window, first_event_seconds, calls_tools = (
+        "broken",
+        "test",
+        Window(1000),
+        60.0,
+        True,
+    )
     takes_images = False
 
     def __init__(self, before: Event) -> None:
@@ -329,7 +388,9 @@ class Broken:
 def test_nothing_is_tried_again_after_a_call() -> None:
     provider = Broken(ToolCalled(ToolCall("x", "search", "{}")))
     patience = Patience(attempts=3)
-    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+    )
     with pytest.raises(StreamBroken):
         run(agent)
     assert provider.asked == 1
@@ -339,9 +400,13 @@ def test_each_step_may_be_tried_again() -> None:
     async def no_pause(seconds: float) -> None:
         """Time is not of the essence."""
 
-    provider = scripted(Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done.")
+    provider = scripted(
+        Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done."
+    )
     patience = Patience(attempts=2, sleep=no_pause, jitter=lambda: 1.0)
-    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+    )
     events = run(agent)
     again = Retrying(reason="Busy.", seconds=1.0, attempt=2, attempts=2)
     assert [event for event in events if isinstance(event, Retrying)] == [again, again]
@@ -354,12 +419,24 @@ def test_each_step_may_be_tried_again() -> None:
         ({"a": 1}, {}, ""),
         ({"a": 1}, {"properties": None, "required": None, "additionalProperties": True}, ""),
         ({"a": 1}, {"properties": {"a": None}}, ""),
-        ({"a": True}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
-        ({"a": 2.0}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
+        (
+            {"a": True},
+            {"properties": {"a": {"type": "integer"}}},
+            "The argument “a” must be of type integer.",
+        ),
+        (
+            {"a": 2.0},
+            {"properties": {"a": {"type": "integer"}}},
+            "The argument “a” must be of type integer.",
+        ),
         ({"a": 2}, {"properties": {"a": {"type": "number"}}}, ""),
         ({"a": 2.5}, {"properties": {"a": {"type": "number"}}}, ""),
         ({"a": True}, {"properties": {"a": {"type": "boolean"}}}, ""),
-        ({"a": 1}, {"properties": {"a": {"type": "boolean"}}}, "The argument “a” must be of type boolean."),
+        (
+            {"a": 1},
+            {"properties": {"a": {"type": "boolean"}}},
+            "The argument “a” must be of type boolean.",
+        ),
         ({"a": None}, {"properties": {"a": {"type": ["string", "null"]}}}, ""),
         (
             {"a": []},
@@ -370,11 +447,17 @@ def test_each_step_may_be_tried_again() -> None:
         ({"a": {}}, {"properties": {"a": {"type": "object"}}}, ""),
         ({"a": 1}, {"properties": {"a": {"type": "unheard of"}}}, ""),
         ({"a": "x"}, {"properties": {"a": {"type": "string", "enum": ["x", "y"]}}}, ""),
-        ({"a": "z"}, {"properties": {"a": {"enum": ["x", "y"]}}}, "The argument “a” must be one of x, y."),
+        (
+            {"a": "z"},
+            {"properties": {"a": {"enum": ["x", "y"]}}},
+            "The argument “a” must be one of x, y.",
+        ),
         ({}, {"required": ["a"]}, "The argument “a” is missing."),
     ],
 )
-def test_what_is_wrong_with_arguments(given: dict[str, object], schema: dict[str, object], wrong: str) -> None:
+def test_what_is_wrong_with_arguments(
+    given: dict[str, object], schema: dict[str, object], wrong: str
+) -> None:
     assert fault(given, schema) == wrong
 
 
@@ -473,10 +556,17 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
         clock.seconds += 3
         return await echo(given)
 
-    boats, broken = ToolCall("x", "search", '{"query": "böats"}'), ToolCall("y", "search", '{"query":')
+    boats, broken = (
+        ToolCall("x", "search", '{"query": "böats"}'),
+        ToolCall("y", "search", '{"query":'),
+    )
     bread = ToolCall("z", "search", '{"query": "bread"}')
     server.enqueue(
-        Sent(chunks=("I ", "look."), calls=(boats, broken), usage=Usage(input=30, output=20, cached=10)),
+        Sent(
+            chunks=("I ", "look."),
+            calls=(boats, broken),
+            usage=Usage(input=30, output=20, cached=10),
+        ),
         Sent(calls=(bread,), usage=None),
         Sent(chunks=("Boats ", "and bread."), usage=Usage(input=60, output=5)),
         Sent(chunks=("Yes.",), usage=Usage(input=90, output=2)),
@@ -485,7 +575,9 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
     reply, _ = turns.say("What of boats and bread?", "Sure?")
     assert turns.text[: len(TRANSCRIPT)] == TRANSCRIPT
     whole = Usage(input=97, output=28, cached=10, estimated=True)
-    assert reply == Reply(number=1, at=START, text="I look.\n\nBoats and bread.", stop="end", seconds=6.0, usage=whole)
+    assert reply == Reply(
+        number=1, at=START, text="I look.\n\nBoats and bread.", stop="end", seconds=6.0, usage=whole
+    )
     [exchange, _] = turns.live.session.exchanges
     assert exchange.reply == reply
     assert [(use.call.id, use.result.text if use.result else None) for use in exchange.uses] == [
@@ -506,10 +598,14 @@ def test_a_turn_with_tools_over_a_real_wire_whole(
 
 
 def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(failing(400, "invalid_request_error", "qwen3 does not support tools"), Sent(chunks=("Hi.",)))
+    server.enqueue(
+        failing(400, "invalid_request_error", "qwen3 does not support tools"), Sent(chunks=("Hi.",))
+    )
     provider = openai_at(server.url)
     patience = Patience(attempts=2)
-    agent = Agent(name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience)
+    agent = Agent(
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+    )
 
     async def ask() -> list[Event]:
         events = [event async for event in agent.run(HELLO)]
@@ -524,11 +620,15 @@ def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server
 
 
 def test_the_estimate_of_a_step_counts_its_calls(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(Sent(chunks=("I look.",), calls=(ToolCall("x", "search", '{"query": "a b"}'),), usage=None))
+    server.enqueue(
+        Sent(chunks=("I look.",), calls=(ToolCall("x", "search", '{"query": "a b"}'),), usage=None)
+    )
     server.enqueue(Sent(chunks=("Done.",), usage=None))
     turns = Turns(tmp_path / "sessions", openai_at(server.url), tool(echo))
     turns.say("Hello")
-    first, second = (entry.usage for entry in turns.live.session.entries if isinstance(entry, Reply))
+    first, second = (
+        entry.usage for entry in turns.live.session.entries if isinstance(entry, Reply)
+    )
     assert first == Usage(input=7, output=6, estimated=True)
     assert second == Usage(input=7, output=1, estimated=True)
 
@@ -547,7 +647,13 @@ def test_what_a_turn_sent_is_what_the_next_one_sends(tmp_path: Path) -> None:
     sent = [request.messages for request in provider.requests]
     assert sent[3] == (*sent[2], Message("assistant", "Done."), Message("user", "Two"))
     assert sent[5] == (*sent[4], Message("assistant", "Done again."), Message("user", "Three"))
-    assert [call.id for message in sent[5] for call in message.calls] == ["c1", "c2", "c3", "c4", "c5"]
+    assert [call.id for message in sent[5] for call in message.calls] == [
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        "c5",
+    ]
 
 
 def test_an_acknowledgment_gets_no_tools(tmp_path: Path) -> None:
@@ -635,20 +741,30 @@ def test_ctrl_c_while_a_tool_runs(tmp_path: Path) -> None:
         await turns.ask("And now?")
 
     asyncio.run(talk())
-    assert states[0].endswith(STOPPED[: STOPPED.index("\n<!-- chat:result")]), "calls are on disk before they run"
+    assert states[0].endswith(STOPPED[: STOPPED.index("\n<!-- chat:result")]), (
+        "calls are on disk before they run"
+    )
     assert states[1:] == ["cancelled"]
-    assert turns.ended[0] == ReplyEnded(number=1, stop="interrupted", usage=Usage(input=3, output=8), seconds=2.0)
+    assert turns.ended[0] == ReplyEnded(
+        number=1, stop="interrupted", usage=Usage(input=3, output=8), seconds=2.0
+    )
     assert provider.requests[1].messages == (
         Message("user", "Hello"),
         Message(
             "assistant",
             "I look.",
-            calls=(ToolCall("c1", "search", '{"query": "quick"}'), ToolCall("c2", "search", '{"query": "slow"}')),
+            calls=(
+                ToolCall("c1", "search", '{"query": "quick"}'),
+                ToolCall("c2", "search", '{"query": "slow"}'),
+            ),
         ),
         Message(
             "user",
             "And now?",
-            results=(ToolResult("c1", "Found quick."), ToolResult("c2", "interrupted", failed=True)),
+            results=(
+                ToolResult("c1", "Found quick."),
+                ToolResult("c2", "interrupted", failed=True),
+            ),
         ),
     )
 
@@ -667,7 +783,9 @@ def entries_of(turns: Turns) -> list[tuple[str, ...]]:
 
 
 def test_an_error_in_a_later_step_keeps_what_came(tmp_path: Path) -> None:
-    turns = Turns(tmp_path, scripted(calling('{"query": "x"}'), Overloaded("It is down.")), tool(echo))
+    turns = Turns(
+        tmp_path, scripted(calling('{"query": "x"}'), Overloaded("It is down.")), tool(echo)
+    )
     with pytest.raises(Overloaded):
         turns.say("Hello")
     assert entries_of(turns) == [
@@ -682,7 +800,9 @@ def test_an_error_in_a_later_step_keeps_what_came(tmp_path: Path) -> None:
 
 def test_an_error_after_a_call_over_a_real_wire(tmp_path: Path, server: Loopback) -> None:
     call = ToolCall("x", "search", '{"query": "x"}')
-    server.enqueue(Sent(chunks=("I look.",), calls=(call,), error_after=3, error=Failure("api_error", "oops")))
+    server.enqueue(
+        Sent(chunks=("I look.",), calls=(call,), error_after=3, error=Failure("api_error", "oops"))
+    )
     turns = Turns(tmp_path / "sessions", anthropic_at(server.url), tool(echo))
     with pytest.raises(ProviderError):
         turns.say("Hello")
@@ -693,7 +813,12 @@ def test_calls_of_a_step_that_does_not_end_are_kept_as_interrupted(tmp_path: Pat
     turns = Turns(tmp_path, Broken(ToolCalled(ToolCall("x", "search", "{}"))), tool(echo))
     with pytest.raises(StreamBroken):
         turns.say("Hello")
-    assert entries_of(turns) == [("Query", "Hello"), ("", "error"), ("Call", ""), ("Result", "interrupted")]
+    assert entries_of(turns) == [
+        ("Query", "Hello"),
+        ("", "error"),
+        ("Call", ""),
+        ("Result", "interrupted"),
+    ]
     [exchange] = turns.live.session.exchanges
     assert [type(use) for use in exchange.uses] == [Use]
     assert turns.messages[1:] == (
@@ -729,7 +854,9 @@ def test_how_calls_are_shown() -> None:
         ToolCalled(ToolCall("c2", "find", "")),
         Finished(stop="tool"),
         ToolReturned(id="c1", name="search", text="Found.", failed=False, seconds=1.0),
-        ToolReturned(id="c2", name="find", text="There is\nno tool find.", failed=True, seconds=0.0),
+        ToolReturned(
+            id="c2", name="find", text="There is\nno tool find.", failed=True, seconds=0.0
+        ),
         ToolReturned(id="c3", name="read", text=f"{ALLOWED}\n{page}", failed=False, seconds=0.0),
         ToolReturned(id="c4", name="read", text="y" * 500, failed=False, seconds=0.0),
         TextDelta("\nIt was found."),

@@ -1,4 +1,6 @@
-"""`/export` and `/import` on the screen: what goes out, what comes in, and what is left as it was."""
+"""`/export` and `/import` on the screen: what goes out, what comes in, and what is left as it
+was.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,13 @@ def folder(path: Path) -> list[str]:
 
 
 def test_a_live_session_is_exported_as_it_is_now_and_goes_on(tmp_path: Path) -> None:
-    lines = ["How do I sort?", "/export now.json", "And in place?", "/export --as markdown", "/export"]
+    lines = [
+        "How do I sort?",
+        "/export now.json",
+        "And in place?",
+        "/export --as markdown",
+        "/export",
+    ]
     found = screen(tmp_path, *lines, steps=("With sorted().", "list.sort()", SUMMARY))
     here = tmp_path / "here"
     assert folder(here) == ["how_do_i_sort-2.md", "how_do_i_sort.md", "now.json"]
@@ -68,12 +76,19 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         '/export --session 2 "my own talk.json"',
         "/export --session rate ~/no/such.md",
     )
-    assert shown(found, "/export --session 2 talk.html")[0].startswith("Exported 2 sessions to talk.html (")
+    assert shown(found, "/export --session 2 talk.html")[0].startswith(
+        "Exported 2 sessions to talk.html ("
+    )
     here = tmp_path / "here"
     assert folder(here) == ["my own talk.json", "one.json", "talk.html"]
     page = (here / "talk.html").read_text()
-    assert all(text in page for text in ("How do we limit the rate?", "Up to 20 at once.", FIRST.header.id))
-    assert [len(json.loads((here / name).read_text())["sessions"]) for name in ("one.json", "my own talk.json")] == [
+    assert all(
+        text in page for text in ("How do we limit the rate?", "Up to 20 at once.", FIRST.header.id)
+    )
+    assert [
+        len(json.loads((here / name).read_text())["sessions"])
+        for name in ("one.json", "my own talk.json")
+    ] == [
         1,
         2,
     ]
@@ -101,7 +116,9 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/import .", "⚠️  taken.md: It is neither an export nor a transcript."),
     ],
 )
-def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path, line: str, message: str) -> None:
+def test_what_cannot_be_done_is_said_and_changes_nothing(
+    tmp_path: Path, line: str, message: str
+) -> None:
     put(tmp_path / "sessions", *ALL)
     (tmp_path / "here" / "taken.md").write_text("mine")
     found = screen(tmp_path, line)
@@ -114,13 +131,24 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path, line: s
 
 
 def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Path) -> None:
-    """Talked, compacted, forked, merged; exported; imported into an empty folder and into one that has an id."""
+    """Talked, compacted, forked, merged; exported; imported into an empty folder and into one that
+    has an id.
+    """
     source = tmp_path / "sessions"
-    Screen(source, ["Plan A?", "compact", "On with it."], "Yes.", SUMMARY, "Ready.", "Good.", SUMMARY)
+    Screen(
+        source, ["Plan A?", "compact", "On with it."], "Yes.", SUMMARY, "Ready.", "Good.", SUMMARY
+    )
     first, second = sorted(path.removesuffix(".md") for path in names(source))
     fork = simple("sally_20261120_100000", at(11, 20), parent=first)
     put(source, fork)
-    Screen(source, [f"/merge {second} {fork.header.id}", "And on."], "Ready.", "Well.", SUMMARY, hours=21)
+    Screen(
+        source,
+        [f"/merge {second} {fork.header.id}", "And on."],
+        "Ready.",
+        "Well.",
+        SUMMARY,
+        hours=21,
+    )
     [merged] = [row.id for row in SessionManager(source).rows() if row.merged]
     for place in ("empty", "taken"):
         other = tmp_path / place
@@ -129,13 +157,23 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
         screen(tmp_path, f"/export --session {merged} {place}.json")
         found = Screen(other, [f"/import {place}.json", f"/import {place}.json"], hours=30)
         exported = imported((tmp_path / "here" / f"{place}.json").read_bytes(), "x").sessions
-        assert {session.header.id for session in exported} == {first, second, fork.header.id, merged}
+        assert {session.header.id for session in exported} == {
+            first,
+            second,
+            fork.header.id,
+            merged,
+        }
         assert shown(found, f"/import {place}.json")[0] == "Imported 4 sessions."
         assert "Imported 0 sessions; 4 were there already." in found.text
-        new = {f"{first}_2" if one == first and place == "taken" else one for one in (first, second, merged)}
+        new = {
+            f"{first}_2" if one == first and place == "taken" else one
+            for one in (first, second, merged)
+        }
         there = shape(other, merged)
         assert new <= {identity for identity, _ in there}
-        assert [(identity.removesuffix("_2"), stem) for identity, stem in there] == shape(source, merged)
+        assert [(identity.removesuffix("_2"), stem) for identity, stem in there] == shape(
+            source, merged
+        )
         assert (f"  {first} is {first}_2 here." in found.text) == (place == "taken")
 
 
@@ -166,6 +204,8 @@ def test_what_was_imported_can_be_resumed_by_its_number(tmp_path: Path) -> None:
     document = tmp_path / "here" / "talk.json"
     put(tmp_path / "elsewhere", FIRST, SECOND)
     Screen(tmp_path / "elsewhere", [f"/export --session {SECOND.header.id} {document}"])
-    found = screen(tmp_path, f"/import {document}", "sessions", "resume 1", steps=("Ready.",), hours=400)
+    found = screen(
+        tmp_path, f"/import {document}", "sessions", "resume 1", steps=("Ready.",), hours=400
+    )
     assert [line.split()[0] for line in shown(found, "sessions")] == ["1"]
     assert "Bursts of requests" in found.talk.sent[0][0].text

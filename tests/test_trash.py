@@ -1,4 +1,6 @@
-"""The trash: files move there and back whole, nothing is overwritten, and what cannot be done is one sentence."""
+"""The trash: files move there and back whole, nothing is overwritten, and what cannot be done is
+one sentence.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_an_open_session_stays(tmp_path: Path) -> None:
     take_away(path)
 
 
-@pytest.mark.parametrize("identity", ["nope", "", "../x", ".trash", "a/b", "x\0", "é", "x" * 65, "folder"])
+@pytest.mark.parametrize(
+    "identity", ["nope", "", "../x", ".trash", "a/b", "x\0", "é", "x" * 65, "folder"]
+)
 def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
     (tmp_path / FOLDER / "folder.md").mkdir(parents=True)
     with pytest.raises(SessionNotFound, match="in the trash"):
@@ -109,6 +113,9 @@ def read_only(folder: Path) -> Iterator[None]:
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     [path] = put(folder, OLD)
-    with read_only(folder), pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"):
+    with (
+        read_only(folder),
+        pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"),
+    ):
         take_away(path)
     assert path.exists()

@@ -1,4 +1,6 @@
-"""Undo: words that count as not said. They stay in the file, and nothing that goes on knows them."""
+"""Undo: words that count as not said. They stay in the file, and nothing that goes on knows
+them.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
         await talk.conversation.ask(SECRET)
         assert (await talk.conversation.undo()).query.number == 2
         assert (await talk.conversation.undo()).query.number == 1
-        with pytest.raises(UsageError, match="Nothing was said in this session that could be undone") as caught:
+        with pytest.raises(
+            UsageError, match="Nothing was said in this session that could be undone"
+        ) as caught:
             await talk.conversation.undo()
         assert caught.value.hint == "All of it was undone; the words stay in the file."
         await talk.conversation.ask("Hi")
@@ -99,7 +103,9 @@ def test_calls_results_and_what_the_archive_gave_go_with_the_query(tmp_path: Pat
         live = talk.conversation.live
         live.add(Query(number=2, at=START, text=SECRET))
         live.add(Recall(number=2, at=START, text="[1.1] Tromsø"))
-        live.add(Call(number=2, at=START, id="c1", name="read_file", arguments='{"path": "77-19-03"}'))
+        live.add(
+            Call(number=2, at=START, id="c1", name="read_file", arguments='{"path": "77-19-03"}')
+        )
         live.add(Result(number=2, at=START, id="c1", text="Tromsø"))
         reply = Reply(number=2, at=START, text=ANSWER, usage=Usage(input=500, output=50))
         live.begin_reply(2, START).finish(reply)
@@ -148,7 +154,11 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
             talk.model.steps.append(SUMMARY)
             assert await talk.conversation.compact()
         else:
-            talk.model.steps += [Says(("Fine.",), usage=Usage(input=190, output=10)), SUMMARY, "So."]
+            talk.model.steps += [
+                Says(("Fine.",), usage=Usage(input=190, output=10)),
+                SUMMARY,
+                "So.",
+            ]
             await talk.conversation.ask("And bright?")
             await talk.conversation.settled()
             await talk.conversation.ask("And dark?")
@@ -165,7 +175,12 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
     limits = Limits(max_tokens=1_000, preserve_recent=2, trigger_threshold=0.9)
     usage = Usage(input=760, output=10)
     oak = Says(("Oak.",), usage=Usage(input=600, output=10))
-    steps: list[Step] = [oak, Says((ANSWER,), usage=usage), Says((NARRATIVE,), then="silence"), "So."]
+    steps: list[Step] = [
+        oak,
+        Says((ANSWER,), usage=usage),
+        Says((NARRATIVE,), then="silence"),
+        "So.",
+    ]
     options = Options(acknowledge=False, attach_from_archive=False, limits=limits)
     talk = Talk(tmp_path, *steps, options=options, window=Window(4_000))
 
@@ -258,7 +273,10 @@ def test_undo_right_after_a_compaction_a_resume_or_a_fork(tmp_path: Path) -> Non
         assert await conversation.compact()
         with pytest.raises(UsageError) as caught:
             await conversation.undo()
-        assert caught.value.hint == "/tree shows the sessions before it; /uncompact takes a compaction back."
+        assert (
+            caught.value.hint
+            == "/tree shows the sessions before it; /uncompact takes a compaction back."
+        )
         conversation.close()
 
     asyncio.run(run())

@@ -65,7 +65,9 @@ def test_files_are_those_that_were_changed() -> None:
 def test_a_chain_counts_on(count: int) -> None:
     parent: Summary | None = None
     for _ in range(count):
-        parent = cover.ledger(parent, Summary(topics=("t",)), [SEARCHED, WRITTEN], (), (), 500, words).summary
+        parent = cover.ledger(
+            parent, Summary(topics=("t",)), [SEARCHED, WRITTEN], (), (), 500, words
+        ).summary
     assert parent is not None
     assert parent.tools[0].startswith(f"archive_search: {2 * count} uses (")
     assert parent.files == ("src/a.py", "src/b.py")

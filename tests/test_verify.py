@@ -73,7 +73,9 @@ def test_what_the_source_says_is_kept(line: str) -> None:
     ],
 )
 def test_what_the_source_does_not_say_is_taken_out(line: str) -> None:
-    narrative = Summary(background="They met.", topics=("Tea", line), decisions=(line,), pending=("Buy tea",))
+    narrative = Summary(
+        background="They met.", topics=("Tea", line), decisions=(line,), pending=("Buy tea",)
+    )
     checked = Summary(background="They met.", topics=("Tea",), pending=("Buy tea",))
     assert verified(narrative, SOURCE) == (checked, (line, line))
 
@@ -88,7 +90,10 @@ def test_what_the_source_does_not_say_is_taken_out(line: str) -> None:
     ],
 )
 def test_a_decision_names_only_what_somebody_named(line: str) -> None:
-    assert verified(Summary(topics=("Tea",), decisions=(line,)), SOURCE) == (Summary(topics=("Tea",)), (line,))
+    assert verified(Summary(topics=("Tea",), decisions=(line,)), SOURCE) == (
+        Summary(topics=("Tea",)),
+        (line,),
+    )
 
 
 def test_other_forms_of_words_are_the_words() -> None:
@@ -103,7 +108,10 @@ def test_of_the_background_only_the_sentence_goes() -> None:
     assert refused == ("It costs 99 euros.",)
 
 
-@given(st.lists(lines.filter(str.strip), max_size=4), st.sampled_from([*CHATTER.split("\n"), *FACTS.split("\n")]))
+@given(
+    st.lists(lines.filter(str.strip), max_size=4),
+    st.sampled_from([*CHATTER.split("\n"), *FACTS.split("\n")]),
+)
 def test_a_source_supports_its_own_words(said: list[str], more: str) -> None:
     bullets = (*(" ".join(line.split()) for line in said), more)
     narrative = Summary(topics=bullets)

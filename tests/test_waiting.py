@@ -1,4 +1,6 @@
-"""What is waited for: one calm line that turns, counts seconds, never wraps and goes wholly; and nothing in a pipe."""
+"""What is waited for: one calm line that turns, counts seconds, never wraps and goes wholly; and
+nothing in a pipe.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def width(text: str) -> int:
 
 
 @given(st.text().map(printable), st.floats(0, 1e6), st.integers(12, 120), st.booleans())
-def test_the_line_never_fills_the_terminal(text: str, seconds: float, columns: int, symbols: bool) -> None:
+def test_the_line_never_fills_the_terminal(
+    text: str, seconds: float, columns: int, symbols: bool
+) -> None:
     line = waiting_line(text, seconds, columns, symbols=symbols)
     assert width(line) < columns
     assert "\n" not in line or "\n" in text
@@ -105,7 +109,9 @@ def test_only_while_something_is_waited_for_it_is_looked_at_often() -> None:
 
 def test_after_a_command_nothing_is_waited_for(tmp_path: Path) -> None:
     broken = Says(("no summary",))
-    screen = Screen(tmp_path, ["Hi", "/compact"], "Hello.", broken, broken, options=QUIET, out=Terminal())
+    screen = Screen(
+        tmp_path, ["Hi", "/compact"], "Hello.", broken, broken, options=QUIET, out=Terminal()
+    )
     assert screen.chat.display.tick_seconds == CALM_SECONDS
 
 
@@ -116,7 +122,10 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
         terminal.mark()
         terminal.line("go")
         server.stalled()
-        signs = [terminal.wait_for(re.compile(f"^Assistant … [{sign}]( . s)?$", re.MULTILINE)) for sign in SIGNS[:3]]
+        signs = [
+            terminal.wait_for(re.compile(f"^Assistant … [{sign}]( . s)?$", re.MULTILINE))
+            for sign in SIGNS[:3]
+        ]
         assert len(signs) == 3
         terminal.wait_for(re.compile(f"^Assistant … [{SIGNS}] [1-9] s$", re.MULTILINE))
         assert terminal.text().count("Assistant") == 1
@@ -133,7 +142,10 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
 
 
 def test_in_a_terminal_without_symbols_it_is_plain(tmp_path: Path) -> None:
-    with Loopback() as server, chat(tmp_path, *compatible(server), ready="", PYTHONIOENCODING="ascii") as terminal:
+    with (
+        Loopback() as server,
+        chat(tmp_path, *compatible(server), ready="", PYTHONIOENCODING="ascii") as terminal,
+    ):
         server.enqueue(Reply(chunks=("Hi.",), stall_after=0))
         terminal.mark()
         terminal.line("go")

@@ -1,4 +1,6 @@
-"""A model's summary in the next session's block: what is said there is what was said, and no decision is lost."""
+"""A model's summary in the next session's block: what is said there is what was said, and no
+decision is lost.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,17 @@ class Model:
     """Says nothing exact, and writes summaries with these decisions."""
 
     def __init__(self, *decisions: str, reply: str = AT_LENGTH) -> None:
-        self._summary = SUMMARY.format(decisions="\n".join(f"- {decision}" for decision in decisions))
+        self._summary = SUMMARY.format(
+            decisions="\n".join(f"- {decision}" for decision in decisions)
+        )
         self._reply = reply
 
     def __call__(self, request: Received) -> Reply:
         task = request.system.startswith("Task: session summary")
         asked = sum(map(len, (request.system, *request.texts))) // 4
-        return Reply(chunks=(self._summary if task else self._reply,), usage=Usage(input=asked, output=9))
+        return Reply(
+            chunks=(self._summary if task else self._reply,), usage=Usage(input=asked, output=9)
+        )
 
 
 def run(home: Path, model: Model, *lines: str, option: str = "--new-session") -> list[Received]:
@@ -45,14 +51,25 @@ def run(home: Path, model: Model, *lines: str, option: str = "--new-session") ->
     name, keys = WIRES["anthropic"]
     with Loopback(model) as server:
         configure(home, server, name)
-        chat(home, name, {key: value.format(url=server.url) for key, value in keys.items()}, list(lines), option)
+        chat(
+            home,
+            name,
+            {key: value.format(url=server.url) for key, value in keys.items()},
+            list(lines),
+            option,
+        )
     return server.requests
 
 
 def decisions(requests: list[Received]) -> str:
     """The decisions of the block that the last question was sent with."""
     asked = next(request for request in requests if request.query.endswith("What holds?"))
-    return "\n".join(asked.texts).partition("**Decisions Made:**")[2].partition("**Pending:**")[0].strip()
+    return (
+        "\n".join(asked.texts)
+        .partition("**Decisions Made:**")[2]
+        .partition("**Pending:**")[0]
+        .strip()
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,12 +81,16 @@ def decisions(requests: list[Received]) -> str:
 )
 def test_a_decision_that_something_is_not_needed_is_kept(tmp_path: Path, decision: str) -> None:
     said = f"So it stands for the plan: {decision}?"
-    assert f"- {decision}" in decisions(run(tmp_path, Model(decision), said, COMPACT, "What holds?"))
+    assert f"- {decision}" in decisions(
+        run(tmp_path, Model(decision), said, COMPACT, "What holds?")
+    )
 
 
 @pytest.mark.parametrize("nothing", ["None", "No decisions (yet)."])
 def test_a_bullet_that_says_nothing_is_left_out(tmp_path: Path, nothing: str) -> None:
-    assert decisions(run(tmp_path, Model(nothing), "Hello there!", COMPACT, "What holds?")) == "*none*"
+    assert (
+        decisions(run(tmp_path, Model(nothing), "Hello there!", COMPACT, "What holds?")) == "*none*"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,13 +102,17 @@ def test_a_bullet_that_says_nothing_is_left_out(tmp_path: Path, nothing: str) ->
     ],
 )
 def test_what_nobody_said_is_no_decision(tmp_path: Path, invented: str) -> None:
-    requests = run(tmp_path, Model(invented, "Use a cache"), "Which cache do we use?", COMPACT, "What holds?")
+    requests = run(
+        tmp_path, Model(invented, "Use a cache"), "Which cache do we use?", COMPACT, "What holds?"
+    )
     assert decisions(requests) == "- Use a cache"
 
 
 def test_what_only_a_reply_names_is_no_decision(tmp_path: Path) -> None:
     reply = f"We chose Redis 7.2 for its stability and performance. {AT_LENGTH}"
-    requests = run(tmp_path, Model("none", reply=reply), "Which cache do we use?", COMPACT, "What holds?")
+    requests = run(
+        tmp_path, Model("none", reply=reply), "Which cache do we use?", COMPACT, "What holds?"
+    )
     assert decisions(requests) == "*none*"
 
 
@@ -114,9 +139,13 @@ def test_secrets_in_hand_edited_lines_are_not_sent_for_a_summary(tmp_path: Path)
         if "- Use a cache" in path.read_text() and "Previous Session" not in path.read_text()
     ]
     sealed.write_text(
-        sealed.read_text().replace("**Decisions Made:**", f"**Decisions Made:**\n- The key is {SECRET}", 1)
+        sealed.read_text().replace(
+            "**Decisions Made:**", f"**Decisions Made:**\n- The key is {SECRET}", 1
+        )
     )
-    requests = run(tmp_path, Model("none"), "Go on.", COMPACT, "Good.", option=f"--resume={sealed.stem}")
+    requests = run(
+        tmp_path, Model("none"), "Go on.", COMPACT, "Good.", option=f"--resume={sealed.stem}"
+    )
     tasks = [request for request in requests if request.system.startswith("Task: session summary")]
     assert any("The key is" in text for request in tasks for text in request.texts)
     assert not any(SECRET in text for request in tasks for text in request.texts)

@@ -1,4 +1,6 @@
-"""Whole runs in a real terminal: chat, compact, exit, come back, resume; with both SDKs and a real embedded model."""
+"""Whole runs in a real terminal: chat, compact, exit, come back, resume; with both SDKs and a real
+embedded model.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Program:
             yield chat
 
     def sessions(self) -> list[Session]:
-        """The sessions on disk, oldest first, each of them without damage and equal to what it renders to."""
+        """The sessions on disk, oldest first, each of them without damage and equal to what it
+        renders to.
+        """
         found = []
         for row in reversed(SessionManager(self.home / "sessions").rows()):
             data = row.path.read_bytes()
@@ -53,7 +57,13 @@ class Program:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    return {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **more}
+    return {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
 
 
 def say(chat: PtyChat, text: str, patience: float) -> None:
@@ -93,7 +103,9 @@ def whole_run(program: Program) -> list[Session]:
     with program.start() as chat:
         chat.mark()
         chat.line("sessions")
-        chat.wait_for(re.compile(r"^ *1  today .* 3 queries, .* · compacted$", re.MULTILINE), timeout=patience)
+        chat.wait_for(
+            re.compile(r"^ *1  today .* 3 queries, .* · compacted$", re.MULTILINE), timeout=patience
+        )
         say(chat, "resume 1", patience)
         assert "Found: Assistant" in chat.output()
         assert "Restoring context..." in chat.output()
@@ -104,7 +116,11 @@ def whole_run(program: Program) -> list[Session]:
         told.append(chat.output())
     found = program.sessions()
     assert [session.totals.queries for session in found] == [2, 1, 1]
-    assert [session.header.parent for session in found] == ["", found[0].header.id, found[1].header.id]
+    assert [session.header.parent for session in found] == [
+        "",
+        found[0].header.id,
+        found[1].header.id,
+    ]
     assert found[1].header.id == resume.group(1)
     for session, text in zip(found, told, strict=True):
         assert session.seal is not None
@@ -126,7 +142,11 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         options: tuple[str, ...] = ("--model", f"{wire}:test-model")
         options += ("--base-url", f"{server.url}/v1") if wire == "compatible" else ()
         found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 20))
-        summaries = [request for request in server.requests if request.system.startswith("Task: session summary")]
+        summaries = [
+            request
+            for request in server.requests
+            if request.system.startswith("Task: session summary")
+        ]
         assert len(summaries) == 3
         chats = [request.texts for request in server.requests if request not in summaries]
         assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
@@ -135,7 +155,9 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
         assert chats[3][0].startswith("CONTEXT RESTORATION: ")
         assert chats[3][2] == "Which port?"
     assert [session.seal.source for session in found if session.seal] == ["model"] * 3
-    assert [session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply] == [
+    assert [
+        session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply
+    ] == [
         "You said: Thanks.",
         "You said: Which port?",
         "You said: And now?",

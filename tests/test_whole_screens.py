@@ -1,7 +1,9 @@
-"""A whole conversation in a terminal, from the start to the exit, as it stands on the screen at the end.
+"""A whole conversation in a terminal, from the start to the exit, as it stands on the screen at the
+end.
 
-The files in `tests/talks` are what a user of a terminal of so many columns can scroll back to. What differs from run to
-run (moments, ids, seconds) is put in their place by other digits, so that nothing moves.
+The files in `tests/talks` are what a user of a terminal of so many columns can scroll back to. What
+differs from run to run (moments, ids, seconds) is put in their place by other digits, so that
+nothing moves.
 """
 
 from __future__ import annotations
@@ -63,8 +65,15 @@ TYPED = (
 )
 LATER = ("What was that?", "/sessions", "/resume 1", "/tree")
 BEGINNING = ("/compact --force", "/resume 1")
-"""They begin a session, whose id is the second: not that of the one before, or it would be longer."""
-MODES: dict[str, dict[str, str]] = {"dark": {}, "light": {}, "plain": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}
+"""They begin a session, whose id is the second: not that of the one before, or it would be
+longer.
+"""
+MODES: dict[str, dict[str, str]] = {
+    "dark": {},
+    "light": {},
+    "plain": {"NO_COLOR": "1"},
+    "dumb": {"TERM": "dumb"},
+}
 COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|38;[0-9;]+|9[0-7])m")
 STANDING = (
     "assistant_20261122_120000",
@@ -80,7 +89,10 @@ def steady(text: str) -> str:
     """The text with other digits where they differ from run to run, wherever a line was broken."""
     text = re.sub(r"[A-Z][a-z]{2}(?=\s[0-9]{2},\s[0-9]{2}:[0-9]{2})", "Nov", text)
     for standing in STANDING:
-        parts = [r"[0-9]" if sign.isdigit() else r"\s+" if sign == " " else re.escape(sign) for sign in standing]
+        parts = [
+            r"[0-9]" if sign.isdigit() else r"\s+" if sign == " " else re.escape(sign)
+            for sign in standing
+        ]
         pattern = r"(\n?)".join(f"({part})" for part in parts)
         text = re.sub(pattern, functools.partial(_instead, standing), text)
     return text
@@ -89,7 +101,10 @@ def steady(text: str) -> str:
 def _instead(standing: str, found: re.Match[str]) -> str:
     """What was found, with the digits of `standing`; every second group is a line's end, if any."""
     signs = [sign for pair in zip(standing, [""] * len(standing), strict=True) for sign in pair]
-    return "".join(sign if group.isdigit() else group for sign, group in zip(signs, found.groups(), strict=False))
+    return "".join(
+        sign if group.isdigit() else group
+        for sign, group in zip(signs, found.groups(), strict=False)
+    )
 
 
 def noon() -> str:
@@ -114,7 +129,9 @@ def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
 def talk(home: Path, cols: int, mode: str) -> PtyChat:
     """The whole conversation; the terminal after its end."""
     dumb = mode == "dumb"
-    (home / "config.yaml").write_text(f"display: {{theme: {mode if mode in ('dark', 'light') else 'auto'}}}\n")
+    (home / "config.yaml").write_text(
+        f"display: {{theme: {mode if mode in ('dark', 'light') else 'auto'}}}\n"
+    )
     (home / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
     with Loopback() as server:
         env = {

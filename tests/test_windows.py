@@ -51,9 +51,13 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider[Any]:
     """A provider whose server is at `url`, before anybody has been asked."""
     name, _, which = reference.partition(":")
-    config = Config(providers={name: ProviderConfig(base_url=url)}, models={which: ModelConfig(**model)})
+    config = Config(
+        providers={name: ProviderConfig(base_url=url)}, models={which: ModelConfig(**model)}
+    )
     environment = {key: "sk-x" for entry in CATALOGUE.values() for key in entry.keys[:1]}
-    provider = create(reference, config, World(environment=environment, models=home / "models", servers={}))
+    provider = create(
+        reference, config, World(environment=environment, models=home / "models", servers={})
+    )
     assert isinstance(provider, WireProvider)
     return provider
 
@@ -94,12 +98,24 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider[Any
             Capabilities(window=200_000, reply=32_000, images=True),
         ),
         (
-            {"id": "m", "type": "vlm", "state": "loaded", "loaded_context_length": 4096, "max_context_length": 9999},
+            {
+                "id": "m",
+                "type": "vlm",
+                "state": "loaded",
+                "loaded_context_length": 4096,
+                "max_context_length": 9999,
+            },
             Capabilities(window=4096, images=True),
         ),
-        ({"id": "m", "type": "llm", "state": "not-loaded", "max_context_length": 9999}, Capabilities(images=False)),
+        (
+            {"id": "m", "type": "llm", "state": "not-loaded", "max_context_length": 9999},
+            Capabilities(images=False),
+        ),
         ({"id": "m", "object": "model", "type": "model"}, Capabilities()),
-        ({"id": "m", "context_length": "8192", "max_model_len": True, "context_window": -1}, Capabilities()),
+        (
+            {"id": "m", "context_length": "8192", "max_model_len": True, "context_window": -1},
+            Capabilities(),
+        ),
         ({"id": "m", "context_length": 10**12}, Capabilities()),
         (None, Capabilities()),
     ],
@@ -109,14 +125,22 @@ def test_what_a_server_lists_of_a_model(entry: object, says: Capabilities) -> No
 
 
 def test_what_llama_server_and_ollama_say_of_a_model() -> None:
-    assert loaded({"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}}) == Capabilities(
-        window=4096, images=True
-    )
-    shown = {"parameters": "stop  <|im_end|>\nnum_ctx    16384\n", "capabilities": ["completion", "vision"]}
+    assert loaded(
+        {"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}}
+    ) == Capabilities(window=4096, images=True)
+    shown = {
+        "parameters": "stop  <|im_end|>\nnum_ctx    16384\n",
+        "capabilities": ["completion", "vision"],
+    }
     assert described(shown) == Capabilities(window=16_384, images=True)
-    assert described({"parameters": "num_ctx 99999999999999", "capabilities": []}) == Capabilities(images=False)
+    assert described({"parameters": "num_ctx 99999999999999", "capabilities": []}) == Capabilities(
+        images=False
+    )
     processes = {
-        "models": [{"name": "other"}, {"name": "qwen3:latest", "model": "qwen3:latest", "context_length": 4096}]
+        "models": [
+            {"name": "other"},
+            {"name": "qwen3:latest", "model": "qwen3:latest", "context_length": 4096},
+        ]
     }
     assert running(processes, "qwen3") == Capabilities(window=4096)
     assert running(processes, "qwen") == Capabilities()
@@ -129,10 +153,38 @@ JSON = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 [
-                    *("id", "meta", "n_ctx", "models", "model", "name", "parameters", "capabilities", "vision", "type"),
-                    *("image_input", "supported", "modalities", "state", "architecture", "input_modalities"),
-                    *("top_provider", "context_length", "max_model_len", "max_tokens", "max_input_tokens"),
-                    *("default_generation_settings", "loaded_context_length", "max_completion_tokens"),
+                    *(
+                        "id",
+                        "meta",
+                        "n_ctx",
+                        "models",
+                        "model",
+                        "name",
+                        "parameters",
+                        "capabilities",
+                        "vision",
+                        "type",
+                    ),
+                    *(
+                        "image_input",
+                        "supported",
+                        "modalities",
+                        "state",
+                        "architecture",
+                        "input_modalities",
+                    ),
+                    *(
+                        "top_provider",
+                        "context_length",
+                        "max_model_len",
+                        "max_tokens",
+                        "max_input_tokens",
+                    ),
+                    *(
+                        "default_generation_settings",
+                        "loaded_context_length",
+                        "max_completion_tokens",
+                    ),
                 ]
             ),
             inner,
@@ -147,7 +199,9 @@ JSON = st.recursive(
 def test_whatever_a_server_says_a_window_can_be_one(said: object) -> None:
     for says in (listed(said), loaded(said), described(said), running(said, "m")):
         for tokens in (says.window, says.reply):
-            assert tokens == 0 or (type(tokens) is int and SMALLEST_WINDOW <= tokens <= LARGEST_WINDOW)
+            assert tokens == 0 or (
+                type(tokens) is int and SMALLEST_WINDOW <= tokens <= LARGEST_WINDOW
+            )
         assert says.images in (True, False, None)
 
 
@@ -196,8 +250,10 @@ def test_the_server_comes_before_the_library_whoever_is_first(tmp_path: Path) ->
 
 @contextmanager
 def serving(answers: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
-    """A server that says what `answers` has for a path: JSON, bytes, a status with either, or a function of what was
-    asked so far that gives one of these; 404 for other paths. Yields its address and what it was asked."""
+    """A server that says what `answers` has for a path: JSON, bytes, a status with either, or a
+    function of what was asked so far that gives one of these; 404 for other paths. Yields its
+    address and what it was asked.
+    """
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -212,7 +268,10 @@ def serving(answers: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
             body = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Content-Type", "text/event-stream" if isinstance(said, bytes) else "application/json")
+            self.send_header(
+                "Content-Type",
+                "text/event-stream" if isinstance(said, bytes) else "application/json",
+            )
             self.end_headers()
             self.wfile.write(body)
 
@@ -252,17 +311,31 @@ LLAMA = {"data": [{"id": "model.gguf", "owned_by": "llamacpp", "meta": {"n_ctx":
 @pytest.mark.parametrize(
     ("reference", "answers", "window"),
     [
-        ("llama-server:any", {"/v1/models": LLAMA, "/props": {"default_generation_settings": {"n_ctx": 2048}}}, 2048),
+        (
+            "llama-server:any",
+            {"/v1/models": LLAMA, "/props": {"default_generation_settings": {"n_ctx": 2048}}},
+            2048,
+        ),
         ("compatible:model.gguf", {"/v1/models": LLAMA}, 4096),
-        ("vllm:m", {"/v1/models": {"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 6000}]}}, 6000),
+        (
+            "vllm:m",
+            {"/v1/models": {"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 6000}]}},
+            6000,
+        ),
         (
             "ollama:qwen3:8b",
-            {"/v1/models": {"data": []}, "/api/ps": {"models": [{"name": MODEL, "context_length": 8192}]}},
+            {
+                "/v1/models": {"data": []},
+                "/api/ps": {"models": [{"name": MODEL, "context_length": 8192}]},
+            },
             8192,
         ),
         (
             "lmstudio:m",
-            {"/v1/models": {"data": [{"id": "m"}]}, "/api/v0/models/m": {"id": "m", "loaded_context_length": 4096}},
+            {
+                "/v1/models": {"data": [{"id": "m"}]},
+                "/api/v0/models/m": {"id": "m", "loaded_context_length": 4096},
+            },
             4096,
         ),
     ],
@@ -285,20 +358,32 @@ def test_a_small_window_is_found_out_before_it_overflows(tmp_path: Path) -> None
         "/v1/chat/completions": HI,
     }
     with serving(answers) as (url, asked):
-        result = run(tmp_path, "--model", "llama-server:m", "--base-url", f"{url}/v1", "-p", "word " * 3000)
-    assert "window of 2K" in result.stderr.decode() or "half of the window (2,048 tokens)" in result.stderr.decode()
+        result = run(
+            tmp_path, "--model", "llama-server:m", "--base-url", f"{url}/v1", "-p", "word " * 3000
+        )
+    assert (
+        "window of 2K" in result.stderr.decode()
+        or "half of the window (2,048 tokens)" in result.stderr.decode()
+    )
     assert "/props" in asked
 
 
 def test_ollama_is_asked_for_the_window_that_it_gives_the_model(tmp_path: Path) -> None:
-    """It says so only of a model that is loaded; what is beyond it would be discarded without a word."""
+    """It says so only of a model that is loaded; what is beyond it would be discarded without a
+    word.
+    """
 
     def processes(asked: list[str]) -> object:
-        return {"models": [{"name": MODEL, "context_length": 4096}] if "/api/generate" in asked else []}
+        return {
+            "models": [{"name": MODEL, "context_length": 4096}] if "/api/generate" in asked else []
+        }
 
     answers: dict[str, object] = {
         "/v1/models": {"data": [{"id": MODEL, "owned_by": "library"}]},
-        "/api/show": {"model_info": {"qwen3.context_length": 40_960}, "capabilities": ["completion"]},
+        "/api/show": {
+            "model_info": {"qwen3.context_length": 40_960},
+            "capabilities": ["completion"],
+        },
         "/api/ps": processes,
         "/api/generate": {"done": True, "done_reason": "load"},
         "/v1/chat/completions": HI,
@@ -318,7 +403,11 @@ def test_ollama_is_asked_for_the_window_that_it_gives_the_model(tmp_path: Path) 
 
 
 def test_an_ollama_that_is_too_old_to_say_it_is_taken_for_a_small_one(tmp_path: Path) -> None:
-    answers = {"/api/generate": {"done": True}, "/api/ps": {"models": [{"name": MODEL}]}, "/v1/chat/completions": HI}
+    answers = {
+        "/api/generate": {"done": True},
+        "/api/ps": {"models": [{"name": MODEL}]},
+        "/v1/chat/completions": HI,
+    }
     with serving(answers) as (url, _):
         provider = told(tmp_path, f"ollama:{MODEL}", f"{url}/v1")
         events_of(provider, ASK)
@@ -353,13 +442,19 @@ INFO = {
 }
 
 
-def test_a_service_is_asked_behind_the_first_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_is_asked_behind_the_first_reply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     with serving({"/v1/messages": CLAUDE, "/v1/models/claude-next": INFO}) as (url, asked):
         provider = told(tmp_path, "anthropic:claude-next", url)
         asyncio.run(_after_a_reply(provider))
     assert asked == ["/v1/messages", "/v1/models/claude-next"]
-    assert (provider.window, provider.takes_images, provider.reply_tokens) == (Window(300_000), False, 96_000)
+    assert (provider.window, provider.takes_images, provider.reply_tokens) == (
+        Window(300_000),
+        False,
+        96_000,
+    )
 
 
 @pytest.mark.parametrize(
@@ -396,7 +491,9 @@ def test_openrouter_says_it_of_each_of_its_models(tmp_path: Path) -> None:
 def ceiling(provider: WireProvider[Any], words: int = 1) -> int:
     """The `max_tokens` that a request of so many words is sent with."""
     with Loopback() as server:
-        made = AnthropicProvider(provider.model, window=Window(200_000), base_url=server.url, api_key="sk-x")
+        made = AnthropicProvider(
+            provider.model, window=Window(200_000), base_url=server.url, api_key="sk-x"
+        )
         made.learn(Capabilities(reply=provider.reply_tokens))
         events_of(made, Request(system="", messages=(Message("user", "word " * words),)))
         return int(server.request().body["max_tokens"])
@@ -409,14 +506,18 @@ def test_the_longest_reply_follows_the_model_and_what_the_window_has_left(tmp_pa
     assert ceiling(known) == 64_000
     assert 8_192 <= ceiling(known, 75_000) < 64_000
     assert ceiling(known, 190_000) == 8_192
-    assert ceiling(told(tmp_path, "anthropic:claude-3-haiku-20240307", "http://127.0.0.1:1")) == 4_096
+    assert (
+        ceiling(told(tmp_path, "anthropic:claude-3-haiku-20240307", "http://127.0.0.1:1")) == 4_096
+    )
 
 
 # What rots
 
 
 def test_what_genai_prices_lists_of_our_default_models() -> None:
-    """The differences are printed: where our guess is larger than what is listed, too much would be sent at first."""
+    """The differences are printed: where our guess is larger than what is listed, too much would be
+    sent at first.
+    """
     rows = []
     for entry in CATALOGUE.values():
         if entry.model and entry.kind != "scripted":

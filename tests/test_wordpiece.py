@@ -69,7 +69,25 @@ GOLDEN: list[tuple[str, list[int]]] = [
     ),
     (
         "决定：测试数据库使用端口 5533。",
-        [101, 100, 1822, 1993, 100, 100, 100, 100, 100, 100, 100, 100, 1788, 4583, 22394, 1636, 102],
+        [
+            101,
+            100,
+            1822,
+            1993,
+            100,
+            100,
+            100,
+            100,
+            100,
+            100,
+            100,
+            100,
+            1788,
+            4583,
+            22394,
+            1636,
+            102,
+        ],
     ),
     (
         "決定：ステージング環境のポートは6543にします。",
@@ -103,7 +121,23 @@ GOLDEN: list[tuple[str, list[int]]] = [
     ),
     (
         "고양이는 약을 먹습니다.",
-        [101, 100, 100, 1459, 30008, 30020, 29997, 30017, 30024, 29992, 30019, 29993, 30006, 1012, 102],
+        [
+            101,
+            100,
+            100,
+            1459,
+            30008,
+            30020,
+            29997,
+            30017,
+            30024,
+            29992,
+            30019,
+            29993,
+            30006,
+            1012,
+            102,
+        ],
     ),
     (
         "Моя сестра не ест орехи.",
@@ -155,11 +189,35 @@ GOLDEN: list[tuple[str, list[int]]] = [
             102,
         ],
     ),
-    ("İstanbul'da ılık bir gün", [101, 9960, 1005, 4830, 1104, 2140, 11722, 2243, 12170, 2099, 3282, 102]),
-    ("مرحبا بالعالم", [101, 1295, 17149, 29820, 29816, 25573, 1271, 25573, 23673, 29830, 25573, 23673, 22192, 102]),
+    (
+        "İstanbul'da ılık bir gün",
+        [101, 9960, 1005, 4830, 1104, 2140, 11722, 2243, 12170, 2099, 3282, 102],
+    ),
+    (
+        "مرحبا بالعالم",
+        [
+            101,
+            1295,
+            17149,
+            29820,
+            29816,
+            25573,
+            1271,
+            25573,
+            23673,
+            29830,
+            25573,
+            23673,
+            22192,
+            102,
+        ],
+    ),
     ("नमस्ते दुनिया", [101, 1327, 29867, 29874, 29859, 1325, 29863, 29877, 29868, 29876, 102]),
     (
-        "\U0001f600\U0001f389 party \U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea\u2705",
+        (
+            "\U0001f600\U0001f389 party \U0001f469\u200d\U0001f469\u200d\U0001f467 "
+            "\U0001f1e9\U0001f1ea\u2705"
+        ),
         [101, 100, 2283, 100, 100, 102],
     ),
     ("é̂ä ñ", [101, 19413, 1050, 102]),
@@ -258,7 +316,10 @@ GOLDEN: list[tuple[str, list[int]]] = [
     ("a\u200bb\ufeffc\x00d\x07e\xadf", [101, 5925, 3207, 2546, 102]),
     ("non\xa0breaking\u3000space\u2028line", [101, 2512, 4911, 2686, 2240, 102]),
     ("\ufffd\ue000x", [101, 1060, 102]),
-    ("“quoted” – dash — ellipsis…", [101, 1523, 9339, 1524, 1516, 11454, 1517, 3449, 15000, 6190, 1529, 102]),
+    (
+        "“quoted” – dash — ellipsis…",
+        [101, 1523, 9339, 1524, 1516, 11454, 1517, 3449, 15000, 6190, 1529, 102],
+    ),
     (
         "x" * 100,
         [
@@ -413,7 +474,9 @@ def test_the_numbers_are_those_of_the_models_own_tokenizer(text: str, expected: 
 
 
 def test_the_list_is_the_published_one() -> None:
-    raw = zlib.decompress(files("chat_loop.search").joinpath("data/vocab.txt.gz").read_bytes(), wbits=31)
+    raw = zlib.decompress(
+        files("chat_loop.search").joinpath("data/vocab.txt.gz").read_bytes(), wbits=31
+    )
     assert hashlib.sha256(raw).hexdigest() == VOCABULARY
     assert len(raw.decode().rstrip("\n").split("\n")) == SIZE
     assert VOCABULARY in files("chat_loop.search").joinpath("data/NOTICE.md").read_text("utf-8")
@@ -469,7 +532,11 @@ def test_no_text_breaks_it(text: str, limit: int) -> None:
 def test_words_lose_no_letter(text: str) -> None:
     """Letters stay, but for case and accents: what is left out cannot be seen."""
     kept = "".join(words(text))
-    letters = [char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) in ("Ll", "Lo", "Nd")]
+    letters = [
+        char
+        for char in unicodedata.normalize("NFD", text)
+        if unicodedata.category(char) in ("Ll", "Lo", "Nd")
+    ]
     assert [char for char in letters if char.lower() not in kept] == []
     assert not any(char.isspace() or char == "\x00" for char in kept)
 

@@ -1,4 +1,6 @@
-"""Tool calls that a small model writes as text: which texts are calls, and that every other one is shown whole."""
+"""Tool calls that a small model writes as text: which texts are calls, and that every other one is
+shown whole.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SEARCH = '{"name": "search", "arguments": {"query": "ä port"}}'
 READ = '{\n  "name": "read",\n  "arguments": {\n    "queries": "2.14"\n  }\n}'
 
 
-def taken(pieces: Sequence[str], names: Sequence[str] = NAMES) -> tuple[str, str, list[tuple[str, str]]]:
+def taken(
+    pieces: Sequence[str], names: Sequence[str] = NAMES
+) -> tuple[str, str, list[tuple[str, str]]]:
     """What was shown on the way, what at the end, and the calls."""
     reply = WrittenCalls(names)
     shown = "".join(map(reply.feed, pieces))
@@ -39,7 +43,10 @@ def taken(pieces: Sequence[str], names: Sequence[str] = NAMES) -> tuple[str, str
         (SEARCH, [("search", '{"query": "ä port"}')]),
         (f"\n```json\n{READ}\n```\n\n\n", [("read", '{"queries": "2.14"}')]),
         (f"```\n{READ}\n```", [("read", '{"queries": "2.14"}')]),
-        (f"<tool_call>\n{SEARCH}\n</tool_call>\n<tool_call>\n{READ}\n</tool_call>", [("search", ""), ("read", "")]),
+        (
+            f"<tool_call>\n{SEARCH}\n</tool_call>\n<tool_call>\n{READ}\n</tool_call>",
+            [("search", ""), ("read", "")],
+        ),
         (f"{SEARCH}\n{SEARCH}", [("search", ""), ("search", "")]),
         ('{"name": "search"}', [("search", "{}")]),
     ],
@@ -48,7 +55,8 @@ def test_texts_that_are_calls(text: str, calls: list[tuple[str, str]]) -> None:
     shown, rest, found = taken(list(text))
     assert (shown, rest) == ("", "")
     assert [
-        (name, arguments if wanted else "") for (name, arguments), (_, wanted) in zip(found, calls, strict=True)
+        (name, arguments if wanted else "")
+        for (name, arguments), (_, wanted) in zip(found, calls, strict=True)
     ] == calls
 
 
@@ -81,7 +89,9 @@ def test_where_no_tools_are_nothing_is_held_back() -> None:
     assert taken([SEARCH], names=()) == (SEARCH, "", [])
 
 
-TEXTS = st.text(alphabet='`{}<tool_cal>jsn" :1\n', max_size=60) | st.sampled_from([SEARCH, READ, f"```json\n{READ}"])
+TEXTS = st.text(alphabet='`{}<tool_cal>jsn" :1\n', max_size=60) | st.sampled_from(
+    [SEARCH, READ, f"```json\n{READ}"]
+)
 
 
 @given(TEXTS, st.lists(st.integers(0, 60)))
@@ -96,8 +106,14 @@ def test_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
 def test_calls_and_results_as_text() -> None:
     called = Message("assistant", "I look.", calls=(ToolCall("c1", "search", '{"query": "x"}'),))
     assert written(called) == 'I look.\n{"name": "search", "arguments": {"query": "x"}}'
-    found = Message("user", "", results=(ToolResult("c1", "Found."), ToolResult("c2", "Not found.", failed=True)))
-    responses = "<tool_response>\nFound.\n</tool_response>\n<tool_response>\nNot found.\n</tool_response>"
+    found = Message(
+        "user",
+        "",
+        results=(ToolResult("c1", "Found."), ToolResult("c2", "Not found.", failed=True)),
+    )
+    responses = (
+        "<tool_response>\nFound.\n</tool_response>\n<tool_response>\nNot found.\n</tool_response>"
+    )
     assert written(found) == f"{responses}\nAnswer now, in your own words, with what was found."
     assert written(Message("user", "And now?", results=found.results)) == f"{responses}\nAnd now?"
     assert written(Message("user", "Hello")) == "Hello"
@@ -116,12 +132,18 @@ class Scripted:
         self.bodies.append(json.loads(json.dumps(body)))
         for sign in self.text:
             forward({"choices": [{"delta": {"content": sign}}]})
-        forward({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}})
+        forward(
+            {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
+        )
         forward(None)
 
 
-def asked(text: str, request: Request, *, calls_tools: bool = True) -> tuple[list[Event], dict[str, Any]]:
-    provider = LocalProvider(Path("none"), name_of_model="m", window=Window(1000), calls_tools=calls_tools)
+def asked(
+    text: str, request: Request, *, calls_tools: bool = True
+) -> tuple[list[Event], dict[str, Any]]:
+    provider = LocalProvider(
+        Path("none"), name_of_model="m", window=Window(1000), calls_tools=calls_tools
+    )
     engine = Scripted(text)
     provider._engine = engine  # type: ignore[assignment] # it does what the runtime does
 

@@ -1,4 +1,5 @@
-"""FactChain: which planted facts are left after one, three, five and ten compactions, and what that costs.
+"""FactChain: which planted facts are left after one, three, five and ten compactions, and what that
+costs.
 
     wording, wording_*      texts with slots: two profiles, five languages, ten types of facts
     talk                    a seeded conversation of ten segments, and every fact it holds

@@ -1,4 +1,6 @@
-"""Plant facts, compact ten times, count what is left: `python -m benchmarks.factchain`; exit code 1 on a miss."""
+"""Plant facts, compact ten times, count what is left: `python -m benchmarks.factchain`; exit code 1
+on a miss.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,22 @@ REMEMBERED = 20_000
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.factchain", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="conversations per profile (default 3)")
-    parser.add_argument("--window", type=int, default=WINDOW, metavar="N", help=f"the window (default {WINDOW:,})")
-    parser.add_argument("--quick", action="store_true", help="one conversation per profile, scored at the end only")
-    parser.add_argument("--local", metavar="MODEL", help="an embedded model writes the summaries, in every arm")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=SEEDS,
+        metavar="N",
+        help="conversations per profile (default 3)",
+    )
+    parser.add_argument(
+        "--window", type=int, default=WINDOW, metavar="N", help=f"the window (default {WINDOW:,})"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one conversation per profile, scored at the end only"
+    )
+    parser.add_argument(
+        "--local", metavar="MODEL", help="an embedded model writes the summaries, in every arm"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the curve there")
     return parser.parse_args()
@@ -68,7 +82,9 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
             folder = Path(f"{profile}{seed}")
             await run.ours(talk, folder, summariser(talk), count, window, results, scored)
             results.readings += await run.others(talk, summariser(talk), count)
-            results.sentences.append(count("\n".join(fact.sentence for fact in talk.facts if fact.live(SEGMENTS))))
+            results.sentences.append(
+                count("\n".join(fact.sentence for fact in talk.facts if fact.live(SEGMENTS)))
+            )
             if seed == 1 and provider is None:
                 results.faults.append(await run.faults(talk, folder, count, window))
                 results.waits.append(await run.waits(talk, folder, count, window))
@@ -81,14 +97,20 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
 
 def _commit() -> str:
     """The commit of the working tree; empty where git does not know it."""
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
     return found.stdout.strip()
 
 
 def main() -> int:
     """Measure, print, write, judge."""
     options = _options()
-    files = {name: path.absolute() for name, path in (("json", options.json), ("svg", options.svg)) if path}
+    files = {
+        name: path.absolute()
+        for name, path in (("json", options.json), ("svg", options.svg))
+        if path
+    }
     started = time.perf_counter()
     counter = TokenCounter()
     counter.load()
@@ -104,7 +126,8 @@ def main() -> int:
     seeds = 1 if options.quick else options.seeds
     summaries = options.local or "a stand-in that loses and changes facts"
     title = (
-        f"FactChain: {seeds} conversation(s) in each of {len(PROFILES)} wordings, {SEGMENTS} compactions; "
+        f"FactChain: {seeds} conversation(s) in each of {len(PROFILES)} wordings, {SEGMENTS} "
+        "compactions; "
         f"window {options.window:,}; summaries by {summaries}"
     )
     scored = (SEGMENTS,) if options.quick else run.SCORED

@@ -1,7 +1,7 @@
 """What other programs do, in the smallest form that still does it, around the same summarisers.
 
-All but the first write a new summary from the old one and the new words. What they send next is that summary and the
-last exchanges in their own words, as many as the program itself carries.
+All but the first write a new summary from the old one and the new words. What they send next is
+that summary and the last exchanges in their own words, as many as the program itself carries.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Truncating:
 
 @dataclass
 class Recursive:
-    """Writes a new summary from the old one and what was said since; `user_words` keeps the user's messages too."""
+    """Writes a new summary from the old one and what was said since; `user_words` keeps the user's
+    messages too.
+    """
 
     summariser: Summariser
     style: Style
@@ -63,7 +65,9 @@ class Recursive:
 
     async def compact(self, turns: Sequence[Turn]) -> None:
         """A summary that fails leaves the old one, as programs do that go on regardless."""
-        answer = await self.summariser.write(Task(span=spoken(turns), old=self.summary, style=self.style))
+        answer = await self.summariser.write(
+            Task(span=spoken(turns), old=self.summary, style=self.style)
+        )
         if answer.stop == "end" and answer.text.strip():
             self.summary = answer.text
         self.tail = turns[-TAIL:]
@@ -71,12 +75,21 @@ class Recursive:
 
     @property
     def context(self) -> str:
-        kept = newest(self.queries, self.user_words, self.count) if self.user_words else [spoken(self.tail)]
+        kept = (
+            newest(self.queries, self.user_words, self.count)
+            if self.user_words
+            else [spoken(self.tail)]
+        )
         return "\n\n".join([self.summary, *kept])
 
 
 Baseline = Truncating | Recursive
-TRUNCATE, FREE, TEMPLATE, VERBATIM = "truncate", "recursive, free", "recursive, template", "user's words + summary"
+TRUNCATE, FREE, TEMPLATE, VERBATIM = (
+    "truncate",
+    "recursive, free",
+    "recursive, template",
+    "user's words + summary",
+)
 
 
 def baselines(summariser: Summariser, count: Count) -> dict[str, Baseline]:

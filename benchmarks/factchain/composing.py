@@ -1,4 +1,6 @@
-"""How sentences that must be said become messages: small talk around them, lines and lists as people and models do."""
+"""How sentences that must be said become messages: small talk around them, lines and lists as
+people and models do.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from benchmarks.factchain.wording import Filling, Language
 QUERY_WORDS, LONGEST_QUERY = (30, 84), 112
 REPLY_WORDS, LONGEST_REPLY = (56, 140), 184
 LED, ASKS, OWN_LINE, BOLD, LISTED = 0.4, 0.65, 0.5, 0.4, 0.35
-"""Shares: of sentences with a lead-in where one fits, messages with a question, announcements on a line of their own,
-bold labels of the model, replies with a list."""
+"""Shares: of sentences with a lead-in where one fits, messages with a question, announcements on a
+line of their own, bold labels of the model, replies with a list.
+"""
 
 _SMALL = """
 a an the my our we they for on at with all there this that these you your most some such after since if no nobody
@@ -54,7 +57,9 @@ class Composer:
         filler = self._filler("talk", words, words.talk, said, QUERY_WORDS, LONGEST_QUERY)
         if self._random.random() < ASKS:
             question = self._fill(words, self._deck.deal(f"{words.code} ask", words.ask))
-            return f"{self._mixed(said, filler)}{self._random.choice((' ', ' ', chr(10)))}{question}"
+            return (
+                f"{self._mixed(said, filler)}{self._random.choice((' ', ' ', chr(10)))}{question}"
+            )
         return self._mixed(said, filler)
 
     def _reply(self, words: Language, sayings: Sequence[Saying]) -> str:
@@ -117,9 +122,13 @@ class Composer:
         joints = [" "] * (len(sentences) - 1) + [""]
         for _ in range(self._random.choice((0, 0, 1, 2))):
             if len(sentences) > 2:
-                joints[self._random.randrange(len(sentences) - 1)] = self._random.choice(("\n", "\n\n"))
+                joints[self._random.randrange(len(sentences) - 1)] = self._random.choice(
+                    ("\n", "\n\n")
+                )
         text = "".join(sentence + joint for sentence, joint in zip(sentences, joints, strict=True))
-        return "\n".join(line.strip() for line in text.strip().split("\n")).replace("\n\n\n", "\n\n")
+        return "\n".join(line.strip() for line in text.strip().split("\n")).replace(
+            "\n\n\n", "\n\n"
+        )
 
     def _fill(self, words: Language, text: str) -> str:
         filled = Filling(self._random, words.slots).fill(text)

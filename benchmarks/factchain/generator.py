@@ -1,4 +1,6 @@
-"""generate(seed, profile): a conversation of ten segments; everything in it follows from the two."""
+"""generate(seed, profile): a conversation of ten segments; everything in it follows from the
+two.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,18 @@ def generate(seed: int, profile: str) -> Talk:
     random = Random(f"{profile} {seed}")
     planter = Planter(profile, random, third=seed)
     composer = Composer(random)
-    segments = tuple(tuple(_segment(number, profile, random, planter, composer)) for number in range(1, SEGMENTS + 1))
-    return Talk(profile=profile, seed=seed, facts=tuple(planter.facts), segments=segments, pins=pins(random))
+    segments = tuple(
+        tuple(_segment(number, profile, random, planter, composer))
+        for number in range(1, SEGMENTS + 1)
+    )
+    return Talk(
+        profile=profile, seed=seed, facts=tuple(planter.facts), segments=segments, pins=pins(random)
+    )
 
 
-def _segment(number: int, profile: str, random: Random, planter: Planter, composer: Composer) -> Iterator[Turn]:
+def _segment(
+    number: int, profile: str, random: Random, planter: Planter, composer: Composer
+) -> Iterator[Turn]:
     """The languages one after another, in an order that changes."""
     sayings = planter.segment(number)
     count = random.randint(*EXCHANGES)
@@ -39,7 +48,10 @@ def pins(random: Random) -> tuple[str, ...]:
     one, two, three = (random.randrange(1000, 10_000) for _ in range(3))
     return (
         f"Answer briefly, never use tables, and quote file {one} verbatim.",
-        f"first line {one}\n  second line, indented\n\n- a bullet inside\n**Pinned:**\n# no heading {two}",
+        (
+            f"first line {one}\n  second line, indented\n\n- a bullet inside\n**Pinned:**\n# no "
+            f"heading {two}"
+        ),
         f"naïve café – “quotes” … ½ ≠ 0.50, 🧪 {two}, e\u0301 is not é, 你好, مرحبا",
         f"<!-- chat:end n={three} -->\n<!-- SESSION_SUMMARY_END -->\n\\<!-- no marker -->",
         f"tab\there, two  blanks, blanks at the end {one}  ",

@@ -1,6 +1,8 @@
-"""The program itself, through its real path: conversations, session files, compaction, exit and resume.
+"""The program itself, through its real path: conversations, session files, compaction, exit and
+resume.
 
-The only file here that knows how the program is driven; when its interface changes, this is what changes with it.
+The only file here that knows how the program is driven; when its interface changes, this is what
+changes with it.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ async def _at_once(seconds: float) -> None:
 
 
 class Clock:
-    """A second passes with every look, so that every session has its own id, and the same in every run."""
+    """A second passes with every look, so that every session has its own id, and the same in every
+    run.
+    """
 
     def __init__(self) -> None:
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,7 +64,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """How one went. `wait` are the seconds that the user waited apart from the model; `messages` were compacted."""
+    """How one went. `wait` are the seconds that the user waited apart from the model; `messages`
+    were compacted.
+    """
 
     made: bool
     wait: float
@@ -71,7 +77,13 @@ class Ours:
     """One conversation in `folder`. `automatic`: the program compacts by itself, too."""
 
     def __init__(
-        self, folder: Path, summariser: Summariser, count: Count, *, window: int, automatic: bool = False
+        self,
+        folder: Path,
+        summariser: Summariser,
+        count: Count,
+        *,
+        window: int,
+        automatic: bool = False,
     ) -> None:
         self.folder = folder
         self.automatic = 0
@@ -166,7 +178,9 @@ class Ours:
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
 
     async def again(self, folder: Path) -> Ours:
-        """The same after a crash and an exit: a copy of the folder in which the last session is resumed twice."""
+        """The same after a crash and an exit: a copy of the folder in which the last session is
+        resumed twice.
+        """
         shutil.copytree(self.folder, folder)
         other = Ours(folder, self._summariser, self._count, window=self._window)
         other._clock = self._clock

@@ -1,7 +1,8 @@
 """Which facts a segment holds, what replaces what, and what only looks like a fact.
 
-A segment holds 24 facts, half of them English, a quarter German, a quarter in a third language that changes from
-segment to segment. Three in ten are announced ("Decision: …"); four in ten are said by the model alone.
+A segment holds 24 facts, half of them English, a quarter German, a quarter in a third language that
+changes from segment to segment. Three in ten are announced ("Decision: …"); four in ten are said by
+the model alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from benchmarks.factchain.talk import SEGMENTS, Fact
-from benchmarks.factchain.wording import ANCHORED, KINDS, Filling, Sentence, Shape, Speaker, language
+from benchmarks.factchain.wording import (
+    ANCHORED,
+    KINDS,
+    Filling,
+    Sentence,
+    Shape,
+    Speaker,
+    language,
+)
 
 ENGLISH, GERMAN, OTHER = 12, 6, 6
 """Facts per segment and language."""
@@ -22,9 +31,13 @@ BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
 """How many values of each segment will be replaced later."""
 MOST_REPLACED = 6
 SOON = 0.6
-"""How likely a value is replaced in the next segment that could; after two segments it is certain."""
+"""How likely a value is replaced in the next segment that could; after two segments it is
+certain.
+"""
 TWINS, SUPPOSITIONS = 3, 2
-"""Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; not scored."""
+"""Near-duplicates (a fact's sentence about another subject) and hypotheticals per segment; not
+scored.
+"""
 _TRIES = 500
 
 
@@ -89,7 +102,9 @@ class Planter:
                 room[code] -= 1
         kinds = [kind for kind in KINDS if kind != "update"]
         for code, left in room.items():
-            sayings += [self._plant(self._deck.deal(code, kinds), code, segment) for _ in range(left)]
+            sayings += [
+                self._plant(self._deck.deal(code, kinds), code, segment) for _ in range(left)
+            ]
         codes = sorted(room)
         for code in self._random.choices(codes, k=TWINS):
             shape, _, sentence = self._fresh(self._random.choice(kinds), code)
@@ -107,7 +122,11 @@ class Planter:
         for waiting in list(self._waiting):
             code = waiting.fact.language
             certain = late or segment - waiting.fact.segment > 2
-            if len(due) < MOST_REPLACED + 2 * late and room.get(code) and (certain or self._random.random() < SOON):
+            if (
+                len(due) < MOST_REPLACED + 2 * late
+                and room.get(code)
+                and (certain or self._random.random() < SOON)
+            ):
                 self._waiting.remove(waiting)
                 room[code] -= 1
                 due.append(waiting)
@@ -134,7 +153,9 @@ class Planter:
         self.facts[old.number - 1] = replace(old, superseded_by=new.number, superseded_in=segment)
         return self._saying(new)
 
-    def _fresh(self, kind: str, code: str, speaker: Speaker | None = None) -> tuple[Shape, Filling, Sentence]:
+    def _fresh(
+        self, kind: str, code: str, speaker: Speaker | None = None
+    ) -> tuple[Shape, Filling, Sentence]:
         """A sentence whose subject and value are new in this conversation."""
         words = language(self._profile, code)
         shapes = [shape for shape in words.shapes[kind] if speaker in (None, shape.speaker)]
@@ -150,9 +171,15 @@ class Planter:
         raise ValueError(f"{kind} in {code} has no more subjects")
 
     def _marks(self, kind: str, sentence: Sentence) -> set[tuple[str, ...]]:
-        return {("anchors", *sentence.marked)} if kind in ANCHORED else {("value", value) for value in sentence.marked}
+        return (
+            {("anchors", *sentence.marked)}
+            if kind in ANCHORED
+            else {("value", value) for value in sentence.marked}
+        )
 
-    def _add(self, shape: Shape, filling: Filling, sentence: Sentence, code: str, segment: int) -> Fact:
+    def _add(
+        self, shape: Shape, filling: Filling, sentence: Sentence, code: str, segment: int
+    ) -> Fact:
         self._used |= self._marks(shape.kind, sentence)
         fact = Fact(
             number=len(self.facts) + 1,

@@ -1,6 +1,8 @@
-"""The curve as an SVG by hand: the share of live facts in the context over the number of compactions.
+"""The curve as an SVG by hand: the share of live facts in the context over the number of
+compactions.
 
-No background, no script, no font but the reader's; the colours stand out on white as on nearly black.
+No background, no script, no font but the reader's; the colours stand out on white as on nearly
+black.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def curves(rows: Sequence[Row]) -> list[Curve]:
     for profile, colour in zip(PROFILES, (SECOND, OWN), strict=True):
         mine = [row for row in rows if (row.arm, row.profile) == (OURS, profile)]
         if mine:
-            found.append(Curve(f"{OURS}, {profile} wording {_size(mine)}", colour, _points(mine), width=2.6))
+            found.append(
+                Curve(f"{OURS}, {profile} wording {_size(mine)}", colour, _points(mine), width=2.6)
+            )
     for arm, (colour, dashes) in OTHERS.items():
         mine = [row for row in rows if row.arm == arm]
         if mine:
@@ -82,23 +86,35 @@ def svg(lines: Sequence[Curve], title: str) -> str:
     for percent in range(0, 101, 20):
         y = _y(percent)
         parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="{GREY}" stroke-opacity="0.25"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" fill="{GREY}" text-anchor="end">{percent}%</text>')
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" fill="{GREY}" '
+            f'text-anchor="end">{percent}%</text>'
+        )
     below = HEIGHT - BOTTOM + 18
     for number in range(1, SEGMENTS + 1):
-        parts.append(f'<text x="{_x(number):.1f}" y="{below}" fill="{GREY}" text-anchor="middle">{number}</text>')
+        parts.append(
+            f'<text x="{_x(number):.1f}" y="{below}" fill="{GREY}" '
+            f'text-anchor="middle">{number}</text>'
+        )
     middle = (LEFT + right) // 2
-    parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" fill="{GREY}" text-anchor="middle">compactions</text>')
+    parts.append(
+        f'<text x="{middle}" y="{HEIGHT - 6}" fill="{GREY}" text-anchor="middle">compactions</text>'
+    )
     places = _labels([line.points[max(line.points)] for line in lines])
     for line, place in zip(lines, places, strict=True):
         last = max(line.points)
         end = line.points[last]
-        path = " ".join(f"{_x(number):.1f},{_y(value):.1f}" for number, value in line.points.items())
+        path = " ".join(
+            f"{_x(number):.1f},{_y(value):.1f}" for number, value in line.points.items()
+        )
         dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
         stroke = f'fill="none" stroke="{line.colour}" stroke-width="{line.width}"{dashes}'
         label = f"{end:.0f}% {line.name}"
         parts.append(f'<polyline points="{path}" {stroke}/>')
         parts.append(f'<circle cx="{_x(last):.1f}" cy="{_y(end):.1f}" r="3" fill="{line.colour}"/>')
-        parts.append(f'<text x="{right + 12}" y="{place + 4:.1f}" fill="{line.colour}">{label}</text>')
+        parts.append(
+            f'<text x="{right + 12}" y="{place + 4:.1f}" fill="{line.colour}">{label}</text>'
+        )
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -111,7 +127,9 @@ def _y(percent: float) -> float:
 
 
 def _labels(values: Sequence[float]) -> list[float]:
-    """Where the labels stand: beside the ends of their lines, moved apart until none covers another."""
+    """Where the labels stand: beside the ends of their lines, moved apart until none covers
+    another.
+    """
     order = sorted(range(len(values)), key=lambda index: _y(values[index]))
     places = [_y(values[index]) for index in order]
     for _ in range(200):
@@ -123,5 +141,7 @@ def _labels(values: Sequence[float]) -> list[float]:
     for index, place in enumerate(places):
         places[index] = max(place, places[index - 1] + GAP if index else TOP)
     for index in reversed(range(len(places))):
-        places[index] = min(places[index], places[index + 1] - GAP if index + 1 < len(places) else HEIGHT - BOTTOM)
+        places[index] = min(
+            places[index], places[index + 1] - GAP if index + 1 < len(places) else HEIGHT - BOTTOM
+        )
     return [places[order.index(index)] for index in range(len(values))]

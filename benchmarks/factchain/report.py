@@ -22,7 +22,9 @@ Share = float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """An arm's scores after so many compactions, over all conversations of a profile. Shares are in percent."""
+    """An arm's scores after so many compactions, over all conversations of a profile. Shares are in
+    percent.
+    """
 
     arm: str
     profile: str
@@ -64,7 +66,13 @@ def rows(readings: Sequence[Reading]) -> list[Row]:
         for arm in ARMS
         for profile in PROFILES
         for segment in range(1, SEGMENTS + 1)
-        if (chosen := [one for one in readings if (one.arm, one.talk.profile, one.segment) == (arm, profile, segment)])
+        if (
+            chosen := [
+                one
+                for one in readings
+                if (one.arm, one.talk.profile, one.segment) == (arm, profile, segment)
+            ]
+        )
     ]
 
 
@@ -81,7 +89,9 @@ def row(readings: Sequence[Reading]) -> Row:
         context=share(sum(len(one.context) for one in readings), live),
         reached=_pooled([one.reached for one in readings], live),
         resumed=_pooled([one.resumed for one in readings], live),
-        stale=share(sum(len(one.stale) for one in readings), sum(one.superseded for one in readings)),
+        stale=share(
+            sum(len(one.stale) for one in readings), sum(one.superseded for one in readings)
+        ),
         pins=share(sum(kept for kept, _ in pins), sum(of for _, of in pins)),
         ledger=sum(len(one.ledger) for one in readings),
         narrative=sum(len(one.narrative) for one in readings),
@@ -107,7 +117,13 @@ def facets(fact: Fact, at: int) -> dict[str, str]:
     }
 
 
-ORDER = {"type": KINDS, "language": tuple(LANGUAGES), "said by": ("user", "model"), "manner": (), "age": ()}
+ORDER = {
+    "type": KINDS,
+    "language": tuple(LANGUAGES),
+    "said by": ("user", "model"),
+    "manner": (),
+    "age": (),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +146,17 @@ def parts(readings: Sequence[Reading]) -> list[Part]:
         if one.reached is not None:
             for fact in one.live:
                 for group, name in facets(fact, one.segment).items():
-                    count = counts.setdefault((group, name, one.talk.profile, one.segment), [0, 0, 0])
+                    count = counts.setdefault(
+                        (group, name, one.talk.profile, one.segment), [0, 0, 0]
+                    )
                     count[0] += 1
                     count[1] += fact.number in one.context
                     count[2] += fact.number in one.reached
     return [
         Part(*key, facts, share(context, facts), share(reached, facts))
-        for key, (facts, context, reached) in sorted(counts.items(), key=lambda item: _place(item[0]))
+        for key, (facts, context, reached) in sorted(
+            counts.items(), key=lambda item: _place(item[0])
+        )
     ]
 
 
@@ -144,11 +164,19 @@ def _place(key: tuple[str, str, str, int]) -> tuple[int, int, str, str, int]:
     """Groups and names in their order, then profiles, then numbers of compactions."""
     group, name, profile, segment = key
     names = ORDER[group]
-    return list(ORDER).index(group), names.index(name) if name in names else 0, name, profile, segment
+    return (
+        list(ORDER).index(group),
+        names.index(name) if name in names else 0,
+        name,
+        profile,
+        segment,
+    )
 
 
 def times(results: Results) -> Mapping[str, float]:
-    """Milliseconds of a compaction beside the model's: of a segment, and of 100 messages into a full ledger."""
+    """Milliseconds of a compaction beside the model's: of a segment, and of 100 messages into a
+    full ledger.
+    """
     waits = [1000 * one.wait for one in results.compactions if one.made]
     if len(waits) < 2:
         return {}
@@ -163,7 +191,13 @@ def goals(results: Results) -> list[Goal]:
         if one.arm == OURS and one.compactions == SEGMENTS:
             name = f"@{SEGMENTS}, {one.profile}"
             found += [
-                Goal(f"tokens of talk in the request {name}", one.most_tokens, LIMIT, "", at_least=False),
+                Goal(
+                    f"tokens of talk in the request {name}",
+                    one.most_tokens,
+                    LIMIT,
+                    "",
+                    at_least=False,
+                ),
                 Goal(f"pins byte for byte {name}", one.pins, 100, " %"),
                 Goal(f"facts in the context {name}", one.context, 80, " %"),
                 Goal(f"the same after exit and resume {name}", one.resumed, 80, " %"),
@@ -174,16 +208,42 @@ def goals(results: Results) -> list[Goal]:
     if results.waits:
         wait = max(1000 * (one.longest - one.typical) for one in results.waits)
         found += [
-            Goal("automatic compaction: the longest wait, without the model", wait, 50, " ms", at_least=False),
-            Goal("automatic compaction: queries refused", sum(one.refused for one in results.waits), 0, "", False),
+            Goal(
+                "automatic compaction: the longest wait, without the model",
+                wait,
+                50,
+                " ms",
+                at_least=False,
+            ),
+            Goal(
+                "automatic compaction: queries refused",
+                sum(one.refused for one in results.waits),
+                0,
+                "",
+                False,
+            ),
         ]
     if results.faults:
         found += [
-            Goal("failing model: exchanges lost", sum(one.lost for one in results.faults), 0, "", at_least=False),
-            Goal("failing model: orders in the ledger", sum(one.obeyed for one in results.faults), 0, "", False),
+            Goal(
+                "failing model: exchanges lost",
+                sum(one.lost for one in results.faults),
+                0,
+                "",
+                at_least=False,
+            ),
+            Goal(
+                "failing model: orders in the ledger",
+                sum(one.obeyed for one in results.faults),
+                0,
+                "",
+                False,
+            ),
         ]
     took = times(results).get("100 messages")
-    found.append(Goal("deterministic part for 100 messages, median", took, 50, " ms", at_least=False))
+    found.append(
+        Goal("deterministic part for 100 messages, median", took, 50, " ms", at_least=False)
+    )
     return found
 
 
@@ -191,16 +251,27 @@ def text(results: Results, title: str, shown: Sequence[int]) -> str:
     """The tables."""
     table = rows(results.readings)
     heads = "".join(f"{f'@{number}':>6}" for number in shown)
-    lines = [title, "", f"{'live facts, percent':32}{'in the context':>{6 * len(shown)}}   {'with one search':>24}"]
-    lines.append(f"{'':32}{heads}   {heads}{'stale':>8}{'ledger!':>9}{'model!':>8}{'pins':>6}{'tokens':>8}")
+    lines = [
+        title,
+        "",
+        f"{'live facts, percent':32}{'in the context':>{6 * len(shown)}}   {'with one search':>24}",
+    ]
+    lines.append(
+        f"{'':32}{heads}   {heads}{'stale':>8}{'ledger!':>9}{'model!':>8}{'pins':>6}{'tokens':>8}"
+    )
     for arm in ARMS:
         for profile in PROFILES:
-            mine = {one.compactions: one for one in table if (one.arm, one.profile) == (arm, profile)}
+            mine = {
+                one.compactions: one for one in table if (one.arm, one.profile) == (arm, profile)
+            }
             if mine:
                 lines.append(_line(f"{arm}, {profile}", mine, shown))
     lines += [
         "",
-        "stale: of the replaced values; ledger!, model!: invented values, kept by code, written by a model",
+        (
+            "stale: of the replaced values; ledger!, model!: invented values, kept by code, "
+            "written by a model"
+        ),
         "",
     ]
     lines += _broken_down(parts(results.readings), shown[-1])
@@ -223,15 +294,22 @@ def _line(name: str, mine: Mapping[int, Row], shown: Sequence[int]) -> str:
 
 def _broken_down(found: Sequence[Part], segment: int) -> list[str]:
     """By all that tells facts apart: both profiles side by side."""
-    chosen = {(part.group, part.name, part.profile): part for part in found if part.compactions == segment}
+    chosen = {
+        (part.group, part.name, part.profile): part for part in found if part.compactions == segment
+    }
     lines = [
-        f"{f'{OURS} @{segment}, percent':32}" + "".join(f"{f'{one}: context':>20}{'search':>8}" for one in PROFILES)
+        f"{f'{OURS} @{segment}, percent':32}"
+        + "".join(f"{f'{one}: context':>20}{'search':>8}" for one in PROFILES)
     ]
     for group, name in dict.fromkeys((group, name) for group, name, _ in chosen):
         cells = ""
         for profile in PROFILES:
             part = chosen.get((group, name, profile))
-            cells += f"{_number(part.context):>20}{_number(part.reached):>8}" if part else f"{'–':>20}{'–':>8}"
+            cells += (
+                f"{_number(part.context):>20}{_number(part.reached):>8}"
+                if part
+                else f"{'–':>20}{'–':>8}"
+            )
         lines.append(f"  {group:10}{name:20}{cells}")
     return lines
 
@@ -240,17 +318,24 @@ def _costs(results: Results) -> list[str]:
     took = ", ".join(f"{name} {value:.1f}" for name, value in times(results).items())
     lines = [f"compaction beside the model, ms: {took}"]
     lines += [
-        f"compacting by itself: {one.compactions} times, a query is sent after {1000 * one.typical:.2f} ms, at most "
-        f"after {1000 * one.longest:.1f} ms; {one.refused} refused; {one.context:.1f} % in the context at the end"
+        f"compacting by itself: {one.compactions} times, a query is sent after "
+        f"{1000 * one.typical:.2f} ms, at most "
+        f"after {1000 * one.longest:.1f} ms; {one.refused} refused; {one.context:.1f} % in "
+        "the context at the end"
         for one in results.waits
     ]
     lines += [
-        f"with a model that fails: {one.made} of {SEGMENTS} compactions made, {one.lost} exchanges lost, {one.refused} "
-        f"refused; {one.context:.1f} % in {one.tokens:,} tokens at the end; invented in the ledger: {len(one.invented)}"
+        f"with a model that fails: {one.made} of {SEGMENTS} compactions made, {one.lost} "
+        f"exchanges lost, {one.refused} "
+        f"refused; {one.context:.1f} % in {one.tokens:,} tokens at the end; invented in the "
+        f"ledger: {len(one.invented)}"
         for one in results.faults
     ]
     if results.sentences:
-        lines.append(f"the sentences of the live facts alone take {max(results.sentences):,} tokens at the end")
+        lines.append(
+            f"the sentences of the live facts alone take {max(results.sentences):,} tokens at "
+            "the end"
+        )
     return [*lines, f"the run took {results.seconds:.0f} s"]
 
 

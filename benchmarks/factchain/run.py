@@ -1,4 +1,6 @@
-"""All arms over one conversation: what is left of the facts after each compaction, and what it took."""
+"""All arms over one conversation: what is left of the facts after each compaction, and what it
+took.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one arm's next request held after so many compactions. Sets hold the numbers of facts."""
+    """What one arm's next request held after so many compactions. Sets hold the numbers of
+    facts.
+    """
 
     arm: str
     talk: Talk
@@ -76,7 +80,9 @@ class Faults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """Queries in a talk that is compacted by itself, around a slow summariser; in seconds from query to request."""
+    """Queries in a talk that is compacted by itself, around a slow summariser; in seconds from
+    query to request.
+    """
 
     compactions: int
     refused: int
@@ -96,14 +102,22 @@ class Results:
     faults: list[Faults] = field(default_factory=list)
     waits: list[Waits] = field(default_factory=list)
     hundreds: list[float] = field(default_factory=list)
-    """Seconds of one compaction of 100 messages into a full ledger, beside the model's; one per conversation."""
+    """Seconds of one compaction of 100 messages into a full ledger, beside the model's; one per
+    conversation.
+    """
     sentences: list[int] = field(default_factory=list)
     """Tokens of the sentences of all facts that are live in the end, per conversation."""
     seconds: float = 0.0
 
 
 async def ours(
-    talk: Talk, folder: Path, summariser: Summariser, count: Count, window: int, results: Results, scored: Sequence[int]
+    talk: Talk,
+    folder: Path,
+    summariser: Summariser,
+    count: Count,
+    window: int,
+    results: Results,
+    scored: Sequence[int],
 ) -> None:
     """The program: ten segments, each followed by a compaction."""
     chat = Ours(folder / "sessions", summariser, count, window=window)
@@ -115,14 +129,18 @@ async def ours(
                 chat.pin(pin)
         results.compactions.append(await chat.compact())
         if segment in scored:
-            results.readings.append(await _scored(talk, segment, chat, count, folder / f"copy{segment}"))
+            results.readings.append(
+                await _scored(talk, segment, chat, count, folder / f"copy{segment}")
+            )
         else:
             results.readings.append(reading(OURS, talk, segment, chat.context, count))
     chat.close()
 
 
 async def _scored(talk: Talk, segment: int, chat: Ours, count: Count, copy: Path) -> Reading:
-    """The reading after a compaction, with one search for what is missing, and again after an exit and a resume."""
+    """The reading after a compaction, with one search for what is missing, and again after an exit
+    and a resume.
+    """
     found = reading(OURS, talk, segment, chat.context, count)
     search = chat.searcher()
     reached = set(found.context)
@@ -208,7 +226,9 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
 
 
 async def hundred(talk: Talk, folder: Path, count: Count) -> float:
-    """Seconds of the program's own work for 100 messages, with a ledger that 100 others have filled."""
+    """Seconds of the program's own work for 100 messages, with a ledger that 100 others have
+    filled.
+    """
     chat = Ours(folder / "hundred", Lossy(talk.facts, talk.seed, count), count, window=LARGE_WINDOW)
     turns = [turn for segment in talk.segments for turn in segment]
     took = 0.0

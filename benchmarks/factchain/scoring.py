@@ -1,7 +1,8 @@
-"""Whether a fact is there (pure): its whole value with a word of its subject beside it, or all its anchors in one line.
+"""Whether a fact is there (pure): its whole value with a word of its subject beside it, or all its
+anchors in one line.
 
-A value counts only whole: `5 min` is not in `25 min`, and `src/a.py:4` not in `src/a.py:42`. "Beside" is the same line,
-or the same sentence when the line is a long message.
+A value counts only whole: `5 min` is not in `25 min`, and `src/a.py:4` not in `src/a.py:42`.
+"Beside" is the same line, or the same sentence when the line is a long message.
 """
 
 from __future__ import annotations
@@ -114,10 +115,16 @@ def _newest(fact: Fact, by_number: dict[int, Fact], segment: int) -> Fact:
 
 
 def invented(text: str, source: str) -> tuple[str, ...]:
-    """The words with digits in `text` that stand nowhere in `source`; references such as `[2.14 reply]` are none."""
+    """The words with digits in `text` that stand nowhere in `source`; references such as `[2.14
+    reply]` are none.
+    """
     said = flat(source)
     words = (word.strip(_AROUND) for word in _NUMBERED.findall(_REFERENCE.sub(" ", text)))
-    return tuple(word for word in dict.fromkeys(words) if word and not word.endswith("…") and not holds(said, word))
+    return tuple(
+        word
+        for word in dict.fromkeys(words)
+        if word and not word.endswith("…") and not holds(said, word)
+    )
 
 
 def share(part: int, whole: int) -> float | None:

@@ -1,4 +1,6 @@
-"""StandIn: a provider that answers from the generated conversation and leaves summaries to a summariser."""
+"""StandIn: a provider that answers from the generated conversation and leaves summaries to a
+summariser.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def is_summary(request: Request) -> bool:
 
 
 def task_of(request: Request) -> Task:
-    """What the program wants summarised: the old block's bullets, and the words between its two lines of `====`."""
+    """What the program wants summarised: the old block's bullets, and the words between its two
+    lines of `====`.
+    """
     text = request.messages[-1].text
     before, _, rest = text.partition("\n==== ")
     span = rest.partition("====\n")[2].rpartition("\n==== ")[0] or text
@@ -34,14 +38,18 @@ def task_of(request: Request) -> Task:
 
 
 class StandIn:
-    """The model of a conversation. `expect` says what comes next; anything else asked is an acknowledgment."""
+    """The model of a conversation. `expect` says what comes next; anything else asked is an
+    acknowledgment.
+    """
 
     name = "factchain"
     model = "stand-in"
     first_event_seconds = 120.0
     calls_tools = takes_images = False
 
-    def __init__(self, summariser: Summariser, count: Callable[[str], int], window: int = WINDOW) -> None:
+    def __init__(
+        self, summariser: Summariser, count: Callable[[str], int], window: int = WINDOW
+    ) -> None:
         self.window = Window(window)
         self.seconds = 0.0
         """How long its answers took so far."""
@@ -83,5 +91,7 @@ class StandIn:
         """There is nothing to give back."""
 
     def _usage(self, request: Request, text: str) -> Usage:
-        prompt = self._count(request.system) + sum(self._count(message.whole) for message in request.messages)
+        prompt = self._count(request.system) + sum(
+            self._count(message.whole) for message in request.messages
+        )
         return Usage(input=int(prompt * OWN_COUNT), output=int(self._count(text) * OWN_COUNT))

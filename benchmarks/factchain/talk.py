@@ -1,4 +1,6 @@
-"""What a generated conversation is: exchanges in segments, and the facts that were planted in them."""
+"""What a generated conversation is: exchanges in segments, and the facts that were planted in
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ SEGMENTS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One planted fact. `values` must be found whole; for types with a value one of `keys` must stand beside it."""
+    """One planted fact. `values` must be found whole; for types with a value one of `keys` must
+    stand beside it.
+    """
 
     number: int
     """From 1, in the order of planting."""
@@ -69,4 +73,6 @@ class Talk:
 
     def text(self, upto: int = SEGMENTS) -> str:
         """Every word that was said or pinned by the end of segment `upto`."""
-        return "\n\n".join([*self.pins, *(text for turn in self.turns(upto) for text in (turn.query, turn.reply))])
+        return "\n\n".join(
+            [*self.pins, *(text for turn in self.turns(upto) for text in (turn.query, turn.reply))]
+        )

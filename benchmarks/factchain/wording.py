@@ -1,6 +1,7 @@
 """Texts with slots, and how they become sentences.
 
-A fact's text and question are lines of a block; a line that begins with a blank goes on with the one before:
+A fact's text and question are lines of a block; a line that begins with a blank goes on with the
+one before:
 
     U text      said by the user            M text      said by the model
     + text      the same fact later, with a new value (type `update`)
@@ -44,7 +45,9 @@ _CHARACTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A text with its slots filled. `marked` are the value or anchors, `keys` the subject's words."""
+    """A text with its slots filled. `marked` are the value or anchors, `keys` the subject's
+    words.
+    """
 
     text: str
     marked: tuple[str, ...]
@@ -116,7 +119,10 @@ class Filling:
 
     def _word(self, slot: str) -> str:
         if slot.startswith("="):
-            return "".join(self.random.choice(_CHARACTERS[sign]) if sign in _CHARACTERS else sign for sign in slot[1:])
+            return "".join(
+                self.random.choice(_CHARACTERS[sign]) if sign in _CHARACTERS else sign
+                for sign in slot[1:]
+            )
         name, _, words = slot.partition(":")
         if name not in self.chosen:
             self.chosen[name] = self.random.choice(words.split("|") if words else self.slots[name])
@@ -181,4 +187,6 @@ def _lines(block: str) -> list[str]:
 def _named(block: str, separator: str) -> dict[str, tuple[str, ...]]:
     """Lines of the form `name: a, b, c`."""
     pairs = (line.partition(":") for line in _lines(block))
-    return {name: tuple(word.strip() for word in words.split(separator)) for name, _, words in pairs}
+    return {
+        name: tuple(word.strip() for word in words.split(separator)) for name, _, words in pairs
+    }

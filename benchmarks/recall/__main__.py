@@ -1,7 +1,9 @@
-"""What is found of what was said: `python -m benchmarks.recall`; exit code 1 when searching by both is the worse way.
+"""What is found of what was said: `python -m benchmarks.recall`; exit code 1 when searching by both
+is the worse way.
 
-Questions in other words than those of the conversations (`talks.py`), and facts that are asked about in their own
-words (`tests/planting.py`). One half of each was used to choose passages and weights, the other was kept out of it.
+Questions in other words than those of the conversations (`talks.py`), and facts that are asked
+about in their own words (`tests/planting.py`). One half of each was used to choose passages and
+weights, the other was kept out of it.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ Ranks = dict[str, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """At one floor: of what is shown, how much answers; of the questions, how many are answered and how many hits each
-    has; and how many find nothing in conversations that do not answer them."""
+    """At one floor: of what is shown, how much answers; of the questions, how many are answered and
+    how many hits each has; and how many find nothing in conversations that do not answer them.
+    """
 
     precision: float
     recall: float
@@ -47,11 +50,15 @@ def ranks_of(engines: Engines, asked: Iterable[tuple[str, set[int]]]) -> Ranks:
     found: Ranks = {name: [] for name in NAMES}
     for question, answers in asked:
         for name, places in engines.ask(question).items():
-            found[name].append(next((rank for rank, place in enumerate(places) if place in answers), CANDIDATES))
+            found[name].append(
+                next((rank for rank, place in enumerate(places) if place in answers), CANDIDATES)
+            )
     return found
 
 
-def each_in_its_own(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> tuple[Ranks, list[str]]:
+def each_in_its_own(
+    half: Sequence[Talk], embedder: Embedder, costs: Costs
+) -> tuple[Ranks, list[str]]:
     """Every question is asked of its own conversation. The second part are the questions' kinds."""
     found: Ranks = {name: [] for name in NAMES}
     kinds: list[str] = []
@@ -65,8 +72,12 @@ def each_in_its_own(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> t
     return found, kinds
 
 
-def floors(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> Iterator[tuple[float, Shares]]:
-    """What each floor leaves of the hits by meaning, when each question is asked of every conversation of the half."""
+def floors(
+    half: Sequence[Talk], embedder: Embedder, costs: Costs
+) -> Iterator[tuple[float, Shares]]:
+    """What each floor leaves of the hits by meaning, when each question is asked of every
+    conversation of the half.
+    """
     engines = {talk.name: Engines(talk.exchanges, embedder, costs) for talk in half}
     near = {
         (talk.name, other.name, question.text): engines[other.name].near(question.text)
@@ -80,7 +91,9 @@ def floors(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> Iterator[t
             for question in talk.questions:
                 answers = _places(talk, question.answers)
                 for other in half:
-                    left = near_enough(question.text, near[talk.name, other.name, question.text], (), floor)[:5]
+                    left = near_enough(
+                        question.text, near[talk.name, other.name, question.text], (), floor
+                    )[:5]
                     if other is talk:
                         asked += 1
                         shown += len(left)
@@ -92,20 +105,27 @@ def floors(half: Sequence[Talk], embedder: Embedder, costs: Costs) -> Iterator[t
         yield floor, Shares(right / max(1, shown), answered / asked, shown / asked, silent / absent)
 
 
-def all_together(every: Sequence[Talk], embedder: Embedder, costs: Costs) -> Callable[[Sequence[Talk]], Ranks]:
+def all_together(
+    every: Sequence[Talk], embedder: Embedder, costs: Costs
+) -> Callable[[Sequence[Talk]], Ranks]:
     """Every conversation in one index; what is returned asks the questions of some of them."""
     exchanges: list[Exchange] = []
     starts: dict[str, int] = {}
     for number, talk in enumerate(every):
         starts[talk.name] = len(exchanges)
-        exchanges += [replace(exchange, depth=10 * number + exchange.depth) for exchange in talk.exchanges]
+        exchanges += [
+            replace(exchange, depth=10 * number + exchange.depth) for exchange in talk.exchanges
+        ]
     engines = Engines(exchanges, embedder, costs)
 
     def ask(some: Sequence[Talk]) -> Ranks:
         return ranks_of(
             engines,
             [
-                (question.text, {starts[talk.name] + place for place in _places(talk, question.answers)})
+                (
+                    question.text,
+                    {starts[talk.name] + place for place in _places(talk, question.answers)},
+                )
                 for talk in some
                 for question in talk.questions
             ],
@@ -147,7 +167,8 @@ def show_floors(title: str, found: Iterable[tuple[float, Shares]]) -> None:
     for floor, shares in found:
         print(
             f"  {floor:.2f}{'*' if floor == FLOOR else ' '} precision {shares.precision:6.1%}"
-            f"  recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should be {shares.silent:6.1%}"
+            f"  recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should "
+            f"be {shares.silent:6.1%}"
             f"  sum {shares.recall + shares.silent:.2f}"
         )
 
@@ -155,7 +176,10 @@ def show_floors(title: str, found: Iterable[tuple[float, Shares]]) -> None:
 def by_kind(ranks: Ranks, kinds: Sequence[str]) -> None:
     """Print the recall among five for each kind of question and language."""
     for kind in sorted(set(kinds)):
-        some = {name: [rank for rank, one in zip(ranks[name], kinds, strict=True) if one == kind] for name in NAMES}
+        some = {
+            name: [rank for rank, one in zip(ranks[name], kinds, strict=True) if one == kind]
+            for name in NAMES
+        }
         shares = "".join(f"  {name} {recalls(some[name])[FIVE]:6.1%}" for name in NAMES)
         print(f"    @5, {kind + ',':20} {len(some[NAMES[0]]):3} asked:{shares}")
 
@@ -169,12 +193,18 @@ def main() -> int:
         return 2
     every, costs = talks(), Costs()
     asked = sum(len(talk.questions) for talk in every)
-    print(f"{len(every)} conversations, {sum(len(talk.exchanges) for talk in every):,} exchanges, {asked} questions")
+    print(
+        f"{len(every)} conversations, {sum(len(talk.exchanges) for talk in every):,} "
+        f"exchanges, {asked} questions"
+    )
     print(f"Kinds: {', '.join(KINDS.values())}")
     met: list[bool] = []
     together = all_together(every, embedder, costs)
     facts = planted(embedder, costs)
-    for name, half, known in (("tuning", tuning(every), FACTS[::2]), ("held out", held_out(every), FACTS[1::2])):
+    for name, half, known in (
+        ("tuning", tuning(every), FACTS[::2]),
+        ("held out", held_out(every), FACTS[1::2]),
+    ):
         own, kinds = each_in_its_own(half, embedder, costs)
         show(f"{name}: in its own conversation", own)
         by_kind(own, kinds)
@@ -188,7 +218,10 @@ def main() -> int:
                 not_worse("planted facts", exact, ("text",), 0.0),
             ]
     cost = costs.embedding / costs.exchanges
-    print(f"\nCPU: {cost * 1000:.1f} ms per exchange ({costs.vectors / costs.exchanges:.1f} vectors)", end="")
+    print(
+        f"\nCPU: {cost * 1000:.1f} ms per exchange ({costs.vectors / costs.exchanges:.1f} vectors)",
+        end="",
+    )
     for name, seconds in costs.asking.items():
         print(f"; a query by {name} {median(seconds) * 1000:.1f} ms", end="")
     print()
@@ -196,10 +229,15 @@ def main() -> int:
 
 
 def not_worse(what: str, ranks: Ranks, than: Sequence[str], chance: float) -> bool:
-    """Whether both are as good among five as the best of the ways named, but for chance; prints the verdict."""
+    """Whether both are as good among five as the best of the ways named, but for chance; prints the
+    verdict.
+    """
     goal = max(recalls(ranks[name])[FIVE] for name in than) - chance
     got = recalls(ranks["both"])[FIVE]
-    print(f"{'met   ' if got >= goal else 'MISSED'} held out, {what}: both {got:.1%} among five, goal {goal:.1%}")
+    print(
+        f"{'met   ' if got >= goal else 'MISSED'} held out, {what}: both {got:.1%} among "
+        f"five, goal {goal:.1%}"
+    )
     return got >= goal
 
 

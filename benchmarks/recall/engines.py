@@ -1,4 +1,6 @@
-"""The three ways to search: by words, by meaning, by both; over the same exchanges, with what they cost."""
+"""The three ways to search: by words, by meaning, by both; over the same exchanges, with what they
+cost.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ NAMES = ("text", "meaning", "both")
 
 @dataclass(slots=True)
 class Costs:
-    """CPU seconds and counts of everything that was embedded and asked; no passage is embedded twice."""
+    """CPU seconds and counts of everything that was embedded and asked; no passage is embedded
+    twice.
+    """
 
     embedding: float = 0.0
     exchanges: int = 0
@@ -75,7 +79,11 @@ class Engines:
         spent = {"text": worded - started, "meaning": meant - worded, "both": ended - started}
         for name, seconds in spent.items():
             self._costs.asking[name].append(seconds)
-        return {"text": [one.key for one in found], "meaning": [key for key, _ in near], "both": both}
+        return {
+            "text": [one.key for one in found],
+            "meaning": [key for key, _ in near],
+            "both": both,
+        }
 
     def near(self, question: str) -> list[tuple[int, float]]:
         """The places of the exchanges whose meaning is nearest, with their similarity."""
@@ -87,7 +95,9 @@ class Engines:
 
 
 def recalls(ranks: Sequence[int]) -> tuple[float, float, float]:
-    """The shares of the right exchanges that come first, among five and among ten; a rank counts from 0."""
+    """The shares of the right exchanges that come first, among five and among ten; a rank counts
+    from 0.
+    """
     return (_share(ranks, 1), _share(ranks, 5), _share(ranks, 10))
 
 

@@ -1,16 +1,18 @@
-"""The conversations: facts that were said in passing, small talk around them, and questions in other words.
+"""The conversations: facts that were said in passing, small talk around them, and questions in
+other words.
 
-A file of `talks/` holds one conversation. Its first lines say the language, what is talked about besides, and what
-replies are filled with. Then come sessions (`=== DATE`) of named exchanges, each with something that is asked about
-later, and the questions:
+A file of `talks/` holds one conversation. Its first lines say the language, what is talked about
+besides, and what replies are filled with. Then come sessions (`=== DATE`) of named exchanges, each
+with something that is asked about later, and the questions:
 
     ?1  one exchange answers it
     ?t  it asks when something happened, and the exchange's date is the answer
     ?2  it takes two exchanges; either counts
 
-The files were written before anything was searched in them, and no question was changed afterwards; the last file was
-added to the tuning half when that had too few questions in other languages than English. Between two exchanges that
-are asked about stand several that are made of the file's subjects.
+The files were written before anything was searched in them, and no question was changed afterwards;
+the last file was added to the tuning half when that had too few questions in other languages than
+English. Between two exchanges that are asked about stand several that are made of the file's
+subjects.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ class Talk:
 
 
 def talks() -> list[Talk]:
-    """All of them, always the same. Those at even places are for tuning, the others are kept out of it."""
+    """All of them, always the same. Those at even places are for tuning, the others are kept out of
+    it.
+    """
     return [_talk(path) for path in sorted(FOLDER.glob("*.txt"))]
 
 

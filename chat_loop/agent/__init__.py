@@ -1,1 +1,3 @@
-"""An agent: a name, a system prompt, tools, and a provider that it asks with one visible retry loop."""
+"""An agent: a name, a system prompt, tools, and a provider that it asks with one visible retry
+loop.
+"""

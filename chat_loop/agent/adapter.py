@@ -1,7 +1,9 @@
-"""Agents of other libraries as a provider: the conversation gives them everything, they give back events.
+"""Agents of other libraries as a provider: the conversation gives them everything, they give back
+events.
 
-Their code runs on a thread of its own: it can neither hold up the screen nor print on it. The conversation is kept
-here, so every request carries all of it; what such an agent remembers by itself is set aside where that is possible.
+Their code runs on a thread of its own: it can neither hold up the screen nor print on it. The
+conversation is kept here, so every request carries all of it; what such an agent remembers by
+itself is set aside where that is possible.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class ForeignProvider:
         self.model = definition.name
         self._agent: Any = definition.foreign
         self._style = styles.style_of(self._agent)
-        self._known_as = definition.name if definition.name in windows else styles.model_of(self._agent)
+        self._known_as = (
+            definition.name if definition.name in windows else styles.model_of(self._agent)
+        )
         self.window = window_of(self._known_as, windows)
         self._last: asyncio.Task[Any] | None = None
 
@@ -66,7 +70,9 @@ class ForeignProvider:
             with contextlib.suppress(RuntimeError):  # nobody listens any more
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
-        task = asyncio.ensure_future(on_loop(lambda: self._work(request, Steps(tell, tools=request.grammar is None))))
+        task = asyncio.ensure_future(
+            on_loop(lambda: self._work(request, Steps(tell, tools=request.grammar is None)))
+        )
         task.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -77,13 +83,17 @@ class ForeignProvider:
             if isinstance(error, ChatLoopError):
                 raise RequestRejected(error.message, error.hint) from error
             if error is not None:
-                raise RequestRejected(f"The agent {self.model} failed: {described(error)}.") from error
+                raise RequestRejected(
+                    f"The agent {self.model} failed: {described(error)}."
+                ) from error
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
     async def _work(self, request: Request, steps: Steps) -> None:
-        """Ask, on the loop of foreign code; one request after the other where the agent keeps a state."""
+        """Ask, on the loop of foreign code; one request after the other where the agent keeps a
+        state.
+        """
         before, self._last = self._last, asyncio.current_task()
         if self._style.alone and before is not None and not before.done():
             await asyncio.wait({before}, timeout=PREVIOUS_SECONDS)
@@ -92,16 +102,20 @@ class ForeignProvider:
 
 
 class Steps:
-    """What an agent tells, as events in the order that a transcript needs: text, calls, the step's end, results.
+    """What an agent tells, as events in the order that a transcript needs: text, calls, the step's
+    end, results.
 
-    `usage` is what was used since it was last asked. Without `tools` only text is told, as for a summary.
+    `usage` is what was used since it was last asked. Without `tools` only text is told, as for a
+    summary.
     """
 
     def __init__(self, tell: Callable[[Event], None], *, tools: bool) -> None:
         self._tell = tell
         self._tools = tools
         self._asked: dict[str, tuple[str, str, float]] = {}
-        """The calls that wait for a result, by the agent's ids: ours, the tool's name, when it was called."""
+        """The calls that wait for a result, by the agent's ids: ours, the tool's name, when it was
+        called.
+        """
         self._calls = 0
         self._ending = False
         """Calls were told, and not yet that the step ended."""
@@ -125,7 +139,11 @@ class Steps:
         if not self._tools:
             return
         self._calls += 1
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str, ensure_ascii=False)
+        text = (
+            arguments
+            if isinstance(arguments, str)
+            else json.dumps(arguments, default=str, ensure_ascii=False)
+        )
         own = f"own{self._calls}"
         self._asked[str(key)] = (own, tool_name(str(name)), time.monotonic())
         self._ending = True

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from chat_loop.agent.tools import Approve, Tool, Toolbox
 
 MOST_STEPS = 12
-"""Steps of one reply that may call tools. The calls of the last one are not run; one more, without tools, answers."""
+"""Steps of one reply that may call tools. The calls of the last one are not run; one more, without
+tools, answers.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """A provider with a name and a system prompt. `path` is the file it came from, empty for the built-in one.
+    """A provider with a name and a system prompt. `path` is the file it came from, empty for the
+    built-in one.
 
-    `memory` is what the user has noted for the project, as the model is given it. `approve` asks the user about calls
-    that change something; with None none of them runs. `steps` are the most that may call tools. `kept` holds the
-    results that were cut, so that the model can read on. `max_tokens`: the longest reply, unless a request has its own.
+    `memory` is what the user has noted for the project, as the model is given it. `approve` asks
+    the user about calls that change something; with None none of them runs. `steps` are the most
+    that may call tools. `kept` holds the results that were cut, so that the model can read on.
+    `max_tokens`: the longest reply, unless a request has its own.
 
     With `own_tools` the provider runs tools of its own: results come with the calls in its stream.
     """
@@ -69,15 +73,19 @@ class Agent:
         offer_tools: bool = True,
         first_call: int = 1,
     ) -> AsyncIterator[Event]:
-        """Ask for the next reply; run the tools that the model calls, and ask again with the results until it answers.
+        """Ask for the next reply; run the tools that the model calls, and ask again with the
+        results until it answers.
 
-        Yields the events of each step: its text and calls, Finished, and a ToolReturned for each call. `max_tokens` is
-        for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises ProviderError.
+        Yields the events of each step: its text and calls, Finished, and a ToolReturned for each
+        call. `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on.
+        Raises ProviderError.
         """
         max_tokens = max_tokens or self.max_tokens
         if self.own_tools:
             asked = Request(system=self.system, messages=messages, max_tokens=max_tokens)
-            async with aclosing(self._by_itself(asked, first_call, offer_tools=offer_tools)) as events:
+            async with aclosing(
+                self._by_itself(asked, first_call, offer_tools=offer_tools)
+            ) as events:
                 async for event in events:
                     yield event
             return
@@ -86,7 +94,9 @@ class Agent:
         box = self._toolbox(offer=offer_tools)
         for step in count(1):
             tools = tuple(tool.spec for tool in box.offered.values()) if step <= self.steps else ()
-            request = Request(system=self.system, messages=messages, max_tokens=max_tokens, tools=tools)
+            request = Request(
+                system=self.system, messages=messages, max_tokens=max_tokens, tools=tools
+            )
             text: list[str] = []
             calls: list[ToolCall] = []
             async with aclosing(self._ask(request, first_call)) as events:
@@ -121,31 +131,43 @@ class Agent:
         from chat_loop.providers.calls import tool_name
 
         number = first_call
-        async with aclosing(cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))) as events:
+        async with aclosing(
+            cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
+        ) as events:
             async for event in events:
                 match event:
                     case ToolCalled(call):
                         if request.tools:
-                            yield ToolCalled(ToolCall(f"c{number}", tool_name(call.name), call.arguments))
+                            yield ToolCalled(
+                                ToolCall(f"c{number}", tool_name(call.name), call.arguments)
+                            )
                             number += 1
                     case Finished(stop="tool") if number == first_call:
                         yield replace(event, stop="end")
                     case _:
                         yield event
 
-    async def _by_itself(self, request: Request, first_call: int, *, offer_tools: bool) -> AsyncGenerator[Event]:
-        """A reply of a provider with tools of its own. What it uses unasked, where none are offered, is not told."""
+    async def _by_itself(
+        self, request: Request, first_call: int, *, offer_tools: bool
+    ) -> AsyncGenerator[Event]:
+        """A reply of a provider with tools of its own. What it uses unasked, where none are
+        offered, is not told.
+        """
         from chat_loop.providers.calls import tool_name
 
         ids: dict[str, str] = {}
-        async with aclosing(cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))) as events:
+        async with aclosing(
+            cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
+        ) as events:
             async for event in events:
                 match event:
                     case ToolCalled() | ToolReturned() | Finished(stop="tool") if not offer_tools:
                         pass
                     case ToolCalled(call):
                         ids[call.id] = f"c{first_call + len(ids)}"
-                        yield ToolCalled(ToolCall(ids[call.id], tool_name(call.name), call.arguments))
+                        yield ToolCalled(
+                            ToolCall(ids[call.id], tool_name(call.name), call.arguments)
+                        )
                     case ToolReturned():
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
                     case _:
@@ -158,7 +180,9 @@ class Agent:
         return Toolbox(
             tools={tool.spec.name: tool for tool in offered},
             seconds=self.patience.tool,
-            characters=min(LONGEST_RESULT, self.provider.window.tokens),  # a quarter of a small window
+            characters=min(
+                LONGEST_RESULT, self.provider.window.tokens
+            ),  # a quarter of a small window
             together=2 * self.provider.window.tokens,  # half of the window
             clock=self.patience.clock,
             approve=self.approve or never,

@@ -17,9 +17,21 @@ from chat_loop.errors import AgentError, ConfigError
 from chat_loop.frozen import dataclass
 
 HARMLESS = frozenset(
-    {"model", "agent", "search", "summary", "restoration", "context", "auto_compact", "memory", "models"}
+    {
+        "model",
+        "agent",
+        "search",
+        "summary",
+        "restoration",
+        "context",
+        "auto_compact",
+        "memory",
+        "models",
+    }
 )
-"""Sections of the config that an agent's file may set unasked. The others can say where a key is sent, or what runs."""
+"""Sections of the config that an agent's file may set unasked. The others can say where a key is
+sent, or what runs.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +62,10 @@ def read(path: Path, data: bytes) -> Definition:
         value, body = frontmatter.read_yaml(text.encode(), str(path)), None
     written = _checked({} if value is None else value, str(path))
     if body is not None and written.system_prompt:
-        raise AgentError(f"{path}: unknown key system_prompt.", "In markdown the text below is the system prompt.")
+        raise AgentError(
+            f"{path}: unknown key system_prompt.",
+            "In markdown the text below is the system prompt.",
+        )
     prompt = (written.system_prompt if body is None else body).strip()
     if not prompt and value is None:
         raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
@@ -69,13 +84,22 @@ def read(path: Path, data: bytes) -> Definition:
 
 
 def wants(definition: Definition) -> tuple[str, ...]:
-    """What the file asks for that the user has to allow, a line each: processes, addresses, other sections."""
+    """What the file asks for that the user has to allow, a line each: processes, addresses, other
+    sections.
+    """
     asked = []
     for name, server in definition.servers.items():
         command = [str(server.get("command", "")), *map(str, _listed(server.get("args")))]
         rest = {key: value for key, value in server.items() if key not in ("command", "args")}
-        more = [f"{key}: {value}" for section, settings in rest.items() for key, value in _flat(section, settings)]
-        asked.append(f"the MCP server {name}: {', '.join(filter(None, (shlex.join(filter(None, command)), *more)))}")
+        more = [
+            f"{key}: {value}"
+            for section, settings in rest.items()
+            for key, value in _flat(section, settings)
+        ]
+        asked.append(
+            f"the MCP server {name}: "
+            f"{', '.join(filter(None, (shlex.join(filter(None, command)), *more)))}"
+        )
     for section, settings in definition.config.items():
         if section not in HARMLESS:
             asked += [f"{key}: {value}" for key, value in _flat(section, settings)]
@@ -87,7 +111,9 @@ def _checked(value: object, name: str) -> Written:
 
     known = [entry.name for entry in fields(Written)]
     if not isinstance(value, Mapping):
-        raise AgentError(f"{name}: an agent is a list of keys and values.", f"Known keys: {', '.join(known)}.")
+        raise AgentError(
+            f"{name}: an agent is a list of keys and values.", f"Known keys: {', '.join(known)}."
+        )
     for key in value:
         if key not in known:
             from difflib import get_close_matches
@@ -99,7 +125,9 @@ def _checked(value: object, name: str) -> Written:
         written = msgspec.convert(value, Written)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$.")
-        raise AgentError(f"{name}: {where.rstrip('`') or 'the top level'}: {what[:1].lower()}{what[1:]}.") from None
+        raise AgentError(
+            f"{name}: {where.rstrip('`') or 'the top level'}: {what[:1].lower()}{what[1:]}."
+        ) from None
     check_config(written.config, name)
     return written
 

@@ -14,18 +14,23 @@ LARGEST = 256 * 1024
 PYTHON = ".py"
 SUFFIXES = (PYTHON, ".md", ".yaml", ".yml")
 """What an agent's file ends in; in a folder they are looked for in this order."""
-FORMS = "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
+FORMS = (
+    "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
+)
 
 
 def file_of(path: Path) -> Path:
-    """The agent's file that `path` means, absolute and without symbolic links: itself, or the one in this folder.
+    """The agent's file that `path` means, absolute and without symbolic links: itself, or the one
+    in this folder.
 
     Raises AgentError.
     """
     try:
         real = Path(os.path.realpath(path.expanduser(), strict=True))
         if real.is_dir():
-            inside = next((file for suffix in SUFFIXES if (file := real / f"agent{suffix}").exists()), None)
+            inside = next(
+                (file for suffix in SUFFIXES if (file := real / f"agent{suffix}").exists()), None
+            )
             if inside is None:
                 raise AgentError(f"There is no agent in the folder {path}.", FORMS)
             real = Path(os.path.realpath(inside, strict=True))
@@ -37,7 +42,9 @@ def file_of(path: Path) -> Path:
 
 
 def bytes_of(path: Path, most: int = LARGEST) -> bytes:
-    """What the file holds. Raises AgentError when it cannot be read or is larger than `most` bytes."""
+    """What the file holds. Raises AgentError when it cannot be read or is larger than `most`
+    bytes.
+    """
     try:
         with opened(path) as (file, status):
             data = b"" if status.st_size > most else file.read(most + 1)
@@ -60,7 +67,9 @@ def text_of(path: Path, data: bytes) -> str:
 
 
 def default_name(path: Path) -> str:
-    """What an agent is called whose file does not say: after the file, or after the folder of an `agent.py`."""
+    """What an agent is called whose file does not say: after the file, or after the folder of an
+    `agent.py`.
+    """
     name = path.parent.name if path.stem == "agent" and path.parent.name else path.stem
     return named(name.replace("_", " ")) or "Agent"
 
@@ -76,7 +85,11 @@ def _unreadable(path: Path, error: Exception) -> AgentError:
     if number == errno.ELOOP or isinstance(error, RuntimeError):
         return AgentError(f"The agent {path} is a symbolic link that leads back to itself.")
     if number in (errno.ENOENT, errno.ENOTDIR):
-        return AgentError(f"There is no agent {path}.", "chat-loop agents lists those that have a name.")
+        return AgentError(
+            f"There is no agent {path}.", "chat-loop agents lists those that have a name."
+        )
     if isinstance(error, OSError) and number is not None:
-        return AgentError(f"The agent {path} cannot be read: {(error.strerror or str(error)).lower()}.")
+        return AgentError(
+            f"The agent {path} cannot be read: {(error.strerror or str(error)).lower()}."
+        )
     return AgentError(f"The agent {path} cannot be read: it is not a regular file.")

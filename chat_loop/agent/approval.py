@@ -1,4 +1,6 @@
-"""Who allows calls: the user, asked about each, or beforehand; and what is remembered of the answers."""
+"""Who allows calls: the user, asked about each, or beforehand; and what is remembered of the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,18 @@ MOST_ASKED = 5
 
 
 def meant(answer: str) -> Answer | None:
-    """What an answer means; None when it means nothing: an empty line allows nothing, and refuses nothing."""
+    """What an answer means; None when it means nothing: an empty line allows nothing, and refuses
+    nothing.
+    """
     return _ANSWERS.get(answer.strip().lower())
 
 
 def covered(name: str, text: str) -> tuple[str, str]:
     """What “always” covers, for a call of the tool `name` that the user is shown as `text`.
 
-    All calls of the tool; of `run_command`, and where a file is touched that lies outside of the working directory, or
-    that can run code or steer later sessions, only the call that does exactly the same.
+    All calls of the tool; of `run_command`, and where a file is touched that lies outside of the
+    working directory, or that can run code or steer later sessions, only the call that does exactly
+    the same.
     """
     return (name, text if name in _EXACT or text.startswith((OUTSIDE, POWERFUL)) else "")
 
@@ -41,9 +46,13 @@ def question(name: str, text: str) -> str:
 
 
 class Approvals:
-    """What was answered in one run of the program. `ask(question)` gives an answer, `show(name, text)` shows a call."""
+    """What was answered in one run of the program. `ask(question)` gives an answer, `show(name,
+    text)` shows a call.
+    """
 
-    def __init__(self, show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> None:
+    def __init__(
+        self, show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]
+    ) -> None:
         self._show = show
         self._ask = ask
         self._always: set[tuple[str, str]] = set()
@@ -70,10 +79,17 @@ async def anything(name: str, text: str) -> bool:
 
 
 def nobody(told: Callable[[str, str], None]) -> Callable[[str, str], Awaitable[bool]]:
-    """There is nobody to ask: what needs an answer does not run; `told(sentence, hint)` is for who reads later."""
+    """There is nobody to ask: what needs an answer does not run; `told(sentence, hint)` is for who
+    reads later.
+    """
 
     async def refuse(name: str, text: str) -> bool:
-        told(f"{name} was not run: it has to be allowed, and there is nobody to ask.", "--yes allows all such calls.")
-        raise ToolDenied("Not run: the user has to allow it, and there is nobody to ask.", "Go on without it.")
+        told(
+            f"{name} was not run: it has to be allowed, and there is nobody to ask.",
+            "--yes allows all such calls.",
+        )
+        raise ToolDenied(
+            "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
+        )
 
     return refuse

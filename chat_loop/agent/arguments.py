@@ -1,6 +1,8 @@
-"""A call's arguments against the JSON schema of its tool (pure): what models get wrong, as a sentence for them.
+"""A call's arguments against the JSON schema of its tool (pure): what models get wrong, as a
+sentence for them.
 
-Only the top level is looked at: which arguments there are, their types and `enum`. A tool checks the rest itself.
+Only the top level is looked at: which arguments there are, their types and `enum`. A tool checks
+the rest itself.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ def _wrong(value: object, schema: object) -> str:
     if not isinstance(schema, dict):
         return ""
     wanted = schema.get("type")
-    names = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list | tuple) else []
+    names = (
+        [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list | tuple) else []
+    )
     if names and not any(_is(value, name) for name in names):
         return f"of type {' or '.join(map(str, names))}"
     choices = schema.get("enum")

@@ -1,7 +1,7 @@
 """One model call with its limits: how long nothing may come, and when it is tried again.
 
-The only retry loop of the program (the SDKs' own are switched off). It tries again only while nothing has arrived:
-after the first content a silent retry would show the user two beginnings.
+The only retry loop of the program (the SDKs' own are switched off). It tries again only while
+nothing has arrived: after the first content a silent retry would show the user two beginnings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Patience:
     clock: Callable[[], float] = time.monotonic
 
 
-async def ask(provider: Provider, request: Request, patience: Patience | None = None) -> AsyncIterator[Event]:
+async def ask(
+    provider: Provider, request: Request, patience: Patience | None = None
+) -> AsyncIterator[Event]:
     """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError.
 
     Close the iterator (`contextlib.aclosing`) to cancel the call.
@@ -67,12 +69,16 @@ async def ask(provider: Provider, request: Request, patience: Patience | None = 
             if content or pause is None or late:
                 raise
             attempt += not error.adapted
-            yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=patience.attempts)
+            yield Retrying(
+                reason=error.message, seconds=pause, attempt=attempt, attempts=patience.attempts
+            )
             await patience.sleep(pause)
 
 
 def _pause(error: ProviderError, attempt: int, patience: Patience) -> float | None:
-    """Seconds before the next attempt, or None when there is none: exponential, with jitter, or as the server asks."""
+    """Seconds before the next attempt, or None when there is none: exponential, with jitter, or as
+    the server asks.
+    """
     if not error.retryable or attempt >= patience.attempts:
         return None
     if error.retry_after is not None:
@@ -93,7 +99,8 @@ async def _timed(events: AsyncGenerator[Event], first: float, idle: float) -> As
                 return
             except TimeoutError as error:
                 raise TimedOut(
-                    f"Nothing came from the model for {limit:.0f} seconds.", "Try again, or take another model."
+                    f"Nothing came from the model for {limit:.0f} seconds.",
+                    "Try again, or take another model.",
                 ) from error
             yield event
             limit = idle

@@ -21,10 +21,11 @@ NAMES = ("read_file", "list_files", "search_files", "write_file", "edit_file", "
 def builtin_tools(
     names: Sequence[str], root: Path, *, protected: Sequence[Path] = (), seconds: float = 60.0
 ) -> tuple[Tool, ...]:
-    """The tools of these names, for the files below `root`; what is `protected` none of them touches.
+    """The tools of these names, for the files below `root`; what is `protected` none of them
+    touches.
 
-    `seconds` is the longest that a command may take when the model does not say. Raises ConfigError for a name that is
-    none of theirs.
+    `seconds` is the longest that a command may take when the model does not say. Raises ConfigError
+    for a name that is none of theirs.
     """
     for name in names:
         if name not in NAMES:
@@ -37,7 +38,9 @@ def builtin_tools(
 
     def looking(function: Callable[..., str]) -> Tool:
         asks_about = "files outside of the working directory"
-        return replace(tool_of(function, asks=reading.about), allow=grounds.allow, asks_about=asks_about)
+        return replace(
+            tool_of(function, asks=reading.about), allow=grounds.allow, asks_about=asks_about
+        )
 
     def changing(function: Callable[..., str], asks: Callable[[Mapping[str, object]], str]) -> Tool:
         return replace(tool_of(function, asks=asks), allow=grounds.allow)
@@ -49,7 +52,10 @@ def builtin_tools(
         "write_file": lambda: changing(writing.write_file, writing.about_writing),
         "edit_file": lambda: changing(writing.edit_file, writing.about_editing),
         "run_command": lambda: tool_of(
-            commands.run_command, asks=commands.about, seconds=MOST_SECONDS + 2 * TERM_SECONDS, here=True
+            commands.run_command,
+            asks=commands.about,
+            seconds=MOST_SECONDS + 2 * TERM_SECONDS,
+            here=True,
         ),
     }
     return tuple(made[name]() for name in dict.fromkeys(names))

@@ -27,25 +27,37 @@ _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
     r"|(?:^|_)(?:KEYS?|PASS|PAT|DSN)(?:_|$)|(?:^|_)AUTH$|_PWD$|^AWS_"
 )
-"""Names of variables that hold secrets, in capital letters; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD` hold none."""
+"""Names of variables that hold secrets, in capital letters; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD`
+hold none.
+"""
 _SHORTEST_COPY = 8
 """Characters of a secret from which on it is looked for in the values of other variables."""
-_QUIET = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+_QUIET = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 """Nobody is there to turn pages or to answer."""
 
 
 class Commands:
     """Runs commands in `root`, each for at most `seconds` unless the model gives it more time."""
 
-    def __init__(self, root: Path, seconds: float, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, seconds: float, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._root = root
         self._seconds = seconds
         self._environment = clean_environment(os.environ if environment is None else environment)
 
     async def run_command(self, command: str, seconds: int = 0) -> str:
-        """Runs a shell command (sh) in the working directory; gives its exit code and what it prints.
+        """Runs a shell command (sh) in the working directory; gives its exit code and what it
+        prints.
 
-        There is no terminal and nobody who answers questions. What it leaves in the background is stopped.
+        There is no terminal and nobody who answers questions. What it leaves in the background is
+        stopped.
 
         Args:
             command: As it is typed.
@@ -57,7 +69,8 @@ class Commands:
         text = output.text
         if code is None:
             raise ChatLoopError(
-                f"It took longer than {limit:.0f} seconds and was stopped. Its output until then:\n{text}"
+                f"It took longer than {limit:.0f} seconds and was stopped. Its output until "
+                f"then:\n{text}"
             )
         ended = f"Exit code {code}." if code >= 0 else f"Ended by {_signal_name(-code)}."
         return f"{ended}\n{text}" if text else f"{ended} It printed nothing."
@@ -69,30 +82,37 @@ class Commands:
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without secrets: by the names of variables, by the shapes of their values, and without
-    the variables that repeat the value of another secret one."""
+    """Return the environment without secrets: by the names of variables, by the shapes of their
+    values, and without the variables that repeat the value of another secret one.
+    """
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= _SHORTEST_COPY}
     kept = {
         name: value
         for name, value in environment.items()
-        if name not in named and redacted(value) == value and not any(secret in value for secret in secrets)
+        if name not in named
+        and redacted(value) == value
+        and not any(secret in value for secret in secrets)
     }
     return kept | _QUIET
 
 
-async def run(command: str, root: Path, environment: Mapping[str, str], seconds: float, output: _Output) -> int | None:
-    """Run a command until it ends or `seconds` have passed; its exit code, None when it was stopped.
+async def run(
+    command: str, root: Path, environment: Mapping[str, str], seconds: float, output: _Output
+) -> int | None:
+    """Run a command until it ends or `seconds` have passed; its exit code, None when it was
+    stopped.
 
-    What it prints goes into `output`. Nothing of its process group is left, when this is cancelled as well.
-    Raises ChatLoopError when it cannot be run.
+    What it prints goes into `output`. Nothing of its process group is left, when this is cancelled
+    as well. Raises ChatLoopError when it cannot be run.
     """
     loop = asyncio.get_running_loop()
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     try:
         try:
-            # Not through asyncio: cancelled at this moment, it would end the shell and forget its children.
+            # Not through asyncio: cancelled at this moment, it would end the shell and forget its
+            # children.
             process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
                 ("/bin/sh", "-c", command),
                 cwd=root,
@@ -108,7 +128,9 @@ async def run(command: str, root: Path, environment: Mapping[str, str], seconds:
         finally:
             os.close(writing)
         code = _exit_code(process)
-        loop.add_reader(reading, lambda: output.take(reading) == b"" and loop.remove_reader(reading))
+        loop.add_reader(
+            reading, lambda: output.take(reading) == b"" and loop.remove_reader(reading)
+        )
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.wrap_future(code)
@@ -128,7 +150,9 @@ def _exit_code(process: subprocess.Popen[bytes]) -> Future[int]:
     """The exit code, when there is one. Waiting for it may be cancelled and begun again."""
     future: Future[int] = Future()
     future.set_running_or_notify_cancel()
-    threading.Thread(target=lambda: future.set_result(process.wait()), daemon=True, name="command").start()
+    threading.Thread(
+        target=lambda: future.set_result(process.wait()), daemon=True, name="command"
+    ).start()
     return future
 
 
@@ -146,7 +170,9 @@ async def _end(group: int, code: Future[int]) -> None:
 
 
 def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it is gone, or only zombies are left of it
+    with contextlib.suppress(
+        ProcessLookupError, PermissionError
+    ):  # it is gone, or only zombies are left of it
         os.killpg(group, number)
 
 

@@ -13,10 +13,10 @@ from chat_loop.frozen import dataclass
 class Definition:
     """An agent as its file defines it; what it leaves out is empty, and the config's then holds.
 
-    `path` is the file's, absolute. `tools` names built-in ones, `mcp` servers of the config (or of `servers`, which the
-    file itself describes, in the form of the config). `functions` are Python functions that become tools. `foreign` is
-    an agent of another library that answers instead of a model. `config` holds settings that take the place of the
-    config's, by section and key.
+    `path` is the file's, absolute. `tools` names built-in ones, `mcp` servers of the config (or of
+    `servers`, which the file itself describes, in the form of the config). `functions` are Python
+    functions that become tools. `foreign` is an agent of another library that answers instead of a
+    model. `config` holds settings that take the place of the config's, by section and key.
     """
 
     name: str

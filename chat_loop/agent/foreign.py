@@ -1,8 +1,8 @@
 """Functions that are not the program's: run beside it, and nothing they do or raise disturbs it.
 
-A function runs in a thread of its own, a coroutine on a loop that is not the program's, so that neither can hold it up,
-not even at its end. What they print is caught, what they read from the keyboard is empty. What is printed by processes
-that they start is not seen from here.
+A function runs in a thread of its own, a coroutine on a loop that is not the program's, so that
+neither can hold it up, not even at its end. What they print is caught, what they read from the
+keyboard is empty. What is printed by processes that they start is not seen from here.
 """
 
 from __future__ import annotations
@@ -28,13 +28,18 @@ Work = Callable[[], object]
 
 
 class Caught(contextlib.AbstractContextManager["Caught"]):
-    """Whatever is raised inside becomes `error`, the end of the program too; a cancellation goes on."""
+    """Whatever is raised inside becomes `error`, the end of the program too; a cancellation goes
+    on.
+    """
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> bool:
         self.error = error
         return error is not None and not isinstance(error, asyncio.CancelledError | GeneratorExit)
@@ -49,8 +54,12 @@ class Printed(io.StringIO):
 
 
 async def in_thread(work: Work) -> tuple[object, str, BaseException | None]:
-    """What `work` returns, prints and raises. When this is cancelled, `work` goes on: a thread cannot be stopped."""
-    future: concurrent.futures.Future[tuple[object, str, BaseException | None]] = concurrent.futures.Future()
+    """What `work` returns, prints and raises. When this is cancelled, `work` goes on: a thread
+    cannot be stopped.
+    """
+    future: concurrent.futures.Future[tuple[object, str, BaseException | None]] = (
+        concurrent.futures.Future()
+    )
 
     def run() -> None:
         future.set_running_or_notify_cancel()
@@ -65,14 +74,18 @@ async def in_thread(work: Work) -> tuple[object, str, BaseException | None]:
 
 
 def _uncancelled(work: Work) -> object:
-    """What `work` returns. What would end a task of the program, raised in a thread, is an error like any other."""
+    """What `work` returns. What would end a task of the program, raised in a thread, is an error
+    like any other.
+    """
     try:
         return work()
     except (asyncio.CancelledError, GeneratorExit) as error:
         raise RuntimeError(type(error).__name__).with_traceback(error.__traceback__) from error
 
 
-async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> tuple[object, str, BaseException | None]:
+async def on_loop(
+    work: Callable[[], Coroutine[Any, Any, object]],
+) -> tuple[object, str, BaseException | None]:
     """The same for a coroutine. When this is cancelled, so is the coroutine."""
 
     async def run() -> tuple[object, str, BaseException | None]:
@@ -88,7 +101,9 @@ _loops: list[asyncio.AbstractEventLoop] = []
 
 
 async def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of foreign coroutines: what one call opened on it can be used by the next. One that hangs is left."""
+    """The loop of foreign coroutines: what one call opened on it can be used by the next. One that
+    hangs is left.
+    """
     if _loops and await _answers(_loops[-1]):
         return _loops[-1]
     loop = asyncio.new_event_loop()
@@ -108,7 +123,9 @@ _printed: contextvars.ContextVar[Printed] = contextvars.ContextVar("printed")
 
 
 class _Stream:
-    """A standard stream as long as foreign code runs: its own to the program, a text in memory to other threads."""
+    """A standard stream as long as foreign code runs: its own to the program, a text in memory to
+    other threads.
+    """
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -125,7 +142,9 @@ _redirections = 0
 
 @contextlib.contextmanager
 def _redirected() -> Iterator[Printed]:
-    """Catch what is printed in this context; the streams are put back when nothing foreign runs any more."""
+    """Catch what is printed in this context; the streams are put back when nothing foreign runs any
+    more.
+    """
     global _redirections  # noqa: PLW0603 - the streams are the process's, so is the count of who has redirected them
     printed = Printed()
     token = _printed.set(printed)

@@ -1,4 +1,5 @@
-"""Python functions as tools: the signature becomes the schema, the docstring what the model is told.
+"""Python functions as tools: the signature becomes the schema, the docstring what the model is
+told.
 
     from chat_loop import changes
 
@@ -35,7 +36,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def changes(function: F) -> F:
-    """Mark a function that changes something: each call is shown to the user, who allows it or not."""
+    """Mark a function that changes something: each call is shown to the user, who allows it or
+    not.
+    """
     setattr(function, _MARK, True)
     return function
 
@@ -49,11 +52,11 @@ def tool_of(
 ) -> Tool:
     """The tool that a function is.
 
-    What it returns is the result: text as it is, everything else as JSON; what it prints follows. What it raises is a
-    sentence for the model. `asks`: whether the user is asked first, whatever the function is marked with, or what the
-    user is shown instead of the call. `seconds`: as for a tool. `here`: a coroutine function that may run on the
-    program's own loop, and ends when it is cancelled.
-    Raises ConfigError with a sentence for the user when it cannot be a tool.
+    What it returns is the result: text as it is, everything else as JSON; what it prints follows.
+    What it raises is a sentence for the model. `asks`: whether the user is asked first, whatever
+    the function is marked with, or what the user is shown instead of the call. `seconds`: as for a
+    tool. `here`: a coroutine function that may run on the program's own loop, and ends when it is
+    cancelled. Raises ConfigError with a sentence for the user when it cannot be a tool.
     """
     from chat_loop.agent.signatures import signature_of  # loads msgspec
 
@@ -81,17 +84,24 @@ def tool_of(
         signature.bound(given)  # what cannot run is not asked about
         return shown(given) if shown is not None else ""
 
-    return Tool(signature.spec, run, asked if shown is not None else None, seconds=seconds, stops=awaited)
+    return Tool(
+        signature.spec, run, asked if shown is not None else None, seconds=seconds, stops=awaited
+    )
 
 
 def call_text(name: str, given: Mapping[str, object]) -> str:
-    """A call whole, as the user is shown it: a line for each argument, texts of several lines below their names."""
+    """A call whole, as the user is shown it: a line for each argument, texts of several lines below
+    their names.
+    """
     lines = [f"{name}:"]
     for key, value in given.items():
         if isinstance(value, str) and "\n" in value:
             lines += [f"  {key}:", *(f"    {line}" for line in value.split("\n"))]
         else:
-            lines.append(f"  {key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+            lines.append(
+                f"  {key}: "
+                f"{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            )
     return "\n".join(lines)
 
 

@@ -1,8 +1,10 @@
-"""One MCP server: connected, listed, called, and connected again. With `mcp_stdio` the only door to the SDK.
+"""One MCP server: connected, listed, called, and connected again. With `mcp_stdio` the only door to
+the SDK.
 
-It runs in the event loop of `mcp_servers`. A connection is one task, since the SDK's scopes must be left where they
-were entered; what goes wrong in it ends that task, and becomes a sentence. What a server says of itself beside its
-tools (instructions, prompts, resources) is not given to the model, and it can ask the model and the user nothing.
+It runs in the event loop of `mcp_servers`. A connection is one task, since the SDK's scopes must be
+left where they were entered; what goes wrong in it ends that task, and becomes a sentence. What a
+server says of itself beside its tools (instructions, prompts, resources) is not given to the model,
+and it can ask the model and the user nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +24,25 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, Implementation, JSONRPCResponse, ToolListChangedNotification
+from mcp_types import (
+    CONNECTION_CLOSED,
+    Implementation,
+    JSONRPCResponse,
+    ToolListChangedNotification,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chat_loop import __version__
 from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess
-from chat_loop.agent.mcp_tools import MOST_LISTED, Json, Listed, cleaned, listed, result_text, usable
+from chat_loop.agent.mcp_tools import (
+    MOST_LISTED,
+    Json,
+    Listed,
+    cleaned,
+    listed,
+    result_text,
+    usable,
+)
 from chat_loop.config import McpServer, completed
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
@@ -41,7 +56,9 @@ REFRESH_SECONDS = 5.0
 HTTP_SECONDS = 30.0
 """For connecting and writing; how long an answer may take is the caller's to say."""
 CLOSED = "Connection closed"
-"""What the SDK says to the requests of a connection that is over; the status 404: the server has forgotten it."""
+"""What the SDK says to the requests of a connection that is over; the status 404: the server has
+forgotten it.
+"""
 TOKEN = "mcp.NAME.headers in the config can hold a token."
 FAULTS = (
     MCPError,
@@ -63,10 +80,14 @@ class Connection:
     """One connection to a server, from `begin` to `over`."""
 
     def __init__(self, name: str, server: McpServer, environment: Mapping[str, str]) -> None:
-        logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it says of servers would reach the terminal
+        logging.getLogger("mcp").setLevel(
+            logging.CRITICAL + 1
+        )  # what it says of servers would reach the terminal
         self.tools: tuple[Listed, ...] = ()
         self.skipped: list[str] = []
-        """The tools of the last list that cannot be called: their names, empty where they have none."""
+        """The tools of the last list that cannot be called: their names, empty where they have
+        none.
+        """
         self.connected = False
         self.problem = self.hint = ""
         """Why it is over, or will not be."""
@@ -93,7 +114,9 @@ class Connection:
         self._scope.cancel()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool; its result as text. Raises ChatLoopError with a sentence, and Gone. Can be cancelled."""
+        """Call a tool; its result as text. Raises ChatLoopError with a sentence, and Gone. Can be
+        cancelled.
+        """
         if self._client is None:
             raise Gone
         try:
@@ -103,9 +126,13 @@ class Connection:
                 self.close()
                 await self.over.wait()
                 raise Gone from error
-            raise ChatLoopError(f"The MCP server {self._name} refused: {self._reason(error)}") from error
+            raise ChatLoopError(
+                f"The MCP server {self._name} refused: {self._reason(error)}"
+            ) from error
         except FAULTS as error:
-            raise ChatLoopError(f"The MCP server {self._name} failed: {self._reason(error)}") from error
+            raise ChatLoopError(
+                f"The MCP server {self._name} failed: {self._reason(error)}"
+            ) from error
         text = result_text(result.model_dump(mode="json", by_alias=True, exclude_none=True))
         if result.is_error:
             raise ChatLoopError(text or f"{tool} failed, and does not say why.")
@@ -129,7 +156,9 @@ class Connection:
         """Whether an error is the connection's, and not only the request's."""
         if self._process is not None:
             return bool(error.code == CONNECTION_CLOSED)
-        return self._status == 404 or error.message == CLOSED  # over HTTP the code is a broken answer's as well
+        return (
+            self._status == 404 or error.message == CLOSED
+        )  # over HTTP the code is a broken answer's as well
 
     async def _run(self) -> None:
         timer = asyncio.get_running_loop().call_later(self._server.timeout, self._expire)
@@ -157,7 +186,11 @@ class Connection:
                 self.settled.set()
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._watch, client)
-                    await (self._process.ended.wait() if self._process is not None else anyio.sleep_forever())
+                    await (
+                        self._process.ended.wait()
+                        if self._process is not None
+                        else anyio.sleep_forever()
+                    )
                     group.cancel_scope.cancel()
 
     @asynccontextmanager
@@ -166,18 +199,24 @@ class Connection:
         server = self._server
         if server.command:
             env = completed(server.env, self._environment)
-            self._process = ServerProcess(_expanded(server.command), server.args, env, _expanded(server.cwd))
+            self._process = ServerProcess(
+                _expanded(server.command), server.args, env, _expanded(server.cwd)
+            )
             yield self._process.transport()
             return
         headers = {"Accept-Encoding": "identity", **completed(server.headers, self._environment)}
         timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
         hooks = {"response": [self._answered]}
         async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http:
-            yield streamable_http_client(server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE)
+            yield streamable_http_client(
+                server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE
+            )
 
     @asynccontextmanager
     async def _lenient(self, transport: Transport) -> AsyncIterator[TransportStreams]:
-        """Take the tools that the SDK would refuse the whole list for out of the server's answers."""
+        """Take the tools that the SDK would refuse the whole list for out of the server's
+        answers.
+        """
         async with transport as (read, write):
             yield _Checked(read, self.skipped), write
 
@@ -198,9 +237,14 @@ class Connection:
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
-                found.append(tool.model_dump(mode="json", by_alias=True, exclude={"output_schema", "icons", "meta"}))
+                found.append(
+                    tool.model_dump(
+                        mode="json", by_alias=True, exclude={"output_schema", "icons", "meta"}
+                    )
+                )
                 if tool.output_schema:
-                    tool.output_schema.clear()  # the SDK would check results with it, for as long as its patterns take
+                    # the SDK would check results with it, for as long as its patterns take
+                    tool.output_schema.clear()
             cursor = page.next_cursor
             if cursor is None or len(found) >= MOST_LISTED:
                 break
@@ -212,9 +256,15 @@ class Connection:
             self._stale = True
 
     async def _watch(self, client: Client) -> None:
-        """Hear of changed tools where the protocol wants that to be asked for; without it they stay as they are."""
+        """Hear of changed tools where the protocol wants that to be asked for; without it they stay
+        as they are.
+        """
         tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        if (
+            client.protocol_version not in MODERN_PROTOCOL_VERSIONS
+            or tools is None
+            or not tools.list_changed
+        ):
             return
         try:
             async with client.listen(tools_list_changed=True) as changes:
@@ -224,7 +274,9 @@ class Connection:
             return
 
     def _expire(self) -> None:
-        self.problem = f"The MCP server {self._name} did not answer within {self._server.timeout:g} seconds."
+        self.problem = (
+            f"The MCP server {self._name} did not answer within {self._server.timeout:g} seconds."
+        )
         self.settled.set()
         self._scope.cancel()
 
@@ -233,7 +285,10 @@ class Connection:
         if not self.problem:
             process, first = self._process, _first(error)
             if isinstance(first, ChatLoopError):
-                self.problem, self.hint = f"The MCP server {self._name}: {first.message}", first.hint
+                self.problem, self.hint = (
+                    f"The MCP server {self._name}: {first.message}",
+                    first.hint,
+                )
             elif process is not None and process.begun and process.ended.is_set():
                 self.problem = f"The MCP server {self._name} {process.end}."
             elif first is not None:
@@ -287,7 +342,9 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class _Checked:
-    """A server's messages, with each list of tools reduced to those that can be called; the rest goes to `skipped`."""
+    """A server's messages, with each list of tools reduced to those that can be called; the rest
+    goes to `skipped`.
+    """
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], skipped: list[str]) -> None:
         self._stream = stream

@@ -1,4 +1,6 @@
-"""An MCP server as the program knows it: its connection, its tools, and how often it is connected again."""
+"""An MCP server as the program knows it: its connection, its tools, and how often it is connected
+again.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ AGAIN = "The next call connects it again."
 
 
 class Link:
-    """A server and its connection. One that is gone is connected again by the next call, once until a call succeeds."""
+    """A server and its connection. One that is gone is connected again by the next call, once until
+    a call succeeds.
+    """
 
     def __init__(self, name: str, server: McpServer, environment: Mapping[str, str]) -> None:
         self._make = partial(Connection, name, server, environment)
@@ -52,7 +56,9 @@ class Link:
         return self.tools if self.connection.connected or self.comes_back else ()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool; its result as text. Raises ChatLoopError with a sentence for the model. Can be cancelled."""
+        """Call a tool; its result as text. Raises ChatLoopError with a sentence for the model. Can
+        be cancelled.
+        """
         async with self._lock:
             await self.connection.settled.wait()
             if not self.connection.connected:
@@ -95,5 +101,6 @@ class Link:
 
     def _failure(self, connection: Connection) -> ChatLoopError:
         return ChatLoopError(
-            connection.problem, connection.hint or (AGAIN if self._tries else "It is not connected again.")
+            connection.problem,
+            connection.hint or (AGAIN if self._tries else "It is not connected again."),
         )

@@ -1,7 +1,9 @@
-"""The MCP servers of an agent: connected in the background, their tools for its requests, what became of each.
+"""The MCP servers of an agent: connected in the background, their tools for its requests, what
+became of each.
 
-They have a thread with an event loop of its own: the SDK takes long to load and to read what servers send, and the
-scopes it works with do not survive how the program's own loop is ended. Nothing here loads the SDK before `start`.
+They have a thread with an event loop of its own: the SDK takes long to load and to read what
+servers send, and the scopes it works with do not survive how the program's own loop is ended.
+Nothing here loads the SDK before `start`.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """What became of a server. `problem` says why it failed, or which of its tools cannot be called.
+    """What became of a server. `problem` says why it failed, or which of its tools cannot be
+    called.
 
-    `missing` are tools the config names and it does not have. `tools` are those that can be called, by the server's
-    own names.
+    `missing` are tools the config names and it does not have. `tools` are those that can be called,
+    by the server's own names.
     """
 
     name: str
@@ -49,9 +52,13 @@ class ServerState:
 
 
 class Servers:
-    """The servers of a config, by name. Made in no time; `start` connects them, `close` ends them."""
+    """The servers of a config, by name. Made in no time; `start` connects them, `close` ends
+    them.
+    """
 
-    def __init__(self, servers: Mapping[str, McpServer], environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, servers: Mapping[str, McpServer], environment: Mapping[str, str] = os.environ
+    ) -> None:
         self._servers = {name: server for name, server in servers.items() if server.enabled}
         self._environment = environment
         self._links: dict[str, Link] = {}
@@ -71,7 +78,9 @@ class Servers:
         with self._starting:
             if self._thread is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._work, args=(self._loop,), daemon=True, name="mcp")
+                self._thread = threading.Thread(
+                    target=self._work, args=(self._loop,), daemon=True, name="mcp"
+                )
                 self._thread.start()
 
     async def tools(
@@ -79,8 +88,9 @@ class Servers:
     ) -> tuple[Tool, ...]:
         """The tools of all servers, as they are now, under names that are not `taken`.
 
-        Waits for those that still connect, at most as long as their timeouts; `waiting` is told which, whenever they
-        become fewer. What a model is told of all of them takes at most `room` characters.
+        Waits for those that still connect, at most as long as their timeouts; `waiting` is told
+        which, whenever they become fewer. What a model is told of all of them takes at most `room`
+        characters.
         """
         from chat_loop.agent.mcp_tools import named  # not before there is a request
 
@@ -100,13 +110,21 @@ class Servers:
             found.append((MISSING, install_hint("mcp")))
         for state in self.states():
             if state.state == "failed" and not state.comes_back and not self._missing:
-                found.append((state.problem, f"Its tools are not there; /mcp restart {state.name} tries again."))
+                found.append(
+                    (
+                        state.problem,
+                        f"Its tools are not there; /mcp restart {state.name} tries again.",
+                    )
+                )
             elif state.state == "connected" and state.problem:
                 found.append((state.problem, "Its other tools can be called."))
         if self._left_out:
             found.append(
                 (
-                    f"The MCP servers have too many tools: the model is not offered {self._left_out:,} of them.",
+                    (
+                        "The MCP servers have too many tools: the model is not offered "
+                        f"{self._left_out:,} of them."
+                    ),
                     "mcp.NAME.tools in the config names those that are wanted.",
                 )
             )
@@ -155,9 +173,13 @@ class Servers:
         server, link = self._servers[name], self._links.get(name)
         where = server.url or " ".join((server.command, *server.args))
         if self._missing:
-            return ServerState(name=name, state="failed", where=where, problem=f"{MISSING} {install_hint('mcp')}")
+            return ServerState(
+                name=name, state="failed", where=where, problem=f"{MISSING} {install_hint('mcp')}"
+            )
         if link is None:
-            return ServerState(name=name, state="connecting" if self._thread else "not started", where=where)
+            return ServerState(
+                name=name, state="connecting" if self._thread else "not started", where=where
+            )
         state = link.state
         names = {tool.name for tool in link.tools}
         failed = " ".join(filter(None, (link.connection.problem, link.connection.hint)))
@@ -168,7 +190,9 @@ class Servers:
             problem=failed if state == "failed" else _without(name, link.connection.skipped),
             tools=link.tools,
             comes_back=link.comes_back,
-            missing=tuple(tool for tool in server.tools if tool not in names) if state == "connected" else (),
+            missing=tuple(tool for tool in server.tools if tool not in names)
+            if state == "connected"
+            else (),
         )
 
     def _tool(self, tool: Named) -> Tool:
@@ -242,7 +266,10 @@ class Servers:
         except ImportError:
             self._missing = True
         else:
-            self._links = {name: Link(name, server, self._environment) for name, server in self._servers.items()}
+            self._links = {
+                name: Link(name, server, self._environment)
+                for name, server in self._servers.items()
+            }
             for link in self._links.values():
                 link.connection.begin()
         self._begun.set()
@@ -261,4 +288,7 @@ def _without(server: str, skipped: Sequence[str]) -> str:
         return ""
     names = ", ".join(name or "one without a name" for name in skipped[:MOST_NAMED])
     more = f" and {len(skipped) - MOST_NAMED:,} more" if len(skipped) > MOST_NAMED else ""
-    return f"The MCP server {server} lists tools without a name or a schema, which are skipped: {names}{more}."
+    return (
+        f"The MCP server {server} lists tools without a name or a schema, which are skipped: "
+        f"{names}{more}."
+    )

@@ -1,7 +1,7 @@
 """An MCP server as a process of ours, as the SDK wants a transport to be.
 
-The SDK's own transport takes a line of any length, needs a file for what the server says on standard error, and leaves
-a server that exits by itself its children. This one does not.
+The SDK's own transport takes a line of any length, needs a file for what the server says on
+standard error, and leaves a server that exits by itself its children. This one does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     _Incoming = MemoryObjectSendStream[SessionMessage | Exception]
-    _Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+    _Streams = tuple[
+        MemoryObjectReceiveStream[SessionMessage | Exception],
+        MemoryObjectSendStream[SessionMessage],
+    ]
 
 LARGEST_MESSAGE = 16 << 20
 CHUNK = 1 << 16
@@ -48,7 +51,9 @@ def _kill_what_runs() -> None:
 
 
 class ServerProcess:
-    """A server that is started, and stopped with all its children. It gets none of our environment but what is safe."""
+    """A server that is started, and stopped with all its children. It gets none of our environment
+    but what is safe.
+    """
 
     def __init__(self, command: str, args: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self._command = [command, *args]
@@ -68,7 +73,11 @@ class ServerProcess:
             return f"sent a message of more than {LARGEST_MESSAGE >> 20} MB and was stopped"
         if self._code is None:
             return "closed its output and was stopped"
-        return f"was ended by signal {-self._code}" if self._code < 0 else f"ended with exit code {self._code}"
+        return (
+            f"was ended by signal {-self._code}"
+            if self._code < 0
+            else f"ended with exit code {self._code}"
+        )
 
     @property
     def said(self) -> str:
@@ -94,7 +103,13 @@ class ServerProcess:
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
         try:
-            async with anyio.create_task_group() as group, to_session, from_server, to_server, from_session:
+            async with (
+                anyio.create_task_group() as group,
+                to_session,
+                from_server,
+                to_server,
+                from_session,
+            ):
                 group.start_soon(self._read, process, to_session)
                 group.start_soon(self._write, process, from_session, to_session)
                 group.start_soon(self._listen, process)
@@ -109,7 +124,9 @@ class ServerProcess:
             _running.discard(process.pid)
 
     async def _read(self, process: asyncio.subprocess.Process, to_session: _Incoming) -> None:
-        """Give the session each line that is a message; whatever else is on standard output is left out."""
+        """Give the session each line that is a message; whatever else is on standard output is left
+        out.
+        """
         assert process.stdout is not None
         try:
             async with to_session:
@@ -121,7 +138,9 @@ class ServerProcess:
             pass  # the session is closed
         finally:
             self.ended.set()
-            with anyio.CancelScope(shield=True):  # a server that still writes must be able to come to its end
+            with anyio.CancelScope(
+                shield=True
+            ):  # a server that still writes must be able to come to its end
                 while await process.stdout.read(CHUNK):
                     pass
 
@@ -166,7 +185,9 @@ class ServerProcess:
                 self._tail.popleft()
 
     async def _stop(self, process: asyncio.subprocess.Process) -> None:
-        """Close standard input, then tell the whole group to end, then end it. Takes a few seconds at most."""
+        """Close standard input, then tell the whole group to end, then end it. Takes a few seconds
+        at most.
+        """
         assert process.stdin is not None
         with suppress(OSError):
             process.stdin.close()
@@ -175,11 +196,16 @@ class ServerProcess:
         for name in ("SIGTERM", "SIGKILL"):
             if not _signal(process.pid, name):
                 break
-            await _until(lambda: process.returncode is not None and not _signal(process.pid), TERMINATED_SECONDS)
+            await _until(
+                lambda: process.returncode is not None and not _signal(process.pid),
+                TERMINATED_SECONDS,
+            )
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """A process that left the group may hold them open still; there is no other way to them than this."""
+    """A process that left the group may hold them open still; there is no other way to them than
+    this.
+    """
     transport = getattr(process, "_transport", None)
     if transport is not None:
         with suppress(ProcessLookupError, PermissionError):

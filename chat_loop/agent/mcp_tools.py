@@ -1,4 +1,6 @@
-"""What MCP servers list and return, made safe for a model and a wire (pure). All of it is foreign."""
+"""What MCP servers list and return, made safe for a model and a wire (pure). All of it is
+foreign.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """A tool as its server lists it. `name` is the server's own; description and parameters are cleaned."""
+    """A tool as its server lists it. `name` is the server's own; description and parameters are
+    cleaned.
+    """
 
     name: str
     description: str
@@ -48,7 +52,9 @@ class Named:
 
 
 def usable(tools: Sequence[object]) -> tuple[list[Json], list[str]]:
-    """Return the tools of a list that have a name and a schema, and the names of the others, empty without one."""
+    """Return the tools of a list that have a name and a schema, and the names of the others, empty
+    without one.
+    """
     kept: list[Json] = []
     skipped: list[str] = []
     for tool in tools:
@@ -69,11 +75,18 @@ def listed(tools: Iterable[Json], valid: Callable[[Json], bool]) -> tuple[Listed
     found: dict[str, Listed] = {}
     for tool in tools:
         name = tool.get("name")
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_OWN_NAME or name in found or not _is_text(name):
+        if (
+            not isinstance(name, str)
+            or not 0 < len(name) <= LONGEST_OWN_NAME
+            or name in found
+            or not _is_text(name)
+        ):
             continue
         found[name] = Listed(
             name=name,
-            description=cleaned(str(tool.get("description") or tool.get("title") or ""), LONGEST_DESCRIPTION),
+            description=cleaned(
+                str(tool.get("description") or tool.get("title") or ""), LONGEST_DESCRIPTION
+            ),
             parameters=parameters(tool.get("inputSchema"), valid),
         )
         if len(found) == MOST_LISTED:
@@ -89,8 +102,9 @@ def named(
 ) -> tuple[tuple[Named, ...], int]:
     """The tools of all servers under names that no other has, and how many are left out.
 
-    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters. A name that a tool
-    had `before`, by its server and own name, stays its own: what was allowed for it must not become another one's.
+    They are at most MOST_TOOLS, and what a model is told of them takes at most `room` characters. A
+    name that a tool had `before`, by its server and own name, stays its own: what was allowed for
+    it must not become another one's.
     """
     before = before or {}
     names, chosen, left = {*taken, *before.values()}, list[Named](), 0
@@ -110,13 +124,17 @@ def named(
 
 
 def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
-    """A schema as every wire takes it: an object's, not too large, and without anything hidden in its texts."""
+    """A schema as every wire takes it: an object's, not too large, and without anything hidden in
+    its texts.
+    """
     whole = _clean(schema, MOST_NESTED) if isinstance(schema, dict) else None
     if not isinstance(whole, dict):
         return {"type": "object", "properties": {}}
     given = whole.get("properties")
     known = given if isinstance(given, dict) else {}
-    properties = {name: _schema(value) for name, value in known.items() if _ARGUMENT.fullmatch(name)}
+    properties = {
+        name: _schema(value) for name, value in known.items() if _ARGUMENT.fullmatch(name)
+    }
     properties = dict(list(properties.items())[:MOST_ARGUMENTS])
     wanted = whole.get("required")
     names = [name for name in wanted if isinstance(name, str)] if isinstance(wanted, list) else []
@@ -125,7 +143,10 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
     made = {**rest, "type": "object", "properties": properties, "required": required}
     if _fits(made) and valid(made):
         return made
-    short = {name: {key: value[key] for key in _KEPT if key in value} for name, value in properties.items()}
+    short = {
+        name: {key: value[key] for key in _KEPT if key in value}
+        for name, value in properties.items()
+    }
     made = {"type": "object", "properties": short, "required": required}
     if _fits(made) and valid(made):
         return made
@@ -134,7 +155,11 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
 
 def cleaned(text: str, most: int) -> str:
     """Text without control characters and without what is not seen, at most so many characters."""
-    shown = "".join(sign for sign in text[: most * 4] if sign in "\n\t" or (sign.isprintable() and _is_text(sign)))
+    shown = "".join(
+        sign
+        for sign in text[: most * 4]
+        if sign in "\n\t" or (sign.isprintable() and _is_text(sign))
+    )
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
@@ -148,7 +173,9 @@ def asked(server: str, tool: str, arguments: Mapping[str, object]) -> str:
 def result_text(result: Json) -> str:
     """The result of a call as text; pictures and other bytes are described in a line."""
     content = result.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    blocks = (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
     parts = [_block(block) for block in blocks]
     structured = result.get("structuredContent")
     if structured is not None:
@@ -167,7 +194,10 @@ def _block(block: Json) -> str:
             return f"[{kind}, {_bytes_of(block, 'data')}: not shown]"
         case "resource_link":
             about = cleaned(str(block.get("description") or block.get("title") or ""), 200)
-            return f"[resource {cleaned(str(block.get('uri', '')), 500)}{f': {about}' if about else ''}]"
+            return (
+                "[resource "
+                f"{cleaned(str(block.get('uri', '')), 500)}{f': {about}' if about else ''}]"
+            )
         case "resource" if isinstance(resource, dict):
             where = cleaned(str(resource.get("uri", "")), 500)
             text = resource.get("text")
@@ -184,7 +214,8 @@ def _bytes_of(block: Json, key: str) -> str:
 
 
 def _says(text: str, value: object) -> bool:
-    """Return whether a text repeats a structured value, which servers send for clients that read texts only.
+    """Return whether a text repeats a structured value, which servers send for clients that read
+    texts only.
 
     A value that is no object is wrapped in one key, whose name differs by server.
     """
@@ -216,7 +247,10 @@ def _clean(value: object, depth: int) -> object:
     if isinstance(value, dict | list) and not depth:
         return {} if isinstance(value, dict) else []
     if isinstance(value, dict):
-        made = {cleaned(str(key), LONGEST_OWN_NAME): _clean(inner, depth - 1) for key, inner in value.items()}
+        made = {
+            cleaned(str(key), LONGEST_OWN_NAME): _clean(inner, depth - 1)
+            for key, inner in value.items()
+        }
         if made.get("type") == "array" and "prefixItems" not in made:
             made.setdefault("items", {})  # without it a wire refuses the request
         return made

@@ -1,4 +1,6 @@
-"""Where agents are found by name: aliases that the user gave, and the user's own folder of agents."""
+"""Where agents are found by name: aliases that the user gave, and the user's own folder of
+agents.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,59}")
 
 @dataclass(frozen=True)
 class Place:
-    """An agent with a name: `path` is as it was given, and may lead nowhere. `alias` is false for one in the folder."""
+    """An agent with a name: `path` is as it was given, and may lead nowhere. `alias` is false for
+    one in the folder.
+    """
 
     name: str
     path: Path
@@ -39,7 +43,9 @@ class Places:
         self._files = files or Files()
 
     def find(self, reference: str) -> Path:
-        """The file of an agent, by its name or its path: absolute, without symbolic links. Raises AgentError."""
+        """The file of an agent, by its name or its path: absolute, without symbolic links. Raises
+        AgentError.
+        """
         if is_path(reference):
             return file_of(Path(reference))
         place = self.named(reference)
@@ -50,8 +56,13 @@ class Places:
         except AgentError as error:
             if not place.alias or place.path.exists():
                 raise
-            hint = f"chat-loop agents remove {place.name} takes it away; agents add {place.name} PATH sets it right."
-            raise AgentError(f"The agent {place.name} is no longer at {place.path}.", hint) from error
+            hint = (
+                f"chat-loop agents remove {place.name} takes it away; agents add {place.name} "
+                "PATH sets it right."
+            )
+            raise AgentError(
+                f"The agent {place.name} is no longer at {place.path}.", hint
+            ) from error
 
     def named(self, name: str) -> Place | None:
         """The agent of this name, an alias before a file of the folder."""
@@ -75,7 +86,10 @@ class Places:
             )
         file = file_of(path)
         self._change(
-            lambda aliases: {**{k: v for k, v in aliases.items() if k.lower() != name.lower()}, name: str(file)}
+            lambda aliases: {
+                **{k: v for k, v in aliases.items() if k.lower() != name.lower()},
+                name: str(file),
+            }
         )
         return file
 
@@ -86,9 +100,12 @@ class Places:
             raise AgentError(f"There is no agent {name[:80]}.", self._hint(name))
         if not place.alias:
             raise AgentError(
-                f"{place.name} is no alias but the file {place.path}.", "Delete the file if you do not need it."
+                f"{place.name} is no alias but the file {place.path}.",
+                "Delete the file if you do not need it.",
             )
-        self._change(lambda aliases: {key: path for key, path in aliases.items() if key != place.name})
+        self._change(
+            lambda aliases: {key: path for key, path in aliases.items() if key != place.name}
+        )
         return place
 
     def _hint(self, reference: str) -> str:
@@ -98,7 +115,9 @@ class Places:
 
         near = get_close_matches(reference, [place.name for place in self.all()], 1)
         return (
-            f"Did you mean {near[0]}?" if near else "chat-loop agents lists those that have a name; a path works, too."
+            f"Did you mean {near[0]}?"
+            if near
+            else "chat-loop agents lists those that have a name; a path works, too."
         )
 
     def _in_folder(self) -> Iterator[Place]:
@@ -115,7 +134,11 @@ class Places:
             if path.suffix in SUFFIXES:
                 rank = SUFFIXES.index(path.suffix)
                 known = found.get(path.stem)
-                if known is None or known.path.suffix not in SUFFIXES or SUFFIXES.index(known.path.suffix) > rank:
+                if (
+                    known is None
+                    or known.path.suffix not in SUFFIXES
+                    or SUFFIXES.index(known.path.suffix) > rank
+                ):
                     found[path.stem] = Place(path.stem, path, False)
             elif any((path / f"agent{suffix}").is_file() for suffix in SUFFIXES):
                 found.setdefault(entry, Place(entry, path, False))
@@ -130,10 +153,13 @@ class Places:
             message = error.message.replace("The agent ", "The file of aliases ")
             raise AgentError(message, "Set it right, or delete it.") from error
         good = value is None or (
-            isinstance(value, dict) and all(isinstance(part, str) for pair in value.items() for part in pair)
+            isinstance(value, dict)
+            and all(isinstance(part, str) for pair in value.items() for part in pair)
         )
         if not good:
-            raise AgentError(f"{self.aliases_file} must hold lines NAME: PATH.", "Set it right, or delete it.")
+            raise AgentError(
+                f"{self.aliases_file} must hold lines NAME: PATH.", "Set it right, or delete it."
+            )
         return dict(value or {})
 
     def _change(self, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
@@ -146,14 +172,20 @@ class Places:
                 aliases = edit(self._aliases())
                 if len(aliases) > MOST:
                     raise AgentError(
-                        f"There are more than {MOST:,} aliases.", "chat-loop agents remove NAME makes room."
+                        f"There are more than {MOST:,} aliases.",
+                        "chat-loop agents remove NAME makes room.",
                     )
-                lines = [f"{json.dumps(name)}: {json.dumps(path)}\n" for name, path in sorted(aliases.items())]
+                lines = [
+                    f"{json.dumps(name)}: {json.dumps(path)}\n"
+                    for name, path in sorted(aliases.items())
+                ]
                 self._files.replace(self.aliases_file, "".join(lines).encode())
             finally:
                 taken.release()
         except SessionLocked as error:
-            raise AgentError("The aliases are being changed by another process.", "Try again.") from error
+            raise AgentError(
+                "The aliases are being changed by another process.", "Try again."
+            ) from error
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise AgentError(f"{self.aliases_file} cannot be written: {reason}.") from error
@@ -161,4 +193,9 @@ class Places:
 
 def is_path(reference: str) -> bool:
     """Whether an agent is named by a path rather than by its name."""
-    return "/" in reference or os.sep in reference or reference.startswith((".", "~")) or reference.endswith(SUFFIXES)
+    return (
+        "/" in reference
+        or os.sep in reference
+        or reference.startswith((".", "~"))
+        or reference.endswith(SUFFIXES)
+    )

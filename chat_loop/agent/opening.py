@@ -11,14 +11,17 @@ from chat_loop.agent.named_agents import Places
 from chat_loop.agent.trust import Question, Snapshot, Trust, snapshot_of
 
 Consent = Callable[[Question, tuple[str, ...]], bool]
-"""Asks the user whether an agent may be used: what was read, and what it wants (empty for Python code).
+"""Asks the user whether an agent may be used: what was read, and what it wants (empty for Python
+code).
 
 True: it is approved from now on. False: only this once. It raises when the answer is no.
 """
 
 
 def open_agent(reference: str, places: Places, trust: Trust, consent: Consent) -> Definition:
-    """The agent with this name or path. Raises AgentError, ConfigError, and what `consent` raises."""
+    """The agent with this name or path. Raises AgentError, ConfigError, and what `consent`
+    raises.
+    """
     path = places.find(reference)
     snapshot = snapshot_of(path)
     if path.suffix.lower() == PYTHON:

@@ -1,4 +1,6 @@
-"""Where the file tools may go: the working directory freely, elsewhere after asking, chat-loop's own files never."""
+"""Where the file tools may go: the working directory freely, elsewhere after asking, chat-loop's
+own files never.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ OUTSIDE = "Outside of the working directory"
 POWERFUL = "This file can run code or steer later sessions"
 """How the question begins for a change of such a file; what is allowed so is allowed once."""
 _STEERING = frozenset(
-    {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile", "package.json"}
+    {
+        "memory.md",
+        "agents.md",
+        "claude.md",
+        "gemini.md",
+        "makefile",
+        "gnumakefile",
+        "justfile",
+        "package.json",
+    }
     | {"setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "dockerfile"}
 )
 """Files that programs run, or give to a model, without being told to; in lower case."""
@@ -23,7 +34,9 @@ _STEERING = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """A path as the model named it: where it leads with all links followed, how it is shown, whether it leads out."""
+    """A path as the model named it: where it leads with all links followed, how it is shown,
+    whether it leads out.
+    """
 
     path: Path
     shown: str
@@ -53,7 +66,9 @@ class Grounds:
         if self.protects(path):
             raise ChatLoopError(f"{given} belongs to chat-loop itself: tools do not touch it.")
         outside = path != self.root and self.root not in path.parents
-        return Place(path, str(path) if outside else path.relative_to(self.root).as_posix(), outside)
+        return Place(
+            path, str(path) if outside else path.relative_to(self.root).as_posix(), outside
+        )
 
     def protects(self, path: Path) -> bool:
         """Whether a path, with all links followed, is chat-loop's own."""
@@ -64,7 +79,9 @@ class Grounds:
         return self._outside(place, f"read {place.path}") if place.outside else ""
 
     def about_changing(self, place: Place, change: str) -> str:
-        """Return the question about a call that changes a file, with a line before it where “always” does not hold."""
+        """Return the question about a call that changes a file, with a line before it where
+        “always” does not hold.
+        """
         if place.outside:
             return self._outside(place, change)
         return f"{POWERFUL}:\n{change}" if is_powerful(place) else change
@@ -76,13 +93,16 @@ class Grounds:
                 self._allowed[self._asked[1]] += 1
 
     def entered(self, given: str) -> Place:
-        """Return the place of a call that runs. Raises ChatLoopError for one that leads out and was not allowed."""
+        """Return the place of a call that runs. Raises ChatLoopError for one that leads out and was
+        not allowed.
+        """
         place = self.place(given)
         if place.outside:
             with self._lock:
                 if not self._allowed[place.path]:
                     raise ChatLoopError(
-                        f"{given} has come to lead out of the working directory.", "Call the tool again."
+                        f"{given} has come to lead out of the working directory.",
+                        "Call the tool again.",
                     )
                 self._allowed[place.path] -= 1
         return place
@@ -94,7 +114,9 @@ class Grounds:
 
 
 def is_powerful(place: Place) -> bool:
-    """Return whether a file runs code or steers later sessions: hidden, in a hidden folder, or known."""
+    """Return whether a file runs code or steers later sessions: hidden, in a hidden folder, or
+    known.
+    """
     parts = Path(place.shown).parts
     name = parts[-1].lower() if parts else ""
     return any(part.startswith(".") for part in parts) or name in _STEERING or name.endswith(".pth")

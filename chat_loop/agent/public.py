@@ -9,11 +9,13 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Agent:
-    """An agent in Python; what is left out is the config's. A file `agent.py` gives it the name `agent`.
+    """An agent in Python; what is left out is the config's. A file `agent.py` gives it the name
+    `agent`.
 
-    `tools` holds functions with type hints and a docstring, which the model is told of, and names of built-in tools.
-    `mcp` names servers of the config, or of `servers`, which describes some in the form of the config. `config` takes
-    the place of the config's settings, by section and key: `{"memory": {"enabled": False}}`.
+    `tools` holds functions with type hints and a docstring, which the model is told of, and names
+    of built-in tools. `mcp` names servers of the config, or of `servers`, which describes some in
+    the form of the config. `config` takes the place of the config's settings, by section and key:
+    `{"memory": {"enabled": False}}`.
     """
 
     name: str = ""

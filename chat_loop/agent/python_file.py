@@ -1,7 +1,7 @@
 """Agents in Python: what was read is what runs, and whatever goes wrong in it is one sentence.
 
-The modules beside the agent are imported from the bytes that the user approved, never from the disk: nothing there, and
-no bytecode that somebody planted, can take their place.
+The modules beside the agent are imported from the bytes that the user approved, never from the
+disk: nothing there, and no bytecode that somebody planted, can take their place.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from chat_loop.agent.public import Agent
 from chat_loop.agent.trust import Snapshot
 from chat_loop.errors import AgentError
 
-WRAPPER = "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however it is asked."
+WRAPPER = (
+    "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however it "
+    "is asked."
+)
 EXAMPLE = 'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")'
 
 
 def load(snapshot: Snapshot) -> Definition:
-    """Run an approved agent's file and read its `agent`. Raises AgentError; Ctrl-C raises KeyboardInterrupt.
+    """Run an approved agent's file and read its `agent`. Raises AgentError; Ctrl-C raises
+    KeyboardInterrupt.
 
     What it prints is not shown.
     """
@@ -50,9 +54,16 @@ def load(snapshot: Snapshot) -> Definition:
     if found is None:
         found = getattr(module, "root_agent", None)  # as in the agents of basic-agent-chat-loop
     if found is None:
-        raise AgentError(f"{snapshot.path} has no agent: nothing in it has the name agent or root_agent.", EXAMPLE)
+        raise AgentError(
+            f"{snapshot.path} has no agent: nothing in it has the name agent or root_agent.",
+            EXAMPLE,
+        )
     with Caught() as caught:
-        definition = _own(found, snapshot.path) if isinstance(found, Agent) else _foreign(found, snapshot.path, module)
+        definition = (
+            _own(found, snapshot.path)
+            if isinstance(found, Agent)
+            else _foreign(found, snapshot.path, module)
+        )
     if isinstance(caught.error, AgentError):
         raise caught.error
     if caught.error is not None:
@@ -102,7 +113,10 @@ def _check(agent: Agent, path: Path) -> None:
             raise AgentError(f"{path}: {key} of the agent must be a dict.")
     for tool in agent.tools:
         if not isinstance(tool, str) and not callable(tool):
-            raise AgentError(f"{path}: a tool is a function or the name of a built-in one, not {type(tool).__name__}.")
+            raise AgentError(
+                f"{path}: a tool is a function or the name of a built-in one, not "
+                f"{type(tool).__name__}."
+            )
     check_config(agent.config, str(path))
 
 
@@ -110,15 +124,22 @@ def _foreign(found: Any, path: Path, module: ModuleType) -> Definition:
     """The definition around an agent of another library. Raises AgentError when it is none."""
     if isinstance(found, type):
         raise AgentError(
-            f"{path}: agent is the class {found.__name__}.", f"Make one of it: agent = {found.__name__}(…)"
+            f"{path}: agent is the class {found.__name__}.",
+            f"Make one of it: agent = {found.__name__}(…)",
         )
-    can = any(callable(getattr(found, way, None)) for way in ("run_stream_events", "run_stream", "stream_async"))
+    can = any(
+        callable(getattr(found, way, None))
+        for way in ("run_stream_events", "run_stream", "stream_async")
+    )
     if not can and not callable(found):
-        raise AgentError(f"{path}: agent is {_a(type(found).__name__)}, which cannot be asked anything.", WRAPPER)
+        raise AgentError(
+            f"{path}: agent is {_a(type(found).__name__)}, which cannot be asked anything.", WRAPPER
+        )
     name, about = getattr(found, "name", ""), getattr(found, "description", "")
     said = (module.__doc__ or "").strip().partition("\n")[0]
     return Definition(
-        name=(named(name) if isinstance(name, str) and name != "Strands Agents" else "") or default_name(path),
+        name=(named(name) if isinstance(name, str) and name != "Strands Agents" else "")
+        or default_name(path),
         path=str(path),
         description=(named(about) if isinstance(about, str) else "") or named(said),
         foreign=found,
@@ -126,7 +147,9 @@ def _foreign(found: Any, path: Path, module: ModuleType) -> Definition:
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of a snapshot. A name that is installed, or Python's own, keeps its meaning."""
+    """Finds the modules of a snapshot. A name that is installed, or Python's own, keeps its
+    meaning.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._folder = snapshot.path.parent
@@ -137,15 +160,25 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             parts = parts[:-1] if package else parts
             for length in range(1, len(parts)):
                 inside = self._folder.joinpath(*parts[:length])
-                self._sources.setdefault(".".join(parts[:length]), (inside / "__init__.py", b"", True))
+                self._sources.setdefault(
+                    ".".join(parts[:length]), (inside / "__init__.py", b"", True)
+                )
             if parts and name != snapshot.path.name:
                 self._sources[".".join(parts)] = (self._folder / name, data, package)
-        taken = {name for name in {name.partition(".")[0] for name in self._sources} if self._taken(name)}
-        self._sources = {name: one for name, one in self._sources.items() if name.partition(".")[0] not in taken}
+        taken = {
+            name for name in {name.partition(".")[0] for name in self._sources} if self._taken(name)
+        }
+        self._sources = {
+            name: one for name, one in self._sources.items() if name.partition(".")[0] not in taken
+        }
 
     def free_name(self, stem: str) -> str:
         """A name for the agent's own module that nothing else has."""
-        return stem if stem.isidentifier() and stem not in self._sources and not self._taken(stem) else "agent_file"
+        return (
+            stem
+            if stem.isidentifier() and stem not in self._sources and not self._taken(stem)
+            else "agent_file"
+        )
 
     def _taken(self, name: str) -> bool:
         if name in sys.stdlib_module_names or name in sys.modules:
@@ -198,8 +231,13 @@ def _failed(snapshot: Snapshot, error: BaseException) -> AgentError:
         what = f"it ended the program (exit code {error.code})"
     hint = ""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        hint = f"Install {error.name.partition('.')[0]} where chat-loop is installed, or put it beside the agent."
-    return AgentError(f"{snapshot.path} failed while it was loaded: {what}{_place(snapshot, error)}.", hint)
+        hint = (
+            f"Install {error.name.partition('.')[0]} where chat-loop is installed, or put it "
+            "beside the agent."
+        )
+    return AgentError(
+        f"{snapshot.path} failed while it was loaded: {what}{_place(snapshot, error)}.", hint
+    )
 
 
 def described(error: BaseException) -> str:

@@ -26,11 +26,15 @@ SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache_
 
 
 def text_at(place: Place) -> str:
-    """The text of a file, line ends as they are. Raises ChatLoopError when there is none, or it is no text."""
+    """The text of a file, line ends as they are. Raises ChatLoopError when there is none, or it is
+    no text.
+    """
     try:
         with opened(place.path) as (file, status):
             if status.st_size > LARGEST:
-                raise ChatLoopError(f"{place.shown} is too large to be read: {size_text(status.st_size)}.")
+                raise ChatLoopError(
+                    f"{place.shown} is too large to be read: {size_text(status.st_size)}."
+                )
             data = file.read(LARGEST + 1)
     except OSError as error:
         if is_folder(place.path):
@@ -91,13 +95,19 @@ class Reading:
         cut = ""
         for file, shown in self._files(place, pattern):
             if file is None or len(found) == MOST_LISTED:
-                cut = f"\n[cut: there are more than these {counted(len(found), 'file')}; a narrower pattern finds them]"
+                cut = (
+                    f"\n[cut: there are more than these {counted(len(found), 'file')}; a "
+                    "narrower pattern finds them]"
+                )
                 break
             found.append(shown)
         return "\n".join(sorted(found)) + cut
 
-    def search_files(self, text: str, pattern: str = "*", path: str = ".", ignore_case: bool = False) -> str:
-        """Finds the lines that hold a text, in the files of a folder and of the folders in it: path:line: text.
+    def search_files(
+        self, text: str, pattern: str = "*", path: str = ".", ignore_case: bool = False
+    ) -> str:
+        """Finds the lines that hold a text, in the files of a folder and of the folders in it:
+        path:line: text.
 
         Args:
             text: What is looked for, as it stands; no regular expression.
@@ -113,7 +123,12 @@ class Reading:
         read = 0
         for file, shown in self._files(place, pattern):
             if file is None or read > MOST_SEARCHED:
-                return "\n".join([*found, "[cut: there are more files than can be searched; a narrower pattern helps]"])
+                return "\n".join(
+                    [
+                        *found,
+                        "[cut: more files than can be searched; a narrower pattern helps]",
+                    ]
+                )
             try:
                 whole = text_at(Place(file, shown, outside=False))
             except ChatLoopError:  # binary, too large, or gone
@@ -140,7 +155,9 @@ class Reading:
         return place
 
     def _files(self, folder: Place, pattern: str) -> Iterator[tuple[Path | None, str]]:
-        """The files that match, with how they are shown; None at last when there are too many to look through."""
+        """The files that match, with how they are shown; None at last when there are too many to
+        look through.
+        """
         visited = 0
         waiting = [folder.path]
         while waiting:
@@ -163,7 +180,10 @@ class Reading:
                 elif entry.is_file(follow_symlinks=False):
                     inner = Path(entry.path).relative_to(folder.path).as_posix()
                     if _matches(inner, pattern):
-                        yield Path(entry.path), inner if folder.shown == "." else f"{folder.shown}/{inner}"
+                        yield (
+                            Path(entry.path),
+                            inner if folder.shown == "." else f"{folder.shown}/{inner}",
+                        )
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -1,4 +1,6 @@
-"""Results that are too long for the model: cut, with a way to read the rest as long as the program runs."""
+"""Results that are too long for the model: cut, with a way to read the rest as long as the program
+runs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ READS = ToolSpec(
         "type": "object",
         "properties": {
             "id": {"type": "string", "description": "The id that the cut result names."},
-            "offset": {"type": "integer", "description": "How many characters of the result are skipped."},
+            "offset": {
+                "type": "integer",
+                "description": "How many characters of the result are skipped.",
+            },
         },
         "required": ["id", "offset"],
         "additionalProperties": False,
@@ -30,7 +35,8 @@ _NOTE = 200
 
 
 def cut(call: ToolCall, text: str, most: int, kept: dict[str, str]) -> str:
-    """At most `most` characters of a call's result, then a line that says how to read on; `kept` gets the whole.
+    """At most `most` characters of a call's result, then a line that says how to read on; `kept`
+    gets the whole.
 
     Halves of surrogate pairs, which no request could carry, are replaced.
     """
@@ -46,7 +52,9 @@ def cut(call: ToolCall, text: str, most: int, kept: dict[str, str]) -> str:
 
 
 def read_on(given: Mapping[str, object], most: int, kept: Mapping[str, str]) -> str:
-    """What stands after `offset` in a result that was cut. Raises ChatLoopError for one that is not kept."""
+    """What stands after `offset` in a result that was cut. Raises ChatLoopError for one that is not
+    kept.
+    """
     identity, offset = str(given["id"]), given["offset"]
     text = kept.get(identity)
     if text is None:

@@ -1,4 +1,6 @@
-"""What a Python function tells of itself, as a tool's specification (pure): signature, type hints and docstring."""
+"""What a Python function tells of itself, as a tool's specification (pure): signature, type hints
+and docstring.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,21 @@ _DEEPEST = 16
 
 @dataclass(frozen=True)
 class Signature:
-    """A function's specification, and what it takes to call it: the kinds of its parameters, in their order."""
+    """A function's specification, and what it takes to call it: the kinds of its parameters, in
+    their order.
+    """
 
     spec: ToolSpec
     types: Mapping[str, Any]
     positional: tuple[str, ...]
 
     def bound(self, given: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
-        """The arguments of a call, converted. Raises ChatLoopError with a sentence for the model."""
-        converted = {name: _converted(name, value, self.types[name]) for name, value in given.items()}
+        """The arguments of a call, converted. Raises ChatLoopError with a sentence for the
+        model.
+        """
+        converted = {
+            name: _converted(name, value, self.types[name]) for name, value in given.items()
+        }
         ahead = []
         for name in self.positional:
             if name not in converted:
@@ -46,14 +54,20 @@ def signature_of(function: Callable[..., object]) -> Signature:
     """Read a function. Raises ConfigError with a sentence for the user when it cannot be a tool."""
     name = getattr(function, "__name__", "")
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        raise ConfigError(f"{name or type(function).__name__} is no Python function: it cannot be a tool.")
+        raise ConfigError(
+            f"{name or type(function).__name__} is no Python function: it cannot be a tool."
+        )
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"A tool cannot be called {name}.", "Give it a name of up to 64 letters, digits and _.")
+        raise ConfigError(
+            f"A tool cannot be called {name}.", "Give it a name of up to 64 letters, digits and _."
+        )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise ConfigError(f"The function {name} yields: a tool returns its result.")
     description, described = documented(inspect.getdoc(function) or "")
     if not description:
-        raise ConfigError(f"The function {name} has no docstring.", "It tells the model what the tool is for.")
+        raise ConfigError(
+            f"The function {name} has no docstring.", "It tells the model what the tool is for."
+        )
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, SyntaxError, AttributeError) as error:
@@ -64,20 +78,30 @@ def signature_of(function: Callable[..., object]) -> Signature:
         "properties": {
             parameter.name: {
                 **_schema(name, parameter, hints),
-                **({"description": described[parameter.name]} if parameter.name in described else {}),
+                **(
+                    {"description": described[parameter.name]}
+                    if parameter.name in described
+                    else {}
+                ),
                 **_default(parameter),
             }
             for parameter in parameters
         },
-        "required": [parameter.name for parameter in parameters if parameter.default is parameter.empty],
+        "required": [
+            parameter.name for parameter in parameters if parameter.default is parameter.empty
+        ],
         "additionalProperties": False,
     }
-    ahead = tuple(parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY)
+    ahead = tuple(
+        parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY
+    )
     return Signature(ToolSpec(name, description, schema), hints, ahead)
 
 
 def documented(text: str) -> tuple[str, dict[str, str]]:
-    """A docstring without what it says of the arguments, and that by their names: in Google's form or Sphinx's."""
+    """A docstring without what it says of the arguments, and that by their names: in Google's form
+    or Sphinx's.
+    """
     kept: list[str] = []
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
@@ -94,32 +118,50 @@ def documented(text: str) -> tuple[str, dict[str, str]]:
         elif inside and bare and not depth:  # the next section
             inside, current = False, None
             kept.append(line)
-        elif inside and bare and (current is None or depth <= indent) and (match := _ARGUMENT.match(bare)):
+        elif (
+            inside
+            and bare
+            and (current is None or depth <= indent)
+            and (match := _ARGUMENT.match(bare))
+        ):
             current, indent = found.setdefault(match[1], [match[2]]), depth
         elif current is not None and bare and depth > indent:
             current.append(bare)
         elif not inside:
             current = None
             kept.append(line)
-    return "\n".join(kept).strip(), {name: " ".join(filter(None, parts)) for name, parts in found.items()}
+    return "\n".join(kept).strip(), {
+        name: " ".join(filter(None, parts)) for name, parts in found.items()
+    }
 
 
-def _schema(function: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of one argument, without references to others. Raises ConfigError when there is none."""
+def _schema(
+    function: str, parameter: inspect.Parameter, hints: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The JSON schema of one argument, without references to others. Raises ConfigError when there
+    is none.
+    """
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-        raise ConfigError(f"The function {function} takes *{name}: a tool has to name its arguments.")
+        raise ConfigError(
+            f"The function {function} takes *{name}: a tool has to name its arguments."
+        )
     if name not in hints:
-        raise ConfigError(f"The argument {name} of the function {function} has no type.", "For example: str.")
+        raise ConfigError(
+            f"The argument {name} of the function {function} has no type.", "For example: str."
+        )
     kind = hints[name]
     try:
         (schema,), others = msgspec.json.schema_components((kind,), schema_hook=_hooked)
-        whole: dict[str, Any] = _whole(schema, {f"#/$defs/{key}": value for key, value in others.items()}, 0)
+        whole: dict[str, Any] = _whole(
+            schema, {f"#/$defs/{key}": value for key, value in others.items()}, 0
+        )
         return whole
     except (TypeError, ValueError, NameError, RecursionError) as error:
         shown = getattr(kind, "__name__", str(kind))
         raise ConfigError(
-            f"The argument {name} of the function {function} has a type that a model cannot be told of: {shown}.",
+            f"The argument {name} of the function {function} has a type that a model cannot "
+            f"be told of: {shown}.",
             "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass.",
         ) from error
 
@@ -152,7 +194,11 @@ def _default(parameter: inspect.Parameter) -> dict[str, object]:
     if parameter.default is parameter.empty:
         return {}
     try:
-        return {"default": msgspec.to_builtins(parameter.default, str_keys=True, enc_hook=_default_hooked)}
+        return {
+            "default": msgspec.to_builtins(
+                parameter.default, str_keys=True, enc_hook=_default_hooked
+            )
+        }
     except (TypeError, ValueError):
         return {}
 
@@ -170,7 +216,8 @@ def _converted(name: str, value: object, kind: Any) -> object:
         what, _, where = str(error).partition(" - at `$")
         inner = where.rstrip("`")
         raise ChatLoopError(
-            f"The argument “{name}{inner}” is wrong: {what[:1].lower()}{what[1:300]}.", "Call the tool again."
+            f"The argument “{name}{inner}” is wrong: {what[:1].lower()}{what[1:300]}.",
+            "Call the tool again.",
         ) from error
 
 

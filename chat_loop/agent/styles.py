@@ -1,4 +1,6 @@
-"""How agents of other libraries are asked: pydantic-ai, Strands, and whatever streams or can be called."""
+"""How agents of other libraries are asked: pydantic-ai, Strands, and whatever streams or can be
+called.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _STOPS: Mapping[object, StopReason] = {
 
 @dataclass(frozen=True)
 class Style:
-    """How an agent is asked. `alone`: it keeps a state, so that one request must end before the next begins."""
+    """How an agent is asked. `alone`: it keeps a state, so that one request must end before the
+    next begins.
+    """
 
     ask: Callable[[Any, Request, Steps], Awaitable[StopReason]]
     alone: bool
@@ -49,7 +53,11 @@ def model_of(agent: Any) -> str:
     with Caught():
         model: Any = getattr(agent, "model", None)
         config = model.get_config() if hasattr(model, "get_config") else {}
-        told = model if isinstance(model, str) else config.get("model_id") or getattr(model, "model_name", "")
+        told = (
+            model
+            if isinstance(model, str)
+            else config.get("model_id") or getattr(model, "model_name", "")
+        )
         return told.rpartition(":")[2] if isinstance(told, str) else ""
     return ""
 
@@ -62,15 +70,22 @@ async def _pydantic_ai(agent: Any, request: Request, steps: Steps) -> StopReason
         else library.ModelResponse(parts=[library.TextPart(content=message.text)])
         for message in request.messages[:-1]
     ]
-    options: dict[str, Any] = {"message_history": history or None, "instructions": request.system or None}
+    options: dict[str, Any] = {
+        "message_history": history or None,
+        "instructions": request.system or None,
+    }
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
-    reinject = getattr(importlib.import_module("pydantic_ai.capabilities"), "ReinjectSystemPrompt", None)
+    reinject = getattr(
+        importlib.import_module("pydantic_ai.capabilities"), "ReinjectSystemPrompt", None
+    )
     if history and reinject is not None:
         options["capabilities"] = [reinject()]  # the history is ours, and holds no system prompt
     async with AsyncExitStack() as stack:
         events = agent.run_stream_events(request.messages[-1].text, **options)
-        events = await stack.enter_async_context(events if hasattr(events, "__aenter__") else aclosing(events))
+        events = await stack.enter_async_context(
+            events if hasattr(events, "__aenter__") else aclosing(events)
+        )
         spent = Usage()
 
         def usage() -> Usage | None:
@@ -78,9 +93,13 @@ async def _pydantic_ai(agent: Any, request: Request, steps: Steps) -> StopReason
             told = getattr(events, "usage", None)
             if told is None:
                 return None
-            now = Usage(input=told.input_tokens, output=told.output_tokens, cached=told.cache_read_tokens)
+            now = Usage(
+                input=told.input_tokens, output=told.output_tokens, cached=told.cache_read_tokens
+            )
             since = Usage(
-                input=now.input - spent.input, output=now.output - spent.output, cached=now.cached - spent.cached
+                input=now.input - spent.input,
+                output=now.output - spent.output,
+                cached=now.cached - spent.cached,
             )
             spent = now
             return since if since.total else None
@@ -103,7 +122,9 @@ def _pydantic_ai_event(event: Any, steps: Steps) -> StopReason | None:
             if sort in ("text", "thinking"):
                 (steps.text if sort == "text" else steps.thinking)(text)
         case "function_tool_call":
-            steps.called(event.part.tool_call_id, event.part.tool_name, event.part.args_as_json_str())
+            steps.called(
+                event.part.tool_call_id, event.part.tool_name, event.part.args_as_json_str()
+            )
         case "function_tool_result":
             part = event.part if hasattr(event, "part") else event.result
             retry = part.part_kind == "retry-prompt"
@@ -123,7 +144,8 @@ def _pydantic_ai_event(event: Any, steps: Steps) -> StopReason | None:
 
 async def _strands(agent: Any, request: Request, steps: Steps) -> StopReason:
     agent.messages = [
-        {"role": message.role, "content": [{"text": message.text or "-"}]} for message in request.messages[:-1]
+        {"role": message.role, "content": [{"text": message.text or "-"}]}
+        for message in request.messages[:-1]
     ]
     spent: list[Usage] = []
 
@@ -134,7 +156,9 @@ async def _strands(agent: Any, request: Request, steps: Steps) -> StopReason:
 
     steps.usage = usage
     stop: StopReason = "end"
-    async with aclosing(agent.stream_async(_with_system(request.system, request.messages[-1].text))) as events:
+    async with aclosing(
+        agent.stream_async(_with_system(request.system, request.messages[-1].text))
+    ) as events:
         async for event in events:
             steps.text(event.get("data"))
             steps.thinking(event.get("reasoningText"))
@@ -162,12 +186,19 @@ def _strands_message(message: Any, steps: Steps) -> None:
         if use := block.get("toolUse"):
             steps.called(use.get("toolUseId"), use.get("name"), use.get("input"))
         elif result := block.get("toolResult"):
-            texts = [text_of(part.get("text", part.get("json", ""))) for part in result.get("content", ())]
-            steps.returned(result.get("toolUseId"), "\n".join(texts), failed=result.get("status") == "error")
+            texts = [
+                text_of(part.get("text", part.get("json", "")))
+                for part in result.get("content", ())
+            ]
+            steps.returned(
+                result.get("toolUseId"), "\n".join(texts), failed=result.get("status") == "error"
+            )
 
 
 async def _streaming(agent: Any, request: Request, steps: Steps) -> StopReason:
-    """Anything with `stream_async(prompt)` that yields texts, or dicts with `data` and at the end `result`."""
+    """Anything with `stream_async(prompt)` that yields texts, or dicts with `data` and at the end
+    `result`.
+    """
     events = agent.stream_async(_prompt(request))
     if inspect.isawaitable(events):
         events = await events
@@ -182,7 +213,9 @@ async def _streaming(agent: Any, request: Request, steps: Steps) -> StopReason:
 
 
 async def _called(agent: Any, request: Request, steps: Steps) -> StopReason:
-    """Anything that can be called with a prompt: it returns a text, yields some, or is a coroutine."""
+    """Anything that can be called with a prompt: it returns a text, yields some, or is a
+    coroutine.
+    """
 
     def call() -> object:
         result = agent(_prompt(request))
@@ -228,6 +261,8 @@ def _prompt(request: Request) -> str:
     last = request.messages[-1].text
     if len(request.messages) > 1:
         who = {"user": "User", "assistant": "You"}
-        said = "\n\n".join(f"{who[message.role]}: {message.text}" for message in request.messages[:-1])
+        said = "\n\n".join(
+            f"{who[message.role]}: {message.text}" for message in request.messages[:-1]
+        )
         last = f"The conversation so far:\n\n{said}\n\nAnswer what the user says now:\n\n{last}"
     return _with_system(request.system, last)

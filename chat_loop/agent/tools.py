@@ -1,4 +1,6 @@
-"""Tools: what the model may call, and how its calls are run. Whatever goes wrong becomes a sentence for the model."""
+"""Tools: what the model may call, and how its calls are run. Whatever goes wrong becomes a sentence
+for the model.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,21 @@ EMPTY = "(nothing)"
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of the program. `run` is given the call's arguments, checked against the specification.
+    """A tool of the program. `run` is given the call's arguments, checked against the
+    specification.
 
-    It returns text for the model, or raises ChatLoopError with a sentence for it. It may be cancelled.
+    It returns text for the model, or raises ChatLoopError with a sentence for it. It may be
+    cancelled.
 
-    `asks` is for one that changes something: it returns the whole of what a call would do, as the user is shown it
-    before the call runs, or nothing for a call that need not be asked about. It is called in a thread, and raises as
-    `run` does for a call that cannot work. None: it runs unasked.
+    `asks` is for one that changes something: it returns the whole of what a call would do, as the
+    user is shown it before the call runs, or nothing for a call that need not be asked about. It is
+    called in a thread, and raises as `run` does for a call that cannot work. None: it runs unasked.
 
     `allow` is given the text of the question when the user has allowed the call, before it runs.
 
-    `asks_about` says which calls those are, when they are not all. `seconds` is the longest that a call may take, where
-    that is not the agent's to say. `stops`: what a call does ends when it is cancelled.
+    `asks_about` says which calls those are, when they are not all. `seconds` is the longest that a
+    call may take, where that is not the agent's to say. `stops`: what a call does ends when it is
+    cancelled.
     """
 
     spec: ToolSpec
@@ -66,8 +71,9 @@ async def never(name: str, text: str) -> bool:
 class Toolbox:
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
-    All results together take at most about `together` characters: each gets half of what is left. `kept` holds the
-    whole texts of those that were cut, by the ids of their calls, from one reply to the next.
+    All results together take at most about `together` characters: each gets half of what is left.
+    `kept` holds the whole texts of those that were cut, by the ids of their calls, from one reply
+    to the next.
     """
 
     tools: Mapping[str, Tool]
@@ -83,11 +89,19 @@ class Toolbox:
 
     @property
     def offered(self) -> Mapping[str, Tool]:
-        """The tools as the model is told of them now: with one that reads on, as soon as a result was cut."""
-        return {**self.tools, READ_RESULT: Tool(READS, self._read_on)} if self.tools and self.kept else self.tools
+        """The tools as the model is told of them now: with one that reads on, as soon as a result
+        was cut.
+        """
+        return (
+            {**self.tools, READ_RESULT: Tool(READS, self._read_on)}
+            if self.tools and self.kept
+            else self.tools
+        )
 
     async def use(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
-        """Run the calls together; yield each result when it comes. Closing it cancels those that still run."""
+        """Run the calls together; yield each result when it comes. Closing it cancels those that
+        still run.
+        """
         tasks = [asyncio.ensure_future(self._use(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
@@ -120,10 +134,14 @@ class Toolbox:
         text = cut(call, text or EMPTY, room, self.kept)
         self.given.append(min(len(text), room))
         text = f"{ALLOWED}\n{text}" if asked else text
-        return ToolReturned(id=call.id, name=call.name, text=text, failed=failed, denied=denied, seconds=seconds)
+        return ToolReturned(
+            id=call.id, name=call.name, text=text, failed=failed, denied=denied, seconds=seconds
+        )
 
     async def _asked(self, tool: Tool, name: str, given: Mapping[str, object]) -> bool:
-        """Whether the user was asked about a call, and allowed it. Raises ChatLoopError for one that is not allowed."""
+        """Whether the user was asked about a call, and allowed it. Raises ChatLoopError for one
+        that is not allowed.
+        """
         if tool.asks is None:
             return False
         async with self.asking:
@@ -142,8 +160,12 @@ class Toolbox:
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            ended = "was stopped" if tool.stops else "is not waited for; it may go on in the background"
-            raise ChatLoopError(f"{name} took longer than {seconds:.0f} seconds and {ended}.") from error
+            ended = (
+                "was stopped" if tool.stops else "is not waited for; it may go on in the background"
+            )
+            raise ChatLoopError(
+                f"{name} took longer than {seconds:.0f} seconds and {ended}."
+            ) from error
 
     async def _read_on(self, given: Mapping[str, object]) -> str:
         return read_on(given, self._room, self.kept)
@@ -156,10 +178,14 @@ class Toolbox:
     def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         tool = self.offered.get(call.name)
         if tool is None:
-            raise ChatLoopError(f"There is no tool {call.name}.", f"The tools are: {', '.join(self.offered)}.")
+            raise ChatLoopError(
+                f"There is no tool {call.name}.", f"The tools are: {', '.join(self.offered)}."
+            )
         given = arguments_of(call.arguments)
         if given is None:
-            raise ChatLoopError("The arguments are not a JSON object.", "Call the tool again with valid JSON.")
+            raise ChatLoopError(
+                "The arguments are not a JSON object.", "Call the tool again with valid JSON."
+            )
         wrong = fault(given, tool.spec.parameters)
         if wrong:
             raise ChatLoopError(wrong, "Call the tool again.")

@@ -28,7 +28,9 @@ FOLDER = "approved-agents"
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """An agent's file as it was read, and with Python code the modules below its folder, by their paths in it."""
+    """An agent's file as it was read, and with Python code the modules below its folder, by their
+    paths in it.
+    """
 
     path: Path
     files: Mapping[str, bytes]
@@ -51,7 +53,8 @@ class Snapshot:
 class Question:
     """What the user has to allow before an agent is used.
 
-    `changes` says which files are not as they were approved, `lines` how they differ, as far as that is known.
+    `changes` says which files are not as they were approved, `lines` how they differ, as far as
+    that is known.
     """
 
     snapshot: Snapshot
@@ -69,7 +72,8 @@ def snapshot_of(path: Path) -> Snapshot:
                 files[name] = bytes_of(module)
             if len(files) > MOST_FILES or sum(map(len, files.values())) > MOST_BYTES:
                 raise AgentError(
-                    f"Too much Python code lies beside the agent {path}: more than {MOST_FILES} files or "
+                    f"Too much Python code lies beside the agent {path}: more than "
+                    f"{MOST_FILES} files or "
                     f"{MOST_BYTES >> 20} MB.",
                     "Put the agent and its modules into a folder of their own.",
                 )
@@ -84,12 +88,15 @@ def _modules(folder: Path) -> Iterator[Path]:
         seen += 1
         if seen > MOST_FOLDERS:
             raise AgentError(
-                f"There are too many folders beside the agent in {folder}.", "Give it a folder of its own."
+                f"There are too many folders beside the agent in {folder}.",
+                "Give it a folder of its own.",
             )
         try:
             entries = sorted(os.scandir(current), key=lambda entry: entry.name)
         except OSError as error:
-            raise AgentError(f"{current} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+            raise AgentError(
+                f"{current} cannot be read: {(error.strerror or str(error)).lower()}."
+            ) from error
         for entry in entries:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
@@ -110,7 +117,9 @@ def _own(path: Path, folder: Path) -> Path:
 
 
 class Trust:
-    """The user's approvals, a file each in a folder of `directory` that only the user can read, never in a project."""
+    """The user's approvals, a file each in a folder of `directory` that only the user can read,
+    never in a project.
+    """
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
         self._folder = directory / FOLDER
@@ -129,9 +138,17 @@ class Trust:
         if _together(known) == _together(digests):
             return None
         changes = [f"{name} is new" for name in digests if name not in known]
-        changes += [f"{name} has changed" for name in digests if name in known and known[name] != digests[name]]
+        changes += [
+            f"{name} has changed"
+            for name in digests
+            if name in known and known[name] != digests[name]
+        ]
         changes += [f"{name} is gone" for name in known if name not in digests]
-        return Question(snapshot=snapshot, changes=tuple(changes), lines=_difference(approved["texts"], snapshot))
+        return Question(
+            snapshot=snapshot,
+            changes=tuple(changes),
+            lines=_difference(approved["texts"], snapshot),
+        )
 
     def approve(self, snapshot: Snapshot) -> None:
         """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
@@ -148,7 +165,9 @@ class Trust:
             raise AgentError(f"The approval cannot be kept in {file}: {reason}.") from error
 
     def _read(self, path: Path) -> dict[str, dict[str, str]] | None:
-        """What was approved of the agent at `path`. A file that cannot be read or understood approves nothing."""
+        """What was approved of the agent at `path`. A file that cannot be read or understood
+        approves nothing.
+        """
         try:
             value: Any = json.loads(bytes_of(self.file_of(path), 16 * LARGEST))
         except (AgentError, ValueError, RecursionError):
@@ -170,9 +189,13 @@ def _difference(texts: Mapping[str, str], snapshot: Snapshot) -> tuple[str, ...]
     lines: list[str] = []
     now = {name: data.decode("utf-8", "replace") for name, data in snapshot.files.items()}
     for name in sorted({*texts, *now} if texts else ()):
-        before, after = (text.split("\n") if text else [] for text in (texts.get(name, ""), now.get(name, "")))
+        before, after = (
+            text.split("\n") if text else [] for text in (texts.get(name, ""), now.get(name, ""))
+        )
         if before != after and len(before) + len(after) <= MOST_COMPARED:
-            lines += unified_diff(before, after, f"{name} (approved)", f"{name} (now)", n=1, lineterm="")
+            lines += unified_diff(
+                before, after, f"{name} (approved)", f"{name} (now)", n=1, lineterm=""
+            )
     return tuple(lines)
 
 

@@ -31,7 +31,8 @@ class Writing:
         """What stood in the files when the user was asked about overwriting them."""
 
     def write_file(self, path: str, text: str) -> str:
-        """Writes a text file: a new one, or in the place of what it holds now. Small changes are for edit_file.
+        """Writes a text file: a new one, or in the place of what it holds now. Small changes are
+        for edit_file.
 
         Args:
             path: Relative to the working directory. Folders are made.
@@ -41,7 +42,9 @@ class Writing:
         with self._lock:
             old = _standing(place)
             if self._shown.pop(place.path, None) != _digest(old):
-                raise ChatLoopError(f"{place.shown} has changed since the user was asked.", "Read it again.")
+                raise ChatLoopError(
+                    f"{place.shown} has changed since the user was asked.", "Read it again."
+                )
             _put(place, _like(old, text))
         lines = _lines(text)
         return f"Wrote {place.shown}: {counted(len(lines), 'line')}."
@@ -67,7 +70,10 @@ class Writing:
         old = _standing(place)
         self._shown[place.path] = _digest(old)
         if old is None:
-            head, lines = f"New file {place.shown}:", ["--- /dev/null", f"+++ {place.shown}", *_marked("+", new)]
+            head, lines = (
+                f"New file {place.shown}:",
+                ["--- /dev/null", f"+++ {place.shown}", *_marked("+", new)],
+            )
         else:
             new = _like(old, new).decode()
             if new == old:
@@ -77,7 +83,11 @@ class Writing:
 
     def about_editing(self, given: Mapping[str, object]) -> str:
         """What changes, with the lines around it."""
-        place, old, new = self._grounds.place(str(given["path"])), str(given["old"]), str(given["new"])
+        place, old, new = (
+            self._grounds.place(str(given["path"])),
+            str(given["old"]),
+            str(given["new"]),
+        )
         if old == new:
             raise ChatLoopError("The old text and the new one are the same.")
         text, at = _found(place, text_at(place), old)
@@ -95,13 +105,20 @@ def _digest(text: str | None) -> bytes:
 
 
 def _found(place: Place, whole: str, old: str) -> tuple[str, int]:
-    """A file's text with its line ends as the model knows them, and where the one occurrence of `old` begins."""
+    """A file's text with its line ends as the model knows them, and where the one occurrence of
+    `old` begins.
+    """
     text = whole.replace("\r\n", "\n") if _has_crlf(whole) else whole
     at = text.find(old) if old else -1
     if at < 0:
-        raise ChatLoopError(f"The old text does not stand in {place.shown}.", "It must be exactly as in the file.")
+        raise ChatLoopError(
+            f"The old text does not stand in {place.shown}.", "It must be exactly as in the file."
+        )
     if text.find(old, at + 1) >= 0:
-        raise ChatLoopError(f"The old text stands in {place.shown} more than once.", "Give more of what is around it.")
+        raise ChatLoopError(
+            f"The old text stands in {place.shown} more than once.",
+            "Give more of what is around it.",
+        )
     return text, at
 
 
@@ -119,7 +136,9 @@ def _like(old: str | None, new: str) -> bytes:
 
 
 def _put(place: Place, data: bytes) -> None:
-    """Write a file so that the old one or the new one is there, whole; its mode stays. Raises ChatLoopError."""
+    """Write a file so that the old one or the new one is there, whole; its mode stays. Raises
+    ChatLoopError.
+    """
     path = place.path
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
@@ -129,7 +148,13 @@ def _put(place: Place, data: bytes) -> None:
             if not (mode & 0o222 and os.access(path, os.W_OK)):
                 raise ChatLoopError(f"{place.shown} is write-protected.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        flags = (
+            os.O_CREAT
+            | os.O_EXCL
+            | os.O_WRONLY
+            | getattr(os, "O_NOFOLLOW", 0)
+            | getattr(os, "O_BINARY", 0)
+        )
         try:
             with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
                 file.write(data)
@@ -151,7 +176,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _marked(mark: str, text: str) -> Iterator[str]:
-    """The lines of a text as a diff has them; carriage returns are shown, since they are all that some changes are."""
+    """The lines of a text as a diff has them; carriage returns are shown, since they are all that
+    some changes are.
+    """
     for line in _lines(text):
         yield f"{mark}{line}".replace("\r", "␍")
     if text and not text.endswith("\n"):
@@ -165,7 +192,11 @@ def _compared(shown: str, old: str, new: str) -> list[str]:
     before, after = list(_marked("", old)), list(_marked("", new))
     if max(len(before), len(after)) <= LONGEST_COMPARED:
         return [*head, *list(unified_diff(before, after, n=AROUND, lineterm=""))[2:]]
-    return [*head, f"@@ all {len(before):,} lines are replaced by these {len(after):,} @@", *_marked("+", new)]
+    return [
+        *head,
+        f"@@ all {len(before):,} lines are replaced by these {len(after):,} @@",
+        *_marked("+", new),
+    ]
 
 
 def _hunk(shown: str, text: str, at: int, length: int, new: str) -> list[str]:
@@ -173,7 +204,11 @@ def _hunk(shown: str, text: str, at: int, length: int, new: str) -> list[str]:
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at + length)
     end = len(text) if end < 0 else end + 1
-    if length and text[at + length - 1] == "\n" and (new.endswith("\n") or (not new and at == start)):
+    if (
+        length
+        and text[at + length - 1] == "\n"
+        and (new.endswith("\n") or (not new and at == start))
+    ):
         end = at + length  # the lines after it stay as they are
     removed, added = text[start:end], text[start:at] + new + text[at + length : end]
     before = _lines(text[:start])

@@ -1,4 +1,6 @@
-"""What a path that is being typed after `@` can become (act): a look into one folder, bounded in time and number."""
+"""What a path that is being typed after `@` can become (act): a look into one folder, bounded in
+time and number.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ SECONDS = 0.15
 
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
-    """The completions of the text before the cursor, as (new text, how many characters it takes the place of).
+    """The completions of the text before the cursor, as (new text, how many characters it takes the
+    place of).
 
-    In the order of their names, folders with a slash at their end; hidden names only when they are asked for with a
-    dot. A name with blanks is put into quotes.
+    In the order of their names, folders with a slash at their end; hidden names only when they are
+    asked for with a dot. A name with blanks is put into quotes.
     """
     word = _word(before[-2 * LONGEST :])
     if word is None:
@@ -37,7 +40,9 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
 
 
 def _word(before: str) -> str | None:
-    """What stands between the last `@` that begins a word and the cursor; None when no path is being typed."""
+    """What stands between the last `@` that begins a word and the cursor; None when no path is
+    being typed.
+    """
     line = before.rpartition("\n")[2]
     at = line.rfind("@")
     while at >= 0:
@@ -57,7 +62,11 @@ def _names(folder: str, start: str) -> list[tuple[str, bool]]:
     try:
         with os.scandir(folder) as entries:
             for seen, entry in enumerate(entries):
-                if seen >= MOST_SEEN or len(found) >= MOST or (not seen % 100 and time.monotonic() > limit):
+                if (
+                    seen >= MOST_SEEN
+                    or len(found) >= MOST
+                    or (not seen % 100 and time.monotonic() > limit)
+                ):
                     break
                 name = entry.name
                 hidden = name.startswith(".") and not start.startswith(".")

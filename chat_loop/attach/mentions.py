@@ -1,7 +1,7 @@
 """Where a query names files (pure): `@path` or `@"path with blanks"`, at the beginning of a word.
 
-What stands in code, between backticks or in a fence, names none; neither does an address such as `me@example.org`, nor
-what a backslash stands before.
+What stands in code, between backticks or in a fence, names none; neither does an address such as
+`me@example.org`, nor what a backslash stands before.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
 """Lines of a file, as compilers name them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
 _ENDINGS = """
-bash bat bmp c cc cfg conf cpp cs css csv diff doc docx env gif go gz h hpp html ini ipynb java jpeg jpg js
-json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx ps1 py r rb rs rst scala sh sql svg swift
-tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
+bash bat bmp c cc cfg conf cpp cs css csv diff doc docx env gif go gz h hpp html ini ipynb java
+jpeg jpg js json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx ps1 py r rb
+rs rst scala sh sql svg swift tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
 """
 ENDINGS = frozenset(_ENDINGS.split())
-"""Endings of names that are meant as files; many a word with a dot, such as `@app.route`, is not."""
+"""Endings of names that are meant as files; many a word with a dot, such as `@app.route`, is
+not.
+"""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ def _prose(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         match = _FENCE.match(line)
         if fence:
-            closes = match is not None and match[1].startswith(fence) and not line[match.end() :].strip()
+            closes = (
+                match is not None and match[1].startswith(fence) and not line[match.end() :].strip()
+            )
             fence = "" if closes else fence
         elif match is not None and not (match[1][0] == "`" and "`" in line[match.end() :]):
             fence = match[1]

@@ -1,7 +1,9 @@
-"""What a file's first bytes say of an image (pure): its kind and its size in pixels. Nothing is ever decoded.
+"""What a file's first bytes say of an image (pure): its kind and its size in pixels. Nothing is
+ever decoded.
 
-PNG: https://www.w3.org/TR/png-3/ · JPEG: https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) ·
-GIF: https://www.w3.org/Graphics/GIF/spec-gif89a.txt · WebP: https://developers.google.com/speed/webp/docs/riff_container
+PNG: https://www.w3.org/TR/png-3/ · JPEG: https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) · GIF:
+https://www.w3.org/Graphics/GIF/spec-gif89a.txt · WebP:
+https://developers.google.com/speed/webp/docs/riff_container
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class Damaged(Exception):
 
 
 def kind(head: bytes) -> str:
-    """The media type that a file's first 16 bytes stand for, empty when it is no image that models take."""
+    """The media type that a file's first 16 bytes stand for, empty when it is no image that models
+    take.
+    """
     if head.startswith(PNG):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):

@@ -1,7 +1,8 @@
-"""Reading the files that a query names (act). What is not taken is refused with a sentence, before anything is sent.
+"""Reading the files that a query names (act). What is not taken is refused with a sentence, before
+anything is sent.
 
-A file is read once: what was read is what is sent and kept, however the file changes. Only regular files are read, so
-that a pipe or a device is never waited for.
+A file is read once: what was read is what is sent and kept, however the file changes. Only regular
+files are read, so that a pipe or a device is never waited for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ MOST_FILES = 20
 LARGEST_TEXT = 4 << 20
 """Bytes; the window sets a limit of its own."""
 LARGEST_SIDE = 8_000
-"""Pixels of an image in either direction, as Anthropic's wire takes them; the others scale it down."""
+"""Pixels of an image in either direction, as Anthropic's wire takes them; the others scale it
+down.
+"""
 AS_TEXT = "A backslash before the @ sends it as text."
 _HEAD = 1 << 12
 MOST_COMPARED = 1_000
@@ -58,7 +61,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Named:
-    """The files that a query names, as (name as typed, path), each once; and words that may have been meant so."""
+    """The files that a query names, as (name as typed, path), each once; and words that may have
+    been meant so.
+    """
 
     files: tuple[tuple[str, Path], ...]
     doubtful: tuple[str, ...] = ()
@@ -67,8 +72,8 @@ class Named:
 def named_files(text: str, directory: Path) -> Named:
     """What a query names; paths begin in `directory`.
 
-    Raises UsageError for a name that can only be meant as a path, or is nearly a file's, when there is nothing; and for
-    too many files.
+    Raises UsageError for a name that can only be meant as a path, or is nearly a file's, when there
+    is nothing; and for too many files.
     """
     found: dict[Path, str] = {}
     doubtful: list[str] = []
@@ -83,12 +88,17 @@ def named_files(text: str, directory: Path) -> Named:
             if mention.is_doubtful:
                 doubtful.append(mention.names[-1])
     if len(found) > MOST_FILES:
-        raise UsageError(f"A message takes {MOST_FILES} files, and this one names {len(found)}.", "Nothing was sent.")
+        raise UsageError(
+            f"A message takes {MOST_FILES} files, and this one names {len(found)}.",
+            "Nothing was sent.",
+        )
     return Named(tuple((name, path) for path, name in found.items()), tuple(doubtful))
 
 
 def read(name: str, path: Path, directory: Path) -> Given:
-    """Read one file. Raises UsageError for what is no text and no image that models take, and for what is too large."""
+    """Read one file. Raises UsageError for what is no text and no image that models take, and for
+    what is too large.
+    """
     try:
         _refuse_strays(name, path, directory)
         data, size = _content(name, path)
@@ -99,14 +109,19 @@ def read(name: str, path: Path, directory: Path) -> Given:
     try:
         picture = pictures.picture(data)
     except pictures.Damaged:
-        raise UsageError(f"{name} is damaged: it begins as an image, and is cut off.", AS_TEXT) from None
+        raise UsageError(
+            f"{name} is damaged: it begins as an image, and is cut off.", AS_TEXT
+        ) from None
     if picture is None:
         text = _text(name, data)
         secret = redacted(text) != text
-        return Given(name=name, media="text/plain", size=size, sha256=digest, text=text, secret=secret)
+        return Given(
+            name=name, media="text/plain", size=size, sha256=digest, text=text, secret=secret
+        )
     if max(picture.width, picture.height) > LARGEST_SIDE:
         raise UsageError(
-            f"{name} has {picture.width:,} × {picture.height:,} pixels: models take up to {LARGEST_SIDE:,} each way.",
+            f"{name} has {picture.width:,} × {picture.height:,} pixels: models take up to "
+            f"{LARGEST_SIDE:,} each way.",
             "Scale it down.",
         )
     return Given(
@@ -161,7 +176,9 @@ def _near(path: Path) -> str:
 
 
 def _refuse_strays(name: str, path: Path, directory: Path) -> None:
-    """A link in the working directory that leads out of it may be somebody else's doing. Raises OSError as well."""
+    """A link in the working directory that leads out of it may be somebody else's doing. Raises
+    OSError as well.
+    """
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{name} is a folder: only files can be attached.", AS_TEXT)
@@ -169,12 +186,19 @@ def _refuse_strays(name: str, path: Path, directory: Path) -> None:
         raise UsageError(f"{name} is not a regular file.", AS_TEXT)
     real = path.resolve()
     if path.is_relative_to(directory) and not real.is_relative_to(directory.resolve()):
-        raise UsageError(f"{name} is a link to {real}.", f"Name that file itself if it is meant: @{real}")
+        raise UsageError(
+            f"{name} is a link to {real}.", f"Name that file itself if it is meant: @{real}"
+        )
 
 
 def _content(name: str, path: Path) -> tuple[bytes, int]:
     """The whole file and its size in bytes. Raises UsageError when it is too large, and OSError."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(os.open(path, flags), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # another one since it was looked at
@@ -206,6 +230,8 @@ def _text(name: str, data: bytes) -> str:
         text = "\0"
     if "\0" in text:
         raise UsageError(
-            f"{name} is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).", AS_TEXT
+            f"{name} is neither a text in UTF-8 nor an image that models take (PNG, JPEG, "
+            "GIF, WebP).",
+            AS_TEXT,
         )
     return text.replace("\r\n", "\n")

@@ -1,4 +1,6 @@
-"""The browser on the terminal: prompt_toolkit's alternate screen, its keys, and what is left as it was found."""
+"""The browser on the terminal: prompt_toolkit's alternate screen, its keys, and what is left as it
+was found.
+"""
 
 from __future__ import annotations
 
@@ -32,26 +34,36 @@ ESCAPE_SECONDS = 0.1
 
 
 class Shelf(Protocol):
-    """Where the sessions are. All but `preview` are called between two drawings, and hold the screen up."""
+    """Where the sessions are. All but `preview` are called between two drawings, and hold the
+    screen up.
+    """
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Newest first; a chain is its newest session unless the id of that is in `unfolded`. Raises ChatLoopError."""
+        """Newest first; a chain is its newest session unless the id of that is in `unfolded`.
+        Raises ChatLoopError.
+        """
 
     def preview(self, row: SessionRow) -> Preview:
-        """What is known of a session; never raises. Called in a thread of its own, one at a time."""
+        """What is known of a session; never raises. Called in a thread of its own, one at a
+        time.
+        """
 
     def trash(self, row: SessionRow) -> str:
         """Move it to the trash; return a sentence that says so. Raises ChatLoopError."""
 
     async def edit(self, row: SessionRow) -> None:
-        """Open its file in the user's editor. Raises ChatLoopError. Called with the terminal as it was before."""
+        """Open its file in the user's editor. Raises ChatLoopError. Called with the terminal as it
+        was before.
+        """
 
 
 async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow | None:
-    """Let the user choose a session on the whole screen; None when none was chosen. `words` filter from the start.
+    """Let the user choose a session on the whole screen; None when none was chosen. `words` filter
+    from the start.
 
-    The terminal is left as it was found, whatever happens. Raises UsageError where there is no terminal that can show
-    it, what `shelf.rows` raises at the beginning, and EOFError when the terminal goes away.
+    The terminal is left as it was found, whatever happens. Raises UsageError where there is no
+    terminal that can show it, what `shelf.rows` raises at the beginning, and EOFError when the
+    terminal goes away.
     """
     if not (sys.stdin.isatty() and os.isatty(1)) or os.environ.get("TERM") == "dumb":
         raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
@@ -86,7 +98,9 @@ class _Browser:
             if act != "edit" or row is None:
                 return row if act == "resume" else None
             try:
-                await self._shelf.edit(row)  # the terminal is the editor's: the screen is left and opened again
+                await self._shelf.edit(
+                    row
+                )  # the terminal is the editor's: the screen is left and opened again
             except ChatLoopError as error:
                 self._state = self._state.saying(_told(error))
             self._previews.forget()
@@ -155,13 +169,20 @@ def _told(error: ChatLoopError) -> str:
 
 @contextlib.contextmanager
 def _failing(app: Application[Act]) -> Iterator[None]:
-    """A failure while a key is obeyed or the screen is drawn ends the browser, instead of being printed over it."""
+    """A failure while a key is obeyed or the screen is drawn ends the browser, instead of being
+    printed over it.
+    """
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
 
     def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if "handle" in context and isinstance(error, BaseException) and app.is_running and not app.is_done:
+        if (
+            "handle" in context
+            and isinstance(error, BaseException)
+            and app.is_running
+            and not app.is_done
+        ):
             app.exit(exception=error)
         elif before is not None:
             before(loop, context)
@@ -177,7 +198,9 @@ def _failing(app: Application[Act]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM, SIGHUP and SIGQUIT leave the screen before they end the program, where nobody else has taken them."""
+    """SIGTERM, SIGHUP and SIGQUIT leave the screen before they end the program, where nobody else
+    has taken them.
+    """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     taken: list[int] = []
     received: list[int] = []
@@ -190,7 +213,9 @@ def _ended_by_signals() -> Iterator[None]:
     for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            with contextlib.suppress(NotImplementedError, ValueError):  # Windows; not the main thread
+            with contextlib.suppress(
+                NotImplementedError, ValueError
+            ):  # Windows; not the main thread
                 loop.add_signal_handler(number, leave, number)
                 taken.append(number)
     try:

@@ -1,4 +1,6 @@
-"""What the browser shows, as a value: the rows that match, which one is selected, and what is being asked."""
+"""What the browser shows, as a value: the rows that match, which one is selected, and what is being
+asked.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from chat_loop.frozen import dataclass
 from chat_loop.sessions.row import SessionRow
 
 Mode = Literal["list", "filter", "ask", "keys"]
-"""Choosing; typing words to filter by; asked whether the session may go to the trash; reading what the keys do."""
+"""Choosing; typing words to filter by; asked whether the session may go to the trash; reading what
+the keys do.
+"""
 
 LONGEST_FILTER = 200
 _NAME = 2_000
@@ -22,17 +26,21 @@ _NAME = 2_000
 
 @dataclass(frozen=True)
 class Stock:
-    """The rows as the shelf gave them, and what is prepared from them once and only when it is needed."""
+    """The rows as the shelf gave them, and what is prepared from them once and only when it is
+    needed.
+    """
 
     rows: tuple[SessionRow, ...] = ()
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """What a filter looks through, in small letters, a text for each row."""
-        days: dict[date, str] = {}  # formatting a day takes longer than all the rest, and days repeat
+        days: dict[
+            date, str
+        ] = {}  # formatting a day takes longer than all the rest, and days repeat
         return tuple(
             f"{row.name[:_NAME]}\n{row.id}\n{row.agent}\n{_day(row.updated, days)}\n{_words(row)}\n"
-            f"{ODD.get(row.state, '')}\n{' '.join(f'#{tag}' for tag in row.tags) if row.tags else ''}".casefold()
+            f"{ODD.get(row.state, '')}\n{' '.join(f'#{tag}' for tag in row.tags)}".casefold()
             for row in self.rows
         )
 
@@ -54,10 +62,12 @@ class Stock:
 
 @dataclass(frozen=True, kw_only=True)
 class Browsing:
-    """`shown` are positions in the stock's rows; `selected` and `top`, the first visible one, are places in `shown`.
+    """`shown` are positions in the stock's rows; `selected` and `top`, the first visible one, are
+    places in `shown`.
 
-    `page` (lines of the list) and `previewed` (whether there is a preview) are what the last drawing had room for;
-    `pane` is what the user wants of the preview, None when there was no word about it.
+    `page` (lines of the list) and `previewed` (whether there is a preview) are what the last
+    drawing had room for; `pane` is what the user wants of the preview, None when there was no word
+    about it.
     """
 
     stock: Stock = field(default_factory=Stock)
@@ -88,7 +98,9 @@ class Browsing:
         """With other rows; the same session stays selected where it is still there."""
         stock = Stock(tuple(rows))
         old = self.row
-        new = replace(self, stock=stock, shown=_matching(stock, self.words))._selecting(self.selected)
+        new = replace(self, stock=stock, shown=_matching(stock, self.words))._selecting(
+            self.selected
+        )
         return new._following(old)
 
     def selecting(self, place: int) -> Browsing:
@@ -96,24 +108,32 @@ class Browsing:
         return self._selecting(place)
 
     def moved(self, by: int) -> Browsing:
-        """With the row `by` places further down selected, or the last; up where `by` is negative."""
+        """With the row `by` places further down selected, or the last; up where `by` is
+        negative.
+        """
         return self._selecting(self.selected + by)
 
     def filtered(self, words: str) -> Browsing:
-        """With the rows that hold all `words`, the first selected; without words all, the same session selected."""
+        """With the rows that hold all `words`, the first selected; without words all, the same
+        session selected.
+        """
         words = words[:LONGEST_FILTER]
         new = replace(self, words=words, shown=_matching(self.stock, words), top=0)
         return new._selecting(0) if words.strip() else new._selecting(0)._following(self.row)
 
     def unfolding(self) -> Browsing:
-        """With the selected chain unfolded: the rows are to be read again. Itself when it has no older sessions."""
+        """With the selected chain unfolded: the rows are to be read again. Itself when it has no
+        older sessions.
+        """
         row = self.row
         if row is None or not row.folded or row.id in self.unfolded:
             return self
         return replace(self, unfolded=self.unfolded | {row.id})
 
     def folding(self) -> Browsing:
-        """With the chain of the selected session folded, its newest selected. Itself when it is not unfolded."""
+        """With the chain of the selected session folded, its newest selected. Itself when it is not
+        unfolded.
+        """
         row = self.row
         if row is None:
             return self
@@ -125,7 +145,9 @@ class Browsing:
         return new if place is None else new._following(self.stock.rows[place])
 
     def fitted(self, page: int, previewed: bool) -> Browsing:
-        """As it is drawn where the list has `page` lines: the selected row is visible, and no line is wasted."""
+        """As it is drawn where the list has `page` lines: the selected row is visible, and no line
+        is wasted.
+        """
         page = max(1, page)
         top = max(0, min(self.top, len(self.shown) - page, self.selected))
         return replace(self, page=page, top=max(top, self.selected - page + 1), previewed=previewed)
@@ -163,7 +185,11 @@ def _matching(stock: Stock, words: str) -> Sequence[int]:
     wanted = words.casefold().split()
     if not wanted:
         return range(len(stock.rows))
-    found = [position for position, text in enumerate(stock.texts) if all(word in text for word in wanted)]
+    found = [
+        position
+        for position, text in enumerate(stock.texts)
+        if all(word in text for word in wanted)
+    ]
     heads = stock.heads
     if not heads:
         return found

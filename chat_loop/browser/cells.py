@@ -17,7 +17,11 @@ _UNSURE = dict.fromkeys(
     (
         *(0x00AD, 0x034F),  # soft hyphen, grapheme joiner
         *range(0x200B, 0x200E),  # zero-width space and joiners
-        *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),  # variation selectors
+        *(
+            *range(0x180B, 0x1810),
+            *range(0xFE00, 0xFE10),
+            *range(0xE0100, 0xE01F0),
+        ),  # variation selectors
         *range(0x1F3FB, 0x1F400),  # skin tones
     )
 )
@@ -28,7 +32,9 @@ _PILED = re.compile(f"({_MARK}{{3}}){_MARK}+")
 
 
 def plain(text: str, length: int) -> str:
-    """`text` from outside on one line of at most `length` characters, each of which has a known width and height."""
+    """`text` from outside on one line of at most `length` characters, each of which has a known
+    width and height.
+    """
     text = text[: length * 4]
     if text.isascii():
         return one_line(text, length)
@@ -55,7 +61,9 @@ def filled(text: str, width: int, *, right: bool = False) -> str:
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """`text` (one line) broken between words into at most `most` lines of at most `width` columns."""
+    """`text` (one line) broken between words into at most `most` lines of at most `width`
+    columns.
+    """
     lines: list[str] = []
     line, room = "", width
     words = text.split(" ")[::-1]
@@ -65,7 +73,9 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
         if needed <= room:
             line, room = f"{line} {word}" if line else word, room - needed
             continue
-        if needed > width and not line:  # a word that fits no line: a path, or a language without blanks
+        if (
+            needed > width and not line
+        ):  # a word that fits no line: a path, or a language without blanks
             line = _taken(word, width) or word[:1]
             words.append(word[len(line) :])
         else:
@@ -74,7 +84,9 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
         line, room = "", width
     lines += [line] if line else []
     if len(lines) > most:
-        lines = [*lines[: most - 1], cut(f"{lines[most - 1]} {lines[most]}", width)] if most > 0 else []
+        lines = (
+            [*lines[: most - 1], cut(f"{lines[most - 1]} {lines[most]}", width)] if most > 0 else []
+        )
     return lines
 
 

@@ -26,7 +26,9 @@ SMALL = 9
 
 @dataclass(frozen=True)
 class Places:
-    """Sizes in columns and lines, those of the list without its title; the pane is 0 by 0 where there is none."""
+    """Sizes in columns and lines, those of the list without its title; the pane is 0 by 0 where
+    there is none.
+    """
 
     list_width: int
     list_height: int
@@ -38,14 +40,18 @@ class Places:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is on the screen: `height` lines of `width` columns. `cursor` is the column in the bottom line, if shown."""
+    """What is on the screen: `height` lines of `width` columns. `cursor` is the column in the
+    bottom line, if shown.
+    """
 
     lines: list[Line]
     cursor: int | None = None
 
 
 def places(state: Browsing, width: int, height: int) -> Places:
-    """How a screen of `width` columns and `height` lines is divided; its last line is the bottom line."""
+    """How a screen of `width` columns and `height` lines is divided; its last line is the bottom
+    line.
+    """
     height = max(1, height - 1)
     titled = height >= TITLED
     lines = height - titled
@@ -69,21 +75,34 @@ def fitted(state: Browsing, width: int, height: int) -> Browsing:
 
 
 def frame(
-    state: Browsing, preview: Callable[[SessionRow], Preview | None], width: int, height: int, now: datetime
+    state: Browsing,
+    preview: Callable[[SessionRow], Preview | None],
+    width: int,
+    height: int,
+    now: datetime,
 ) -> Frame:
-    """Draw a state that was fitted to this size. `preview` is asked for the selected row, if its preview is visible."""
+    """Draw a state that was fitted to this size. `preview` is asked for the selected row, if its
+    preview is visible.
+    """
     if width < 1 or height < 1:
         return Frame([])
     keys = state.mode == "keys"
-    lines = _keys(state, width, height - 1) if keys else _browsing(state, preview, width, height, now)
+    lines = (
+        _keys(state, width, height - 1) if keys else _browsing(state, preview, width, height, now)
+    )
     bottom, cursor = _bottom(state, width)
-    # On one line alone the selected session counts more than the keys, unless something is being asked.
+    # On one line alone the selected session counts more than the keys, unless something is being
+    # asked.
     lines = lines if height == 1 and state.mode == "list" else [*lines[: height - 1], bottom]
     return Frame(lines[:height], cursor)
 
 
 def _browsing(
-    state: Browsing, preview: Callable[[SessionRow], Preview | None], width: int, height: int, now: datetime
+    state: Browsing,
+    preview: Callable[[SessionRow], Preview | None],
+    width: int,
+    height: int,
+    now: datetime,
 ) -> list[Line]:
     size = places(state, width, height)
     beside = columns(state, size.list_width)
@@ -92,11 +111,15 @@ def _browsing(
     lines += [drawn(state, place, beside, size.list_width, now) for place in places_shown]
     if not state.shown and size.list_height:
         lines.append(nothing(state, size.list_width))
-    lines += [padded([], size.list_width) for _ in range(size.titled + size.list_height - len(lines))]
+    lines += [
+        padded([], size.list_width) for _ in range(size.titled + size.list_height - len(lines))
+    ]
     if not size.pane_height:
         return lines
     row = state.row
-    told = pane(state, preview(row) if row is not None else None, size.pane_width, size.pane_height, now)
+    told = pane(
+        state, preview(row) if row is not None else None, size.pane_width, size.pane_height, now
+    )
     if size.beside:
         return [[*left, ("dim", " │ "), *right] for left, right in zip(lines, told, strict=True)]
     return [*lines, *([[("dim", "─" * width)]] if lines else []), *told]
@@ -122,7 +145,9 @@ def _bottom(state: Browsing, width: int) -> tuple[Line, int | None]:
         said, cursor = f"/{words}", min(width - 1, 1 + width_of(words))
     elif state.mode == "ask" and state.row is not None:
         before, after = ("Move “", "” to the trash? y/n") if width >= 44 else ("Trash “", "”? y/n")
-        said = f"{before}{cut(name_text(state.row), max(1, width - width_of(before + after)))}{after}"
+        said = (
+            f"{before}{cut(name_text(state.row), max(1, width - width_of(before + after)))}{after}"
+        )
     elif state.notice:
         said = plain(state.notice, 500)
     line: Line = [("", cut(said, width))] if said else []

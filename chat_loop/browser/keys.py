@@ -9,8 +9,9 @@ from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import plain
 
 Act = Literal["resume", "leave", "edit", "trash", "rows"]
-"""What the state alone cannot do: end with the selected session or with none; open it in the editor; move it to the
-trash; read the rows again."""
+"""What the state alone cannot do: end with the selected session or with none; open it in the
+editor; move it to the trash; read the rows again.
+"""
 
 KEYS = (
     ("↑ ↓  k j", "one session up, down"),
@@ -39,8 +40,9 @@ _MOVES = _UP | _DOWN | _PAGE_UP | _PAGE_DOWN
 def press(state: Browsing, key: str, text: str = "") -> tuple[Browsing, Act | None]:
     """What `key` makes of the state, and what is to be done then.
 
-    Keys are named as prompt_toolkit names them (`up`, `pagedown`, `c-m` for Enter, a character for itself); a key that
-    is not known does nothing. `text` is what a paste (`<bracketed-paste>`) holds.
+    Keys are named as prompt_toolkit names them (`up`, `pagedown`, `c-m` for Enter, a character for
+    itself); a key that is not known does nothing. `text` is what a paste (`<bracketed-paste>`)
+    holds.
     """
     state = replace(state, notice="")
     if key == "c-c":
@@ -103,7 +105,9 @@ def _filter(state: Browsing, key: str, text: str) -> Browsing:
     if key in _ENTER or key == "c-i":
         return replace(state, mode="list")
     if len(key) > 1 and key in _MOVES:
-        return replace(state, mode="list").moved(_step(state.page, key) if key in _PAGE_UP | _PAGE_DOWN else 0)
+        return replace(state, mode="list").moved(
+            _step(state.page, key) if key in _PAGE_UP | _PAGE_DOWN else 0
+        )
     match key:
         case "escape":
             return replace(state, mode="list").filtered("")
@@ -140,11 +144,18 @@ def hints(state: Browsing) -> list[tuple[str, str]]:
             return [("any key", "back")]
     row = state.row
     if row is None:
-        return [("Esc", "clear"), ("q", "leave"), ("/", "filter")] if state.words else [("q", "leave")]
+        return (
+            [("Esc", "clear"), ("q", "leave"), ("/", "filter")] if state.words else [("q", "leave")]
+        )
     found = [("Enter", "resume"), ("?", "keys"), ("q", "leave"), ("/", "filter")]
     found += [("Esc", "clear")] if state.words else []
     if row.id in state.unfolded or row.id in state.stock.heads:
         found.append(("u", "fold"))
     elif row.folded:
         found.append(("u", "unfold"))
-    return [*found, ("e", "edit"), ("d", "trash"), ("p", "hide preview" if state.previewed else "preview")]
+    return [
+        *found,
+        ("e", "edit"),
+        ("d", "trash"),
+        ("p", "hide preview" if state.previewed else "preview"),
+    ]

@@ -1,4 +1,6 @@
-"""The preview of the selected session, drawn: as much of its summary and its last exchanges as there is room for."""
+"""The preview of the selected session, drawn: as much of its summary and its last exchanges as
+there is room for.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,33 @@ from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import counted, counts_text
 
 _SUMMARIES = ((12, 4), (8, 3), (6, 2), (4, 2), (3, 2), (2, 2), (0, 4), (0, 3), (0, 2), (0, 1))
-"""(items of a section, lines of an item), from generous to scarce; 0 items: a section runs on, in so many lines."""
-_EXCHANGES = ((8, 6), (6, 5), (5, 4), (4, 4), (3, 4), (3, 3), (2, 3), (2, 2), (1, 3), (1, 2), (1, 1))
+"""(items of a section, lines of an item), from generous to scarce; 0 items: a section runs on, in
+so many lines.
+"""
+_EXCHANGES = (
+    (8, 6),
+    (6, 5),
+    (5, 4),
+    (4, 4),
+    (3, 4),
+    (3, 3),
+    (2, 3),
+    (2, 2),
+    (1, 3),
+    (1, 2),
+    (1, 1),
+)
 """(exchanges, lines of each text), from generous to scarce."""
 TALK_HEADED = 7
 """With more lines than these the last exchanges have a heading."""
 
 
-def pane(state: Browsing, preview: Preview | None, width: int, height: int, now: datetime) -> list[Line]:
-    """Exactly `height` lines of `width` columns. The row is told at once, the rest when `preview` has been read."""
+def pane(
+    state: Browsing, preview: Preview | None, width: int, height: int, now: datetime
+) -> list[Line]:
+    """Exactly `height` lines of `width` columns. The row is told at once, the rest when `preview`
+    has been read.
+    """
     row = state.row
     lines: list[Line] = []
     if row is not None and width > 0:
@@ -35,9 +55,13 @@ def pane(state: Browsing, preview: Preview | None, width: int, height: int, now:
     return [padded(line, width) for line in [*lines, *([[]] * (height - len(lines)))]]
 
 
-def _head(row: SessionRow, preview: Preview | None, width: int, height: int, now: datetime) -> list[Line]:
+def _head(
+    row: SessionRow, preview: Preview | None, width: int, height: int, now: datetime
+) -> list[Line]:
     tall = height >= 16
-    lines: list[Line] = [[("bold", text)] for text in wrapped(name_text(row), width, 3 if tall else 1)]
+    lines: list[Line] = [
+        [("bold", text)] for text in wrapped(name_text(row), width, 3 if tall else 1)
+    ]
     numbers = counts_text(row.queries, row.tokens or 0) if row.queries is not None else ""
     facts = [plain(row.id, 100), when_text(row.updated, now), plain(row.agent, 40), numbers]
     if tags := tags_text(row):
@@ -63,7 +87,9 @@ def _body(preview: Preview, width: int, height: int) -> list[Line]:
         return _largest(lambda size: _summary(preview.sections, width, *size), _SUMMARIES, lines)
 
     def talk(lines: int) -> list[Line]:
-        return _largest(lambda size: _talk(preview, width, *size, headed=lines > TALK_HEADED), _EXCHANGES, lines)
+        return _largest(
+            lambda size: _talk(preview, width, *size, headed=lines > TALK_HEADED), _EXCHANGES, lines
+        )
 
     said = talk(height - min(len(summary(height)), height - height // 2))
     return [*summary(height - len(said)), *said]
@@ -88,7 +114,10 @@ def _talk(preview: Preview, width: int, exchanges: int, most: int, *, headed: bo
     earlier = preview.earlier + len(preview.exchanges) - len(shown)
     lines: list[Line] = []
     if shown and headed:
-        lines = [[], [("bold", "Last words"), ("dim", f" ({earlier:,} earlier)" if earlier else "")]]
+        lines = [
+            [],
+            [("bold", "Last words"), ("dim", f" ({earlier:,} earlier)" if earlier else "")],
+        ]
     for exchange in shown:
         for speaker, text in exchange:
             lines += _speech(speaker, text, width, most)
@@ -103,7 +132,10 @@ def _item(mark: str, text: str, width: int, most: int) -> list[Line]:
     """`mark` before the first line, blanks before the others."""
     room = width - width_of(mark)
     lines = wrapped(text, room, most) if room > 0 else []
-    return [[("", f"{' ' * width_of(mark) if number else mark}{line}")] for number, line in enumerate(lines)]
+    return [
+        [("", f"{' ' * width_of(mark) if number else mark}{line}")]
+        for number, line in enumerate(lines)
+    ]
 
 
 def _speech(speaker: str, text: str, width: int, most: int) -> list[Line]:
@@ -116,7 +148,9 @@ def _speech(speaker: str, text: str, width: int, most: int) -> list[Line]:
 def _largest(
     build: Callable[[tuple[int, int]], list[Line]], sizes: Sequence[tuple[int, int]], height: int
 ) -> list[Line]:
-    """What `build` makes of the first of `sizes` that fits `height` lines, else the beginning of the last."""
+    """What `build` makes of the first of `sizes` that fits `height` lines, else the beginning of
+    the last.
+    """
     lines: list[Line] = []
     for size in sizes:
         lines = build(size)

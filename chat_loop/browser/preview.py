@@ -1,4 +1,6 @@
-"""What the browser tells of a session besides its row: how it ended, its summary, its last exchanges."""
+"""What the browser tells of a session besides its row: how it ended, its summary, its last
+exchanges.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ class Section:
 class Preview:
     """All texts are safe for the terminal and short. `title` and `notes` are lines of their own.
 
-    `exchanges` are the last ones, oldest first, each as (speaker, text) of its query and of its reply when one came;
-    `earlier` counts the exchanges before them.
+    `exchanges` are the last ones, oldest first, each as (speaker, text) of its query and of its
+    reply when one came; `earlier` counts the exchanges before them.
     """
 
     title: tuple[str, ...] = ()
@@ -44,8 +46,9 @@ class Preview:
 
 
 def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") -> Preview:
-    """Return the preview of a session that could be read; `damage` is what could not be read of it, `price` what its
-    conversation cost."""
+    """Return the preview of a session that could be read; `damage` is what could not be read of it,
+    `price` what its conversation cost.
+    """
     header, seal, exchanges = session.header, session.seal, session.exchanges
     title = []
     if header.parent:
@@ -77,7 +80,11 @@ def _sections(summary: Summary) -> tuple[Section, ...]:
         "Pinned": summary.pinned,
     }
     return tuple(
-        Section(name, tuple(plain(item, CHARACTERS) for item in items[:ITEMS]), max(0, len(items) - ITEMS))
+        Section(
+            name,
+            tuple(plain(item, CHARACTERS) for item in items[:ITEMS]),
+            max(0, len(items) - ITEMS),
+        )
         for name, items in parts.items()
         if items
     )

@@ -1,4 +1,6 @@
-"""Previews read behind the screen: one at a time, for the row that is selected by then, and remembered."""
+"""Previews read behind the screen: one at a time, for the row that is selected by then, and
+remembered.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ REMEMBERED = 200
 
 
 class Previews:
-    """`read` is called in a thread of its own; `changed` in the loop's, when there is something new to show."""
+    """`read` is called in a thread of its own; `changed` in the loop's, when there is something new
+    to show.
+    """
 
     def __init__(self, read: Callable[[SessionRow], Preview], changed: Callable[[], None]) -> None:
         self._read = read
@@ -24,7 +28,9 @@ class Previews:
         self._wanted: SessionRow | None = None
 
     def get(self, row: SessionRow) -> Preview | None:
-        """The preview of `row`; None while it is being read. Only what was asked for last is read next."""
+        """The preview of `row`; None while it is being read. Only what was asked for last is read
+        next.
+        """
         known = self._known.get(row)
         if known is None:
             self._wanted = row
@@ -44,7 +50,9 @@ class Previews:
             return
         self._reading = True
         # A daemon: a file that cannot be read to its end must not keep the program from leaving.
-        threading.Thread(target=self._work, args=(asyncio.get_running_loop(), row), daemon=True, name="preview").start()
+        threading.Thread(
+            target=self._work, args=(asyncio.get_running_loop(), row), daemon=True, name="preview"
+        ).start()
 
     def _work(self, loop: asyncio.AbstractEventLoop, row: SessionRow) -> None:
         preview = Preview(notes=("It cannot be read.",))

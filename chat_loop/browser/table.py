@@ -1,4 +1,6 @@
-"""The list of sessions, drawn: as many columns as there is room for, the name in what they leave."""
+"""The list of sessions, drawn: as many columns as there is room for, the name in what they
+leave.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from chat_loop.sessions.row import SessionRow
 from chat_loop.wording import compact_number
 
 NAME = 28
-"""A column is shown where at least this much is left for the name; the first is content with less."""
+"""A column is shown where at least this much is left for the name; the first is content with
+less.
+"""
 SHORT_NAME = 20
 SHORT_DATES = 90
 """Below this many columns a list says the time of today and the day of this year, not both."""
@@ -32,7 +36,9 @@ class Column:
 
 
 def when_text(moment: datetime | None, now: datetime) -> str:
-    """Return `today 14:02`, `Nov 21 14:02`, the date alone when it was another year, or `unknown`."""
+    """Return `today 14:02`, `Nov 21 14:02`, the date alone when it was another year, or
+    `unknown`.
+    """
     if moment is None:
         return "unknown"
     if moment.date() == now.date():
@@ -53,7 +59,11 @@ def name_text(row: SessionRow, columns: int = 500) -> str:
     """Return what a session is called; in brackets before it what is odd about its file."""
     state = ODD.get(row.state, "")
     before = f"({state}) " if state else ""
-    called = rows.name_text(row, max(1, columns - len(before))) if row.branch is not None else row.name or row.id
+    called = (
+        rows.name_text(row, max(1, columns - len(before)))
+        if row.branch is not None
+        else row.name or row.id
+    )
     return f"{before}{plain(called, 500) or plain(row.id, 500)}"
 
 
@@ -63,13 +73,17 @@ def tags_text(row: SessionRow) -> str:
 
 
 def chain_text(row: SessionRow, state: Browsing) -> str:
-    """The depth of its chain, and whether older sessions are folded behind it (`▸3`) or shown below it (`▾3`)."""
+    """The depth of its chain, and whether older sessions are folded behind it (`▸3`) or shown below
+    it (`▾3`).
+    """
     mark = "▾" if row.id in state.unfolded else "▸" if row.folded else ""
     return f"{mark}{row.depth}" if mark or row.depth > 1 or row.parent else ""
 
 
 def columns(state: Browsing, width: int) -> tuple[Column, ...]:
-    """The columns that stand beside the number and the name in a list of `width` columns, from left to right."""
+    """The columns that stand beside the number and the name in a list of `width` columns, from left
+    to right.
+    """
     first = state.stock.rows[:_SAMPLE]
     agent = min(AGENT, max((width_of(plain(row.agent, AGENT)) for row in first), default=0))
     wanted = [  # the most important first; the number is its place among the others
@@ -96,11 +110,15 @@ def heading(state: Browsing, beside: tuple[Column, ...], width: int) -> Line:
     words = plain(state.words, 60)
     count = f"{found:,} of {total:,} match “{words}”" if words else f"Sessions: {total:,}"
     line: Line = [("bold", " " * number + filled(count, _name_width(beside, number, width)))]
-    line += [("dim", f"  {filled(column.title, column.width, right=column.right)}") for column in beside]
+    line += [
+        ("dim", f"  {filled(column.title, column.width, right=column.right)}") for column in beside
+    ]
     return padded(line, width)
 
 
-def drawn(state: Browsing, place: int, beside: tuple[Column, ...], width: int, now: datetime) -> Line:
+def drawn(
+    state: Browsing, place: int, beside: tuple[Column, ...], width: int, now: datetime
+) -> Line:
     """The row at `place` of those that match, in exactly `width` columns."""
     position = state.shown[place]
     row = state.stock.rows[position]
@@ -121,7 +139,10 @@ def drawn(state: Browsing, place: int, beside: tuple[Column, ...], width: int, n
     name = filled(f"{mark}{name_text(row, max(1, name_width - len(mark)))}", name_width)
     line: Line = [
         ("", "> " if selected else "  "),
-        ("" if selected else "dim", f"{filled(state.stock.numbers[position], number - 3, right=True)} "),
+        (
+            "" if selected else "dim",
+            f"{filled(state.stock.numbers[position], number - 3, right=True)} ",
+        ),
         ("bold" if selected else "", name),
         ("" if selected else "dim", f"  {tags}" if tags else ""),
     ]
@@ -133,7 +154,11 @@ def drawn(state: Browsing, place: int, beside: tuple[Column, ...], width: int, n
 
 def nothing(state: Browsing, width: int) -> Line:
     """What stands in the list when there is no row."""
-    words = f"No session matches “{plain(state.words, 60)}”." if state.words.strip() else "There are no sessions yet."
+    words = (
+        f"No session matches “{plain(state.words, 60)}”."
+        if state.words.strip()
+        else "There are no sessions yet."
+    )
     return padded([("dim", cut(f"  {words}", width))], width)
 
 

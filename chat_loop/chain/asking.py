@@ -51,9 +51,13 @@ def recall(head: Head, options: Options, number: int, text: str) -> None:
 
 
 class Asking:
-    """Makes the requests of a conversation. `servers` are the MCP servers whose tools the agent has, if any."""
+    """Makes the requests of a conversation. `servers` are the MCP servers whose tools the agent
+    has, if any.
+    """
 
-    def __init__(self, head: Head, compacting: Compacting, options: Options, servers: Servers | None = None) -> None:
+    def __init__(
+        self, head: Head, compacting: Compacting, options: Options, servers: Servers | None = None
+    ) -> None:
         self._head = head
         self._compacting = compacting
         self._options = options
@@ -69,9 +73,17 @@ class Asking:
         try:
             return await self._once(text, files, waiting)
         except ContextTooLong as error:
-            if not (self._options.limits.enabled and self._may_ask_again() and self._compacting.shrink(waiting)):
+            if not (
+                self._options.limits.enabled
+                and self._may_ask_again()
+                and self._compacting.shrink(waiting)
+            ):
                 raise
-            self._head.show(Warned(error.message, "The conversation was compacted for that; it is asked once more."))
+            self._head.show(
+                Warned(
+                    error.message, "The conversation was compacted for that; it is asked once more."
+                )
+            )
             return await self._once(text, files, waiting)
 
     async def acknowledge(self) -> None:
@@ -85,7 +97,12 @@ class Asking:
             ceiling = min(LONGEST_ACKNOWLEDGMENT, head.window // 8)
             await head.answer(0, (request,), ceiling)
         except ProviderError as error:
-            head.show(Warned(f"The acknowledgment failed: {error.message}", "The context is restored all the same."))
+            head.show(
+                Warned(
+                    f"The acknowledgment failed: {error.message}",
+                    "The context is restored all the same.",
+                )
+            )
         except asyncio.CancelledError:
             uncancel()
 
@@ -108,14 +125,18 @@ class Asking:
         try:
             messages = self._messages()
         except ContextFull:
-            head.add(Reply(number=number, at=head.sessions.now(), text="", stop="error", failed=True))
+            head.add(
+                Reply(number=number, at=head.sessions.now(), text="", stop="error", failed=True)
+            )
             raise
         reply = await head.answer(number, messages)
         self._compacting.watch()
         return reply
 
     def _may_ask_again(self) -> bool:
-        """Whether the newest query can be asked anew: none of its tools ran, whose work would be done twice."""
+        """Whether the newest query can be asked anew: none of its tools ran, whose work would be
+        done twice.
+        """
         last = self._head.session.exchanges[-1]
         return not last.uses and not (last.reply and last.reply.text)
 
@@ -128,11 +149,14 @@ class Asking:
             head.show(
                 Warned(
                     f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
-                    f"automatic compaction is off, and {what} is {limits.max_messages or limits.max_tokens:,}.",
+                    f"automatic compaction is off, and {what} is "
+                    f"{limits.max_messages or limits.max_tokens:,}.",
                     "They are saved; compact keeps what matters in them.",
                 )
             )
-        if head.budget.used > room(head.window):  # a server may count too much: what is sent is counted as well
+        if head.budget.used > room(
+            head.window
+        ):  # a server may count too much: what is sent is counted as well
             used = sum(head.weights().values())
             if used > room(head.window):
                 head.squeeze(used - room(head.window))
@@ -142,7 +166,8 @@ class Asking:
         if shortened > self._shortened_told:
             head.show(
                 Warned(
-                    f"A message is longer than half of the window ({head.window:,} tokens): the model gets its "
+                    f"A message is longer than half of the window ({head.window:,} tokens): "
+                    "the model gets its "
                     "beginning and its end.",
                     "It is saved whole.",
                 )

@@ -1,4 +1,6 @@
-"""Files of a query: read and weighed before anything is sent, kept with it, and shown again in later requests."""
+"""Files of a query: read and weighed before anything is sent, kept with it, and shown again in
+later requests.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from chat_loop.wording import window_text
 
 
 async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
-    """The files that a query names with `@`, read now. Raises UsageError for one that cannot be sent with it."""
+    """The files that a query names with `@`, read now. Raises UsageError for one that cannot be
+    sent with it.
+    """
     found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
     provider = head.agent.provider
@@ -34,7 +38,8 @@ async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
         texts = [file for file in found if file.text]
         which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
         raise UsageError(
-            f"{which} about {tokens:,} tokens: with a window of {window_text(head.window, False)} a message takes "
+            f"{which} about {tokens:,} tokens: with a window of "
+            f"{window_text(head.window, False)} a message takes "
             f"{most:,} of files.",
             "Take a part of it.",
         )
@@ -53,7 +58,9 @@ def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
 
 
 def keep(head: Head, number: int, files: Sequence[Given]) -> None:
-    """Add the files to query `number`: the bytes of images beside the sessions, everything else to the transcript."""
+    """Add the files to query `number`: the bytes of images beside the sessions, everything else to
+    the transcript.
+    """
     for file in files:
         entry = Attachment(
             number=number,
@@ -71,14 +78,21 @@ def keep(head: Head, number: int, files: Sequence[Given]) -> None:
                 head.sessions.images.keep(entry.file, file.data)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                head.show(Warned(f"{file.name} is not kept: {reason}.", "It is sent now, and may be missing later."))
+                head.show(
+                    Warned(
+                        f"{file.name} is not kept: {reason}.",
+                        "It is sent now, and may be missing later.",
+                    )
+                )
         head.add(entry)
     if files:
         head.show(Attached(tuple(file.told for file in files)))
 
 
 def shown(head: Head, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
-    """The messages with the data of their images. What cannot be shown is told, but not if it is in `told` already."""
+    """The messages with the data of their images. What cannot be shown is told, but not if it is in
+    `told` already.
+    """
 
     def load(image: Image) -> str:
         if not head.agent.provider.takes_images:

@@ -1,4 +1,6 @@
-"""Compacting: the summary that is prepared in the background, the swap between turns, and the way back."""
+"""Compacting: the summary that is prepared in the background, the swap between turns, and the way
+back.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ LOCAL_SUMMARY_SECONDS = 600.0
 """What an embedded model, or a server on this machine, is given at least."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 GROWTH = 1.1
-"""After a compaction that would gain nothing the context grows by this factor before the next one is considered."""
+"""After a compaction that would gain nothing the context grows by this factor before the next one
+is considered.
+"""
 
 May = Callable[[int, int], Awaitable[bool]]
 """Asks whether to compact although so many tokens now would be so many after."""
@@ -67,10 +71,11 @@ class Compacting:
         self._block_from = path
 
     def make_room(self, waiting: int) -> None:
-        """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls no model.
+        """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
+        no model.
 
-        A compaction that would not make the context smaller is left, until the context has grown; but the limit of
-        messages holds, whatever they are worth.
+        A compaction that would not make the context smaller is left, until the context has grown;
+        but the limit of messages holds, whatever they are worth.
         """
         head, limits = self._head, self._options.limits
         if not limits.enabled:
@@ -89,8 +94,10 @@ class Compacting:
         self.take(draft)
 
     def shrink(self, waiting: int) -> bool:
-        """Take the newest query, of `waiting` tokens, back and compact what stands before it, without a model: a server
-        refused it as too long. False, with everything as it was, when there is nothing to compact."""
+        """Take the newest query, of `waiting` tokens, back and compact what stands before it,
+        without a model: a server refused it as too long. False, with everything as it was, when
+        there is nothing to compact.
+        """
         head = self._head
         last, used = head.session.exchanges[-1], head.budget.used
         if all(exchange.ref == last.ref for exchange in head.thread.fresh):
@@ -108,20 +115,26 @@ class Compacting:
 
     async def give_way(self) -> None:
         """Stop a summary that would keep the reply waiting."""
-        if self._background.running and self.routes[0].name == self._head.agent.provider.name in ("local", "python"):
+        if self._background.running and self.routes[0].name == self._head.agent.provider.name in (
+            "local",
+            "python",
+        ):
             await self._background.cancel()
 
     def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         head, limits = self._head, self._options.limits
-        asyncio.get_running_loop().run_in_executor(None, read_ahead, head.session)  # takes long for a long reply
+        asyncio.get_running_loop().run_in_executor(
+            None, read_ahead, head.session
+        )  # takes long for a long reply
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self._background.broken and not self._told_broken:
             self._told_broken = True
             head.show(
                 Warned(
-                    f"Three summaries in a row failed ({self._background.problem}); none is tried in the background "
+                    f"Three summaries in a row failed ({self._background.problem}); none is "
+                    "tried in the background "
                     "until one succeeds.",
                     "Compaction goes on without a model; /compact tries again.",
                 )
@@ -136,11 +149,14 @@ class Compacting:
             work = self._summarise(span, thread.inherited, "", quiet=True)
             self._background.start(span, work, used)
 
-    async def draft(self, focus: str, may: May | None = None, done: str = "compacted") -> Draft | None:
+    async def draft(
+        self, focus: str, may: May | None = None, done: str = "compacted"
+    ) -> Draft | None:
         """Return what a compaction asked for would be. Raises UsageError for nothing to compact.
 
-        It is made without the model when its summary fails, which is told; `done` says what is then. None when it would
-        not make the context smaller and `may` says no; that is asked before a model is, by what code alone would make.
+        It is made without the model when its summary fails, which is told; `done` says what is
+        then. None when it would not make the context smaller and `may` says no; that is asked
+        before a model is, by what code alone would make.
         """
         head = self._head
         thread = head.thread
@@ -162,8 +178,12 @@ class Compacting:
             return None
         if self._options.use_ai_summary:
             span = spanned(thread, found)
-            outcome, covered = await self.narrate(thread, span, focus, extracted=f"{done} without the model")
-            if outcome.narrative is None:  # what had come of it stands beside what can be extracted of everything
+            outcome, covered = await self.narrate(
+                thread, span, focus, extracted=f"{done} without the model"
+            )
+            if (
+                outcome.narrative is None
+            ):  # what had come of it stands beside what can be extracted of everything
                 outcome = replace(outcome, narrative=outcome.partial)
             confirmed = confirmed and outcome.answered
             draft = self._drafted(thread, found, outcome, covered, used, acknowledged=confirmed)
@@ -183,10 +203,11 @@ class Compacting:
         extracted: str = "made without the model",
         optional: bool = False,
     ) -> tuple[Outcome, tuple[Exchange, ...]]:
-        """Have the model tell `span`, while the user waits; return what it told and of which exchanges.
+        """Have the model tell `span`, while the user waits; return what it told and of which
+        exchanges.
 
-        What is ready from the background is used. `otherwise` says what happens when it fails and nothing is made
-        instead, `extracted` what is made instead. `optional`: see `Wanted`.
+        What is ready from the background is used. `otherwise` says what happens when it fails and
+        nothing is made instead, `extracted` what is made instead. `optional`: see `Wanted`.
         """
         prepared = None if focus else self._background.ready(span)
         await self._background.cancel()
@@ -200,7 +221,13 @@ class Compacting:
                 from chat_loop.context.compactor import together  # loaded by then
 
                 outcome = together(prepared.outcome, outcome)
-        source = "none" if outcome.narrative is None and otherwise else "model" if outcome.narrative else "extracted"
+        source = (
+            "none"
+            if outcome.narrative is None and otherwise
+            else "model"
+            if outcome.narrative
+            else "extracted"
+        )
         problem = outcome.problem
         if problem:
             problem = (
@@ -210,16 +237,24 @@ class Compacting:
             )
         if outcome.narrative is not None:
             self._background.failures, self._told_broken = 0, False
-        self._head.show(SummaryEnded(source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem))
+        self._head.show(
+            SummaryEnded(
+                source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem
+            )
+        )
         return outcome, tuple(span) if outcome.narrative is not None else ()
 
     def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
-        """The block of a session that ends: everything is covered, nothing stays in its own words."""
+        """The block of a session that ends: everything is covered, nothing stays in its own
+        words.
+        """
         head = self._head
         told = outcome.narrative if outcome else None
         span = thread.fresh
         covered = span if told is not None else ()
-        return covering(thread, told, covered, span, (), room=self.ledger_room, count=head.count).summary
+        return covering(
+            thread, told, covered, span, (), room=self.ledger_room, count=head.count
+        ).summary
 
     async def stop(self) -> None:
         """Stop what is being prepared."""
@@ -235,7 +270,9 @@ class Compacting:
         return planning.ledger_room(self._head.window, self._options.limits)
 
     def _near(self, thread: Thread, used: int) -> float:
-        """How near the nearest limit is. Messages are only counted when they are limited: there may be many."""
+        """How near the nearest limit is. Messages are only counted when they are limited: there may
+        be many.
+        """
         limits = self._options.limits
         messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
         return planning.fullness(used, messages, self._head.window, limits)[0]
@@ -255,7 +292,8 @@ class Compacting:
         )
 
     def _at_once(self, thread: Thread, found: Plan, used: int, waiting: int) -> Draft:
-        """A compaction without waiting: with the narrative that is ready, or with none until it comes.
+        """A compaction without waiting: with the narrative that is ready, or with none until it
+        comes.
 
         Its block leaves room for the query that waits.
         """
@@ -267,7 +305,9 @@ class Compacting:
         done = prepared.exchanges
         if len(done) > len(span):  # it covers more than must be compacted: all of it is
             keep = thread.exchanges[len(thread.exchanges) - len(thread.fresh) + len(done) :]
-            found = replace(found, compact=thread.exchanges[: len(thread.exchanges) - len(keep)], keep=keep)
+            found = replace(
+                found, compact=thread.exchanges[: len(thread.exchanges) - len(keep)], keep=keep
+            )
         return self._drafted(thread, found, prepared.outcome, done, used, waiting)
 
     def _drafted(
@@ -305,15 +345,25 @@ class Compacting:
         return with_summary(draft, block.parse(text), after(text, draft.plan.keep))
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
-        """Return the draft of a compaction that was asked for with the block as the user left it."""
+        """Return the draft of a compaction that was asked for with the block as the user left
+        it.
+        """
         words, confirmed = draft.plan.keep, self._options.acknowledge
-        return with_summary(draft, summary, self._head.would_hold(block.render(summary), words, acknowledged=confirmed))
+        return with_summary(
+            draft,
+            summary,
+            self._head.would_hold(block.render(summary), words, acknowledged=confirmed),
+        )
 
     def take(self, draft: Draft) -> bool:
         """Carry a draft out. False, with everything as it was, when the disk refuses."""
         head = self._head
         thread, parent = head.thread, head.session
-        own = [exchange.query.number for exchange in draft.plan.compact if exchange.depth == parent.depth]
+        own = [
+            exchange.query.number
+            for exchange in draft.plan.compact
+            if exchange.depth == parent.depth
+        ]
         seal = Seal(
             at=head.sessions.now(),
             reason="compact",
@@ -334,13 +384,24 @@ class Compacting:
         self._background.forget()
         self._not_below = 0.0
         if draft.source == "extracted" and self._background.running:
-            self._background.later(lambda prepared: add_late(head, self.ledger_room, path, thread, draft, prepared))
+            self._background.later(
+                lambda prepared: add_late(head, self.ledger_room, path, thread, draft, prepared)
+            )
         text, keep = block.render(draft.summary), draft.plan.keep
-        head.show(Compacted(compaction=draft.compaction, reason=draft.plan.reason, source=draft.source, block=text))
+        head.show(
+            Compacted(
+                compaction=draft.compaction,
+                reason=draft.plan.reason,
+                source=draft.source,
+                block=text,
+            )
+        )
         fresh = keep[0].ref if keep else ""
         # The id is the one it was sealed under: its file may have been changed from outside.
         parent = replace(parent, header=replace(head.live.header, title=title(parent, seal)))
-        head.begin_child(Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told)
+        head.begin_child(
+            Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told
+        )
         self._block_from = path
         return True
 
@@ -364,7 +425,9 @@ class Compacting:
         from chat_loop.context.compactor import summarise  # not before something is summarised
 
         head = self._head
-        wanted = replace(self._options.wanted, patience=head.agent.patience, optional=optional, retry=not quiet)
+        wanted = replace(
+            self._options.wanted, patience=head.agent.patience, optional=optional, retry=not quiet
+        )
         if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in self.routes):
             wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
         return await summarise(

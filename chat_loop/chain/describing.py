@@ -15,7 +15,9 @@ def describe(head: Head, *, name: str | None = None, tags: Sequence[str] | None 
     if live.empty and not live.header.parent:  # its header is not written yet
         header = live.header
         live.header = replace(
-            header, name=header.name if name is None else name, tags=header.tags if tags is None else tuple(tags)
+            header,
+            name=header.name if name is None else name,
+            tags=header.tags if tags is None else tuple(tags),
         )
         return
     standing = head.session.tags

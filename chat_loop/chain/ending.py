@@ -27,7 +27,8 @@ class Ending:
     def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call; the caller begins the next one.
 
-        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the exit.
+        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
+        exit.
         """
         if self._head.live.empty:
             self._head.live.close()
@@ -40,7 +41,9 @@ class Ending:
                 raise SaveError(error.message, f"This session is not left. {error.hint}") from error
 
     async def end(self) -> None:
-        """Summarise and seal the session. Cancelled during the summary, it is sealed without one."""
+        """Summarise and seal the session. Cancelled during the summary, it is sealed without
+        one.
+        """
         if self._head.live.empty:
             await self._compacting.stop()
             return
@@ -49,20 +52,28 @@ class Ending:
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if self._options.summary_on_exit and answered and self._options.use_ai_summary:
             try:
-                outcome, _ = await self._compacting.narrate(thread, thread.fresh, otherwise=MAKE_LATER, optional=True)
+                outcome, _ = await self._compacting.narrate(
+                    thread, thread.fresh, otherwise=MAKE_LATER, optional=True
+                )
             except asyncio.CancelledError:
                 uncancel()
-                self._head.show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))
+                self._head.show(
+                    SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}")
+                )
             else:
                 if outcome.narrative is not None:
                     made = self._compacting.summary_of_all(thread, outcome)
                     seal = replace(seal, source="model", summary=made)
-                seal = replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=self._head.sessions.now())
+                seal = replace(
+                    seal, usage=outcome.usage, seconds=outcome.seconds, at=self._head.sessions.now()
+                )
         await self._compacting.stop()
         self._head.seal_anyway(seal)
 
     def _without_model(self, reason: SealReason) -> Seal:
-        """A seal that costs nothing: a child in which nothing was said passes its parent's block on."""
+        """A seal that costs nothing: a child in which nothing was said passes its parent's block
+        on.
+        """
         seal = Seal(at=self._head.sessions.now(), reason=reason)
         thread = self._head.thread
         if thread.fresh and self._options.use_ai_summary:

@@ -39,19 +39,25 @@ if TYPE_CHECKING:
 ACKNOWLEDGMENT_TOKENS = 80
 """What an acknowledgment is expected to take, before it is there."""
 CREDIBLE_TOKENS = 1_000
-"""From this size on a report tells how the server counts; below it what the wire adds weighs more."""
+"""From this size on a report tells how the server counts; below it what the wire adds weighs
+more.
+"""
 SMALLEST_BLOCK = 100
-"""Tokens of a restored block that are not given to a query: its headings and the newest of its lines."""
+"""Tokens of a restored block that are not given to a query: its headings and the newest of its
+lines.
+"""
 PROBE = "0123456789"
 """Counted otherwise once the encoding is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beginning:
-    """What a child session begins with: its parent, the block and the words that stand for what was said before.
+    """What a child session begins with: its parent, the block and the words that stand for what was
+    said before.
 
-    `pins` are those that hold now, whatever the block says. A fork leaves out what the parent said after `until`;
-    `merged` is a second parent, and `depth` then the child's place in the chain of both.
+    `pins` are those that hold now, whatever the block says. A fork leaves out what the parent said
+    after `until`; `merged` is a second parent, and `depth` then the child's place in the chain of
+    both.
     """
 
     parent: Session
@@ -65,8 +71,9 @@ class Beginning:
     depth: int = 0
 
     def renamed(self, was: str, identity: str) -> Beginning:
-        """Return it for the case that the session `was` is called `identity` by now: its file was changed from
-        outside, and it was sealed in another one."""
+        """Return it for the case that the session `was` is called `identity` by now: its file was
+        changed from outside, and it was sealed in another one.
+        """
         if was == identity:
             return self
         merged = self.merged
@@ -75,11 +82,15 @@ class Beginning:
         if self.parent.header.id != was:
             return replace(self, merged=merged)
         parent = replace(self.parent, header=replace(self.parent.header, id=identity))
-        return replace(self, parent=parent, path=self.path.with_name(f"{identity}.md"), merged=merged)
+        return replace(
+            self, parent=parent, path=self.path.with_name(f"{identity}.md"), merged=merged
+        )
 
 
 class Head:
-    """The live session, and what of its chain stands in the context. `count(text)` estimates tokens."""
+    """The live session, and what of its chain stands in the context. `count(text)` estimates
+    tokens.
+    """
 
     def __init__(
         self,
@@ -104,7 +115,9 @@ class Head:
         self.show = show
         self._problem_told = False
         self._fixed = 0
-        """What the system prompt, the memory and the tools took in the last reported request, by our count."""
+        """What the system prompt, the memory and the tools took in the last reported request, by
+        our count.
+        """
         self._ratio = 1.0
         """The server's tokens for one of ours, by the last report."""
         self._budget: tuple[tuple[object, ...], Budget] | None = None
@@ -114,7 +127,9 @@ class Head:
         """The parent's block when it was changed in its file since this session began."""
         self._block_most: int | None = None
         """What the restored block may take in this session, once a query has needed its room."""
-        self._shortened = lru_cache(maxsize=4)(lambda text, most: shortened_block(text, most, count))
+        self._shortened = lru_cache(maxsize=4)(
+            lambda text, most: shortened_block(text, most, count)
+        )
         self.live = self._fresh()
 
     @property
@@ -137,25 +152,31 @@ class Head:
     def budget(self) -> Budget:
         """Return how many tokens the next request holds, a new query apart, of how many.
 
-        Every number that is shown, and the one that triggers a compaction, comes from here or from `would_hold`.
-        It is asked for with every key: the answer is kept until something changes.
+        Every number that is shown, and the one that triggers a compaction, comes from here or from
+        `would_hold`. It is asked for with every key: the answer is kept until something changes.
         """
         session, agent = self.session, self.agent
         state = (
             *(self.live, len(session.entries), agent, self.window, self._carried, self.edited),
             *(bool(agent.kept), self.count(PROBE), self._block_most),
         )
-        if self._budget is not None and all(a is b or a == b for a, b in zip(self._budget[0], state, strict=True)):
+        if self._budget is not None and all(
+            a is b or a == b for a, b in zip(self._budget[0], state, strict=True)
+        ):
             return self._budget[1]
         used = self._reported()
         if used is None:
-            found = Budget(self._calibrated(sum(self.weights().values())), agent.provider.window, True)
+            found = Budget(
+                self._calibrated(sum(self.weights().values())), agent.provider.window, True
+            )
         else:
             found = Budget(used, agent.provider.window, False)
         self._budget = (state, found)
         return found
 
-    def weights(self, thread: Thread | None = None, specs: Sequence[ToolSpec] | None = None) -> dict[str, int]:
+    def weights(
+        self, thread: Thread | None = None, specs: Sequence[ToolSpec] | None = None
+    ) -> dict[str, int]:
         """Estimate the tokens of a request with `thread` (the session's own), part by part."""
         agent = self.agent
         short, _ = self._fit(thread or self.thread)
@@ -163,8 +184,11 @@ class Head:
         found = pieces(short, tools=agent.provider.calls_tools)
         return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
 
-    def would_hold(self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False) -> int:
-        """Return the tokens of a child's next request that is given `block` and `words`, a query apart.
+    def would_hold(
+        self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
+    ) -> int:
+        """Return the tokens of a child's next request that is given `block` and `words`, a query
+        apart.
 
         `acknowledged`: the agent confirms before it what it was given.
         """
@@ -172,7 +196,12 @@ class Head:
         live, totals, at = self.live.header, self.session.totals, self.sessions.now()
         since = words[0].ref if words else ""
         restoration = Restoration(
-            at=at, parent_created=at, queries=totals.queries, tokens=totals.combined, block=block, since=since
+            at=at,
+            parent_created=at,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=block,
+            since=since,
         )
         header = replace(live, parent=live.id, parent_path=str(self.live.path))
         confirmed = (Reply(number=0, at=at, text="-"),) if acknowledged and block else ()
@@ -225,7 +254,9 @@ class Head:
 
     @property
     def left_out(self) -> int:
-        """How many exchanges the limits leave out of the next request while nothing is compacted by itself."""
+        """How many exchanges the limits leave out of the next request while nothing is compacted by
+        itself.
+        """
         limits = self._limits
         if limits.enabled or not (limits.max_messages or limits.max_tokens):
             return 0
@@ -242,13 +273,24 @@ class Head:
 
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
         most = min(block_room(self.window), self._block_most or self.window)
-        return fitted(self._truncated(thread), self.window, self.count, lambda text: self._shortened(text, most))
+        return fitted(
+            self._truncated(thread),
+            self.window,
+            self.count,
+            lambda text: self._shortened(text, most),
+        )
 
     def squeeze(self, over: int) -> None:
-        """Send the restored block shorter by `over` tokens from now on; what is left out stands in the file."""
+        """Send the restored block shorter by `over` tokens from now on; what is left out stands in
+        the file.
+        """
         restoration = self.session.restoration
         if restoration is not None and restoration.block:
-            most = min(self.count(restoration.block), block_room(self.window), self._block_most or self.window)
+            most = min(
+                self.count(restoration.block),
+                block_room(self.window),
+                self._block_most or self.window,
+            )
             self._block_most = max(SMALLEST_BLOCK, most - over)
 
     def _truncated(self, thread: Thread) -> Thread:
@@ -277,7 +319,11 @@ class Head:
     def _begun(self) -> None:
         """The live session got its first entry, and its file with it."""
         header = self.live.header
-        self.show(SessionBegun(id=header.id, path=str(self.live.path), model=header.model, parent=header.parent))
+        self.show(
+            SessionBegun(
+                id=header.id, path=str(self.live.path), model=header.model, parent=header.parent
+            )
+        )
         if self.live.problem is None:
             self.sessions.point_to(header.id)
 
@@ -293,19 +339,28 @@ class Head:
         self._problem_told = problem is not None
 
     def tell_moved(self) -> None:
-        """Say that the session goes on in another file, because its own was changed from outside."""
+        """Say that the session goes on in another file, because its own was changed from
+        outside.
+        """
         for message, hint in self.live.take_notices():
             self.sessions.point_to(self.live.header.id)
             self.show(Warned(message, hint))
 
-    async def answer(self, number: int, messages: Sequence[Message], max_tokens: int | None = None) -> Reply:
+    async def answer(
+        self, number: int, messages: Sequence[Message], max_tokens: int | None = None
+    ) -> Reply:
         """Stream one reply into the file. Raises ProviderError and CancelledError after saving it.
 
-        The acknowledgment (0) is tried again once, and not after a long pause: the conversation goes on without it.
+        The acknowledgment (0) is tried again once, and not after a long pause: the conversation
+        goes on without it.
         """
         agent = self.agent
         if not number:
-            patience = replace(agent.patience, attempts=min(2, agent.patience.attempts), longest_asked=LONGEST_PAUSE)
+            patience = replace(
+                agent.patience,
+                attempts=min(2, agent.patience.attempts),
+                longest_asked=LONGEST_PAUSE,
+            )
             agent = replace(agent, patience=patience)
         expected = self.budget.used
 
@@ -340,7 +395,9 @@ class Head:
         return reply
 
     def offer(self, tools: Sequence[Tool]) -> None:
-        """Give the agent `tools` beside its own, in the place of those given before, from the next request on."""
+        """Give the agent `tools` beside its own, in the place of those given before, from the next
+        request on.
+        """
         archive = self.agent.tools[len(self._plain.tools) :]
         self._plain = replace(self._plain, tools=(*self.own_tools, *tools))
         self.agent = replace(self.agent, tools=(*self._plain.tools, *archive))
@@ -348,10 +405,15 @@ class Head:
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""
         memory = self._memory()
-        self._plain, self.agent = replace(self._plain, memory=memory), replace(self.agent, memory=memory)
+        self._plain, self.agent = (
+            replace(self._plain, memory=memory),
+            replace(self.agent, memory=memory),
+        )
 
     def switch(self, provider: Provider) -> None:
-        """Have another model answer from here on. One that answered by itself goes with its tools."""
+        """Have another model answer from here on. One that answered by itself goes with its
+        tools.
+        """
         self._plain = replace(self._plain, provider=provider, own_tools=False)
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._ratio = 1.0
@@ -361,7 +423,8 @@ class Head:
             self.add(Switch(at=self.sessions.now(), text=self.agent.model))
 
     def sealed(self, seal: Seal, told: str = "") -> None:
-        """Seal the session; `told` is the reason that is told, when that is another than the seal's.
+        """Seal the session; `told` is the reason that is told, when that is another than the
+        seal's.
 
         Raises SaveError, with everything as it was, when the disk refuses.
         """
@@ -391,10 +454,11 @@ class Head:
     def begin_child(self, beginning: Beginning, reason: str) -> Restoration:
         """Begin a session that is given the beginning's block and words; return what it was given.
 
-        Its file comes with its acknowledgment or its first query: where neither comes, nothing is left of it. A merge
-        is kept at once, for what the user decided about it.
+        Its file comes with its acknowledgment or its first query: where neither comes, nothing is
+        left of it. A merge is kept at once, for what the user decided about it.
         """
-        self.remember()  # once in a session's life: what providers cache of its beginning stays good
+        # once in a session's life: what providers cache of its beginning stays good
+        self.remember()
         agent, parent = self.agent, beginning.parent
         totals = parent.totals
         self.show(Restoring(parent.header.id, reason))
@@ -435,7 +499,9 @@ class Head:
         if self.archive is None:
             self.archive = Archive(self.sessions, count=self.count, meanings=self._meanings)
         self.archive.follow(self.session, depth)
-        self.agent = replace(self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known)))
+        self.agent = replace(
+            self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known))
+        )
 
     def _repin(self, pins: tuple[str, ...], keep: Callable[[Entry], None]) -> None:
         standing = self.thread.pins
@@ -448,7 +514,9 @@ class Head:
                 keep(Pin(at=at, text=text))
 
     def _fresh(self) -> LiveSession:
-        return self.sessions.begin(agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model)
+        return self.sessions.begin(
+            agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model
+        )
 
     def _ended(self, seal: Seal, told: str = "") -> None:
         """The live session was sealed, as far as the disk allowed."""

@@ -1,4 +1,6 @@
-"""A narrative that comes after its session was sealed is written into it; the next compaction reads it there."""
+"""A narrative that comes after its session was sealed is written into it; the next compaction reads
+it there.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,32 @@ from chat_loop.context.thread import Thread
 from chat_loop.errors import SessionError
 
 
-def add_late(head: Head, room: int, path: Path, thread: Thread, draft: Draft, prepared: Prepared) -> None:
-    """Write what was `prepared` into the session at `path`, which was sealed by `draft`, unless somebody edited it.
+def add_late(
+    head: Head, room: int, path: Path, thread: Thread, draft: Draft, prepared: Prepared
+) -> None:
+    """Write what was `prepared` into the session at `path`, which was sealed by `draft`, unless
+    somebody edited it.
 
     `room` is the ledger's, in tokens.
     """
     outcome = prepared.outcome
     kept = covering(
-        thread, outcome.narrative, prepared.exchanges, draft.span, draft.plan.keep, room=room, count=head.count
+        thread,
+        outcome.narrative,
+        prepared.exchanges,
+        draft.span,
+        draft.plan.keep,
+        room=room,
+        count=head.count,
     )
     try:
         loaded = head.sessions.load(path)
         seal = loaded.session.seal
         if seal is None or seal.summary != draft.summary:
             return  # somebody has edited it meanwhile: that counts
-        late = replace(seal, source="model", summary=kept.summary, usage=outcome.usage, seconds=outcome.seconds)
+        late = replace(
+            seal, source="model", summary=kept.summary, usage=outcome.usage, seconds=outcome.seconds
+        )
         head.sessions.seal_later(loaded, late)
     except SessionError:
         return  # what stands there is complete without it

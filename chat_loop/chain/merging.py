@@ -51,7 +51,9 @@ class _Branch:
         return _until(child) if child is not None else float("inf")
 
     def child_of(self, common: str) -> Session | None:
-        """The first session of the branch that is its own; of several the one that has most of the common one."""
+        """The first session of the branch that is its own; of several the one that has most of the
+        common one.
+        """
         children = [one for one in self.line if common and one.header.parent == common]
         return max(children, key=_until, default=None)
 
@@ -72,7 +74,9 @@ def _tagged_as_both(first: Session, second: Session) -> Session:
 
 
 class Merging:
-    """Makes a merge of two stored sessions, and an offer of it. `room` are the tokens of the ledger."""
+    """Makes a merge of two stored sessions, and an offer of it. `room` are the tokens of the
+    ledger.
+    """
 
     def __init__(self, head: Head, resuming: Resuming, room: int) -> None:
         self._head = head
@@ -82,18 +86,25 @@ class Merging:
     async def merge(self, first: Loaded, second: Loaded) -> Merge:
         """Put two branches together. Makes the summary of one that has none.
 
-        The one that goes on from more of the session they have in common comes first. Raises UsageError when one has
-        everything that the other has: there is nothing to merge then. SessionError when nothing was said in one.
+        The one that goes on from more of the session they have in common comes first. Raises
+        UsageError when one has everything that the other has: there is nothing to merge then.
+        SessionError when nothing was said in one.
         """
         one, other = self._branch(first), self._branch(second)
         common = _common(one, other)
         if one.id == other.id:
-            raise UsageError(f"Both are {one.id}.", "merge takes two sessions; /tree shows the branches of this one.")
+            raise UsageError(
+                f"Both are {one.id}.",
+                "merge takes two sessions; /tree shows the branches of this one.",
+            )
         if other.id == common or (one.id != common and other.has(common) > one.has(common)):
             one, other = other, one
-        if one.id == common and all(last.query.number <= other.has(common) for last in one.line[0].exchanges[-1:]):
+        if one.id == common and all(
+            last.query.number <= other.has(common) for last in one.line[0].exchanges[-1:]
+        ):
             raise UsageError(
-                f"{other.id} goes on from {one.id}: there is nothing to merge.", f"/resume {other.id} has both."
+                f"{other.id} goes on from {one.id}: there is nothing to merge.",
+                f"/resume {other.id} has both.",
             )
         fork = other.depth_of(common)
         depth = one.line[0].depth
@@ -136,7 +147,8 @@ class Merging:
         session = loaded.session
         if not resumable(session):
             raise SessionError(
-                f"Nothing was said in {session.header.id}: there is nothing to merge.", "/show looks into a session."
+                f"Nothing was said in {session.header.id}: there is nothing to merge.",
+                "/show looks into a session.",
             )
         chain = ChainReader(self._head.sessions).read(session)
         return _Branch(loaded, (session, *(one.session for one in chain.loaded)))

@@ -20,7 +20,8 @@ def _unknown(model: str, usage: Usage) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """`summariser` writes the summaries, before the agent's own model is asked; None: that one only.
+    """`summariser` writes the summaries, before the agent's own model is asked; None: that one
+    only.
 
     With `meanings` the archive is searched by meaning as well.
 
@@ -39,7 +40,9 @@ class Options:
     cost: Callable[[str, Usage], float | None] = _unknown
 
 
-def options_of(config: Config, summariser: Provider | None, meanings: Meanings | None = None) -> Options:
+def options_of(
+    config: Config, summariser: Provider | None, meanings: Meanings | None = None
+) -> Options:
     """The conversation's part of the config."""
     auto, context = config.auto_compact, config.context
     return Options(
@@ -68,7 +71,9 @@ def options_of(config: Config, summariser: Provider | None, meanings: Meanings |
 
 
 def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """What a call costs in US dollars, by provider:model and usage; None when the price is unknown."""
+    """What a call costs in US dollars, by provider:model and usage; None when the price is
+    unknown.
+    """
 
     def cost(reference: str, usage: Usage) -> float | None:
         from chat_loop.providers import prices  # not before something is priced

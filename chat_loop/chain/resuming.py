@@ -1,4 +1,6 @@
-"""Resuming: an old session is taken up by a child of it, from its summary, its last words, or all of them."""
+"""Resuming: an old session is taken up by a child of it, from its summary, its last words, or all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ UNCHANGED = "What stands in the file stays."
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """A way to take a session up: what the child would begin with, and the tokens that its first request would hold.
+    """A way to take a session up: what the child would begin with, and the tokens that its first
+    request would hold.
 
-    `left_out` exchanges of those asked for do not fit in their own words; the block stands for them.
+    `left_out` exchanges of those asked for do not fit in their own words; the block stands for
+    them.
     """
 
     beginning: Beginning
@@ -39,16 +43,21 @@ class Offer:
     has_own_block: bool = False
     """Whether the block is the summary in the session's own file."""
     answered: bool = True
-    """Whether the model answered what it was asked for this; one that did not is asked for nothing more at once."""
+    """Whether the model answered what it was asked for this; one that did not is asked for nothing
+    more at once.
+    """
 
 
 class Resuming:
     """Makes offers of how to go on from a stored session; the conversation takes one.
 
-    A `quick` one asks no model and writes nothing: a summary that is missing is extracted for the child alone.
+    A `quick` one asks no model and writes nothing: a summary that is missing is extracted for the
+    child alone.
     """
 
-    def __init__(self, head: Head, compacting: Compacting, options: Options, *, quick: bool = False) -> None:
+    def __init__(
+        self, head: Head, compacting: Compacting, options: Options, *, quick: bool = False
+    ) -> None:
         self._head = head
         self._compacting = compacting
         self._options = options
@@ -56,10 +65,14 @@ class Resuming:
         self._answered = True
 
     async def summarised(self, loaded: Loaded, last: int = 0) -> Offer:
-        """Go on from the summary, made now when there is none, and with the `last` exchanges in their own words."""
+        """Go on from the summary, made now when there is none, and with the `last` exchanges in
+        their own words.
+        """
         thread = self._thread(loaded)
         if loaded.session.seal is None and thread.carried and not loaded.session.exchanges:
-            return await self._whole(loaded, thread)  # a fork in which nothing was said yet: its words are what it is
+            return await self._whole(
+                loaded, thread
+            )  # a fork in which nothing was said yet: its words are what it is
         if self._quick and _stored(loaded.session) is None:  # no model tells what was said last
             last = max(last, self._options.limits.preserve_recent // 2)
         known, covers = await self._summary_of(loaded, thread)
@@ -68,27 +81,37 @@ class Resuming:
         wanted = max(min(last, len(exchanges)), len(uncovered))
         words = exchanges[len(exchanges) - wanted :] if wanted else ()
         fitting = self._fitting(words, known)
-        if len(fitting) < len(uncovered):  # a smaller window than before: nothing may be left out of both
+        if len(fitting) < len(
+            uncovered
+        ):  # a smaller window than before: nothing may be left out of both
             known, covers = await self._summary_of(loaded, thread, anew=True)
             uncovered = ()
             fitting = self._fitting(words, known)
-        return self._offer(loaded, known, fitting, uncovered, left_out=max(0, wanted - len(fitting)))
+        return self._offer(
+            loaded, known, fitting, uncovered, left_out=max(0, wanted - len(fitting))
+        )
 
     async def summarise(self, loaded: Loaded, focus: str = "") -> Seal:
         """Make the summary of a stored session anew, and write it into its file; return its seal.
 
-        Raises SessionError when there is nothing to summarise, the file is not to be written to, or no summary could be
-        made: what stands there stays.
+        Raises SessionError when there is nothing to summarise, the file is not to be written to, or
+        no summary could be made: what stands there stays.
         """
         session = loaded.session
         thread = self._thread(loaded)
         if not loaded.sealable:
-            raise SessionError(f"{loaded.path.name} is another program’s file or damaged: it stays as it is.")
+            raise SessionError(
+                f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
+            )
         if not thread.fresh:
-            raise SessionError(f"Nothing was said in session {session.header.id} that could be summarised.")
+            raise SessionError(
+                f"Nothing was said in session {session.header.id} that could be summarised."
+            )
         outcome = None
         if self._options.use_ai_summary:
-            outcome, _ = await self._compacting.narrate(thread, thread.fresh, focus, otherwise=UNCHANGED)
+            outcome, _ = await self._compacting.narrate(
+                thread, thread.fresh, focus, otherwise=UNCHANGED
+            )
             if outcome.narrative is None:
                 raise SessionError(f"No summary could be made of session {session.header.id}.")
         old = session.seal
@@ -105,7 +128,9 @@ class Resuming:
         return seal
 
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
-        """Return about how many tokens a child of a session would hold with its words, and with a summary instead."""
+        """Return about how many tokens a child of a session would hold with its words, and with a
+        summary instead.
+        """
         thread, head = self._thread(loaded), self._head
         known = block.render(thread.inherited) if thread.inherited else ""
         made = block.render(self._compacting.summary_of_all(thread, None))
@@ -120,17 +145,24 @@ class Resuming:
         return known
 
     def given(self, session: Session) -> Summary:
-        """The block that stands for all that a child session was given: its parent's block and the words it carries."""
+        """The block that stands for all that a child session was given: its parent's block and the
+        words it carries.
+        """
         entries = takewhile(lambda entry: not isinstance(entry, OF_QUERY), session.entries)
-        thread, _ = thread_of(self._head.sessions, replace(session, entries=tuple(entries), seal=None))
+        thread, _ = thread_of(
+            self._head.sessions, replace(session, entries=tuple(entries), seal=None)
+        )
         return self._compacting.summary_of_all(thread, None)
 
     async def whole(self, loaded: Loaded) -> Offer:
-        """Go on with everything that the session's model saw, in the same words. What does not fit is left out."""
+        """Go on with everything that the session's model saw, in the same words. What does not fit
+        is left out.
+        """
         return await self._whole(loaded, self._thread(loaded))
 
     async def undone(self) -> Offer:
-        """Go on as if the last compaction had not been: the words before it, then those that were said since.
+        """Go on as if the last compaction had not been: the words before it, then those that were
+        said since.
 
         Raises UsageError when all of them stand in the context.
         """
@@ -142,8 +174,13 @@ class Resuming:
         if not own:
             return replace(offer, beginning=replace(offer.beginning, until=until))
         beginning = replace(offer.beginning, parent=live.session, path=self._head.live.path)
-        if self._head.live.empty:  # it has no file: the child is one of what it would have gone on from
-            parent, given = self._head.sessions.directory / f"{live.session.header.parent}.md", live.session.restoration
+        if (
+            self._head.live.empty
+        ):  # it has no file: the child is one of what it would have gone on from
+            parent, given = (
+                self._head.sessions.directory / f"{live.session.header.parent}.md",
+                live.session.restoration,
+            )
             loaded = self._head.sessions.load(parent)
             until = given.until if given is not None else ""
             beginning = replace(beginning, parent=loaded.session, path=loaded.path, until=until)
@@ -171,11 +208,11 @@ class Resuming:
         return replace(offer, beginning=beginning, has_own_block=False)
 
     def _compacted(self) -> tuple[Loaded, tuple[Exchange, ...], str]:
-        """The nearest ancestor that has words which the context does not have, all that was said after it, and where
-        its child forks, if it does.
+        """The nearest ancestor that has words which the context does not have, all that was said
+        after it, and where its child forks, if it does.
 
-        A session that forks has its parent's words: what was compacted lies before them. Raises SessionError where a
-        chain, edited by hand, comes back to a session.
+        A session that forks has its parent's words: what was compacted lies before them. Raises
+        SessionError where a chain, edited by hand, comes back to a session.
         """
         seen: set[str] = set()
         sessions, session = self._head.sessions, self._head.session
@@ -184,7 +221,9 @@ class Resuming:
         while True:
             parent, given = parent_of(session), session.restoration
             if parent in seen:
-                raise SessionError(f"The chain comes back to {parent}: nothing was compacted.", "/tree shows it.")
+                raise SessionError(
+                    f"The chain comes back to {parent}: nothing was compacted.", "/tree shows it."
+                )
             seen.add(parent)
             after = (*session.exchanges, *after)
             loaded = sessions.load(sessions.directory / f"{parent}.md")
@@ -197,13 +236,17 @@ class Resuming:
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
         words, inherited = (*thread.exchanges, *after), thread.inherited
         if not words and inherited is None:
-            raise SessionError(f"Session {loaded.session.header.id} has no exchanges: it can't be resumed.")
+            raise SessionError(
+                f"Session {loaded.session.header.id} has no exchanges: it can't be resumed."
+            )
         fitting = self._fitting(words, inherited or Summary())
         if len(fitting) < len(words):
             known, covers = await self._summary_of(loaded, thread)
             uncovered = self._uncovered(thread, covers)
             fitting = self._fitting(words, known)
-            return self._offer(loaded, known, fitting, uncovered, left_out=len(words) - len(fitting))
+            return self._offer(
+                loaded, known, fitting, uncovered, left_out=len(words) - len(fitting)
+            )
         text = block.render(inherited) if inherited else ""
         fresh = (*thread.fresh, *after)
         beginning = Beginning(
@@ -226,9 +269,17 @@ class Resuming:
     ) -> Offer:
         text = block.render(known)
         fresh = next((exchange.ref for exchange in words if exchange in uncovered), "")
-        beginning = Beginning(parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh)
+        beginning = Beginning(
+            parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh
+        )
         tokens = self._head.would_hold(text, words)
-        return Offer(beginning=beginning, tokens=tokens, left_out=left_out, has_own_block=True, answered=self._answered)
+        return Offer(
+            beginning=beginning,
+            tokens=tokens,
+            left_out=left_out,
+            has_own_block=True,
+            answered=self._answered,
+        )
 
     def _thread(self, loaded: Loaded) -> Thread:
         thread, missing = thread_of(self._head.sessions, loaded.session)
@@ -241,22 +292,41 @@ class Resuming:
         if covers is None:
             return ()
         own = thread.session.exchanges
-        return tuple(exchange for exchange in own if exchange.query.number > covers and not exchange.failed)
+        return tuple(
+            exchange for exchange in own if exchange.query.number > covers and not exchange.failed
+        )
 
     def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
-        """The newest of `words` that stay below the trigger, so that nothing is compacted at once."""
+        """The newest of `words` that stay below the trigger, so that nothing is compacted at
+        once.
+        """
         head = self._head
         free = trigger(head.window, self._options.limits) - head.would_hold(block.render(known), ())
         kept = len(words)
-        while kept and (free := free - exchange_size(words[kept - 1], head.count, head.window, tools=False)) >= 0:
+        while (
+            kept
+            and (
+                free := free - exchange_size(words[kept - 1], head.count, head.window, tools=False)
+            )
+            >= 0
+        ):
             kept -= 1
         return tuple(words[kept:])
 
-    async def _summary_of(self, loaded: Loaded, thread: Thread, *, anew: bool = False) -> tuple[Summary, int | None]:
-        """The block of a session that is taken up, and the last query it covers; made now when there is none."""
+    async def _summary_of(
+        self, loaded: Loaded, thread: Thread, *, anew: bool = False
+    ) -> tuple[Summary, int | None]:
+        """The block of a session that is taken up, and the last query it covers; made now when
+        there is none.
+        """
         session = loaded.session
         seal, stored = session.seal, _stored(session)
-        partly = seal is not None and seal.covers is not None and self._options.compact_on_resume and not self._quick
+        partly = (
+            seal is not None
+            and seal.covers is not None
+            and self._options.compact_on_resume
+            and not self._quick
+        )
         if stored is not None and seal is not None and not (anew or partly):
             return stored, seal.covers
         if loaded.ends:  # it was read from its ends, and the middle is needed
@@ -293,12 +363,18 @@ class Resuming:
         return made, None
 
     def _keep(self, loaded: Loaded, seal: Seal) -> None:
-        """Write a summary that was made late into the session it belongs to, when that can be done."""
+        """Write a summary that was made late into the session it belongs to, when that can be
+        done.
+        """
         show = self._head.show
         try:
             self._head.sessions.seal_later(loaded, seal)
         except SessionLocked as error:
-            show(Warned(error.message, "Going on from what is saved so far, in a session of its own."))
+            show(
+                Warned(
+                    error.message, "Going on from what is saved so far, in a session of its own."
+                )
+            )
         except SaveError as error:
             show(Warned(f"The summary could not be kept in {loaded.path.name}: {error.message}"))
 
@@ -306,4 +382,8 @@ class Resuming:
 def _stored(session: Session) -> Summary | None:
     """The summary in a session's file; None when there is none, or nothing in it."""
     found = session.seal.summary if session.seal is not None else None
-    return found if found and (found.topics or found.decisions or found.pending or found.pinned) else None
+    return (
+        found
+        if found and (found.topics or found.decisions or found.pending or found.pinned)
+        else None
+    )

@@ -8,11 +8,14 @@ from chat_loop.context.archive import TOOLS
 from chat_loop.events import Connecting, Warned
 
 MOST_CHARACTERS = 100_000
-"""What a model is told of all tools of servers; on a small window half a character for each of its tokens."""
+"""What a model is told of all tools of servers; on a small window half a character for each of its
+tokens.
+"""
 
 
 async def offer_servers(head: Head, servers: Servers) -> None:
-    """Give the agent the servers' tools as they are now; wait for servers that still connect, and say so.
+    """Give the agent the servers' tools as they are now; wait for servers that still connect, and
+    say so.
 
     What has failed is told, once.
     """

@@ -1,4 +1,6 @@
-"""Reading (act) what stands in the ancestors' files: the words that a session was given, and its parent's block."""
+"""Reading (act) what stands in the ancestors' files: the words that a session was given, and its
+parent's block.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from chat_loop.sessions.records import Exchange, Session, Summary
 
 @dataclass(frozen=True)
 class Words:
-    """Exchanges in their own words, oldest first. `missing` says in a sentence why there are fewer than there were."""
+    """Exchanges in their own words, oldest first. `missing` says in a sentence why there are fewer
+    than there were.
+    """
 
     exchanges: tuple[Exchange, ...]
     missing: str = ""
@@ -34,9 +38,17 @@ def carried(sessions: SessionManager, session: Session) -> Words:
         try:
             parent = sessions.load(sessions.directory / f"{child.header.parent}.md").session
         except SessionError as error:
-            return Words(found, f"The words from {restoration.since} on are not all there: {error.message}")
-        here = (replace(exchange, depth=depth) for exchange in known_to(parent, child.restoration).exchanges)
-        found = (*(exchange for exchange in here if (depth, exchange.query.number) >= first), *found)
+            return Words(
+                found, f"The words from {restoration.since} on are not all there: {error.message}"
+            )
+        here = (
+            replace(exchange, depth=depth)
+            for exchange in known_to(parent, child.restoration).exchanges
+        )
+        found = (
+            *(exchange for exchange in here if (depth, exchange.query.number) >= first),
+            *found,
+        )
         depth, child = depth - 1, parent
     return Words(found)
 
@@ -48,7 +60,8 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
 
 
 def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) -> Summary | None:
-    """The summary block at `path` when it is not the one that the thread's session was given: it was edited there.
+    """The summary block at `path` when it is not the one that the thread's session was given: it
+    was edited there.
 
     None also when the file or its block is gone: then what the session was given counts.
     """
@@ -67,10 +80,15 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
 
 
 def parent_of(session: Session) -> str:
-    """The id of the session that a live one goes on from. Raises UsageError when it has none, or two."""
+    """The id of the session that a live one goes on from. Raises UsageError when it has none, or
+    two.
+    """
     parent, given = session.header.parent, session.restoration
     if not parent or given is None:
-        raise UsageError("This session was not compacted: it has all its words.", "sessions lists the saved ones.")
+        raise UsageError(
+            "This session was not compacted: it has all its words.",
+            "sessions lists the saved ones.",
+        )
     if given.merged:
         raise UsageError(
             f"Two sessions were merged here, {parent} and {given.merged}: nothing was compacted.",
@@ -81,4 +99,8 @@ def parent_of(session: Session) -> str:
 
 def resumable(session: Session) -> bool:
     """Return True when there is anything in a session to go on from; failed queries are nothing."""
-    return bool(any(not one.failed for one in session.exchanges) or session.restoration is not None or session.pins)
+    return bool(
+        any(not one.failed for one in session.exchanges)
+        or session.restoration is not None
+        or session.pins
+    )

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Permission:
-    """Asks on the terminal, for one run of the program. `reader` is set before the first question."""
+    """Asks on the terminal, for one run of the program. `reader` is set before the first
+    question.
+    """
 
     def __init__(self, display: DisplayManager) -> None:
         self.reader: Reader | None = None
@@ -45,7 +47,9 @@ class Permission:
         self.reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def _ask(self, question: str) -> str:
-        """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of what is piped in, is no."""
+        """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of what is piped in,
+        is no.
+        """
         assert self.reader is not None
         try:
             return await self.reader.decide(question)

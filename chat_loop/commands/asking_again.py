@@ -1,4 +1,6 @@
-"""Commands that ask the last query again: retry, edit. What they take the place of stays in the file."""
+"""Commands that ask the last query again: retry, edit. What they take the place of stays in the
+file.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,14 @@ _KEPT = "Nothing is changed."
 async def retry(chat: Chat, argument: str) -> None:
     """Ask the last query again, with its files as they were; the first answer stays in the file.
 
-    It works after an error or an interrupted reply as well. Where a tool has changed something for the first answer
-    you are asked first: what it did is not taken back.
+    It works after an error or an interrupted reply as well. Where a tool has changed something for
+    the first answer you are asked first: what it did is not taken back.
     """
     if argument:
-        raise UsageError("retry takes nothing: it asks the last query again.", "/edit asks another text instead of it.")
+        raise UsageError(
+            "retry takes nothing: it asks the last query again.",
+            "/edit asks another text instead of it.",
+        )
     last = _last(chat)
     if not await _may_go(chat, last):
         return
@@ -42,22 +47,26 @@ async def retry(chat: Chat, argument: str) -> None:
 async def edit(chat: Chat, argument: str) -> None:
     """Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
 
-    It stands in the line as it was; Enter asks it in place of the last one, Ctrl-X Ctrl-E opens your editor, and
-    Ctrl-C or an empty line leaves everything as it is. The old words stay in the file. Files go along as they were, as
-    far as the new text still names them.
+    It stands in the line as it was; Enter asks it in place of the last one, Ctrl-X Ctrl-E opens
+    your editor, and Ctrl-C or an empty line leaves everything as it is. The old words stay in the
+    file. Files go along as they were, as far as the new text still names them.
     """
     last = _last(chat)
     before = last.query.text
     if not await _may_go(chat, last):
         return
     if not argument and chat.offer(_as_text(before)):
-        chat.display.prose("Enter asks it in place of the last one; Ctrl-C leaves everything as it is.", "dim")
+        chat.display.prose(
+            "Enter asks it in place of the last one; Ctrl-C leaves everything as it is.", "dim"
+        )
         chat.replacing = last
         return
     try:
         text = (argument or await chat.edit(before)).strip()
     except UsageError as error:
-        raise UsageError(error.message, f"{error.hint} /edit TEXT asks TEXT instead.".strip()) from error
+        raise UsageError(
+            error.message, f"{error.hint} /edit TEXT asks TEXT instead.".strip()
+        ) from error
     if not text or text == before.strip():
         what = "The text is empty" if not text else "The text is the same"
         chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")
@@ -83,10 +92,16 @@ async def instead(chat: Chat, text: str) -> None:
 
 
 async def _ask_instead(chat: Chat, last: Exchange, text: str) -> bool:
-    """Take the last exchange out and leave `text` to be asked; False when the user does not want to send its files."""
+    """Take the last exchange out and leave `text` to be asked; False when the user does not want to
+    send its files.
+    """
     before = last.query.text
     same = text.strip() == before.strip()
-    files = tuple(map(_as_given, last.attached)) if same else await _files(chat, before, text, last.attached)
+    files = (
+        tuple(map(_as_given, last.attached))
+        if same
+        else await _files(chat, before, text, last.attached)
+    )
     if files is None:
         chat.display.line(f"Not sent. {_KEPT}", "dim")
         return False
@@ -103,16 +118,22 @@ def _as_text(query: str) -> str:
 
 
 def _last(chat: Chat) -> Exchange:
-    """Return the newest exchange. Raises UsageError when there is none that could be asked again."""
+    """Return the newest exchange. Raises UsageError when there is none that could be asked
+    again.
+    """
     try:
         return chat.conversation.last()[0]
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
-        raise UsageError("Nothing was asked in this session that could be asked again.", hint) from error
+        raise UsageError(
+            "Nothing was asked in this session that could be asked again.", hint
+        ) from error
 
 
 async def _may_go(chat: Chat, last: Exchange) -> bool:
-    """Ask when tools have changed something for an answer; True when there is nothing to ask, or the user says yes."""
+    """Ask when tools have changed something for an answer; True when there is nothing to ask, or
+    the user says yes.
+    """
     names = changed_by(last, chat.conversation.agent)
     if not names:
         return True
@@ -125,13 +146,16 @@ async def _may_go(chat: Chat, last: Exchange) -> bool:
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
-    """The tools that may have changed something for a reply, each once: those that the user allowed, those that would
-    ask and were broken off, and all of an agent that has tools of its own."""
+    """The tools that may have changed something for a reply, each once: those that the user
+    allowed, those that would ask and were broken off, and all of an agent that has tools of its
+    own.
+    """
     asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
     found = (
         use.call.name
         for use in exchange.uses
-        if agent.own_tools or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
+        if agent.own_tools
+        or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
     )
     return tuple(dict.fromkeys(found))
 
@@ -151,9 +175,12 @@ def _as_given(file: Attachment) -> Given:
     )
 
 
-async def _files(chat: Chat, before: str, text: str, attached: Sequence[Attachment]) -> tuple[Given, ...] | None:
-    """The files of a changed query: the old ones that it still names, and the new ones, which are read and asked about:
-    nobody knows whether a name in an editor was typed or pasted. None when the user does not want to send them.
+async def _files(
+    chat: Chat, before: str, text: str, attached: Sequence[Attachment]
+) -> tuple[Given, ...] | None:
+    """The files of a changed query: the old ones that it still names, and the new ones, which are
+    read and asked about: nobody knows whether a name in an editor was typed or pasted. None when
+    the user does not want to send them.
 
     Raises UsageError for a file that cannot be sent.
     """
@@ -162,7 +189,9 @@ async def _files(chat: Chat, before: str, text: str, attached: Sequence[Attachme
     named = mentions(text)
     names = {name for mention in named for name in mention.names}
     kept = tuple(_as_given(file) for file in attached if file.name in names)
-    known = {name for mention in mentions(before) for name in mention.names} | {file.name for file in attached}
+    known = {name for mention in mentions(before) for name in mention.names} | {
+        file.name for file in attached
+    }
     new = [mention for mention in named if not known.intersection(mention.names)]
     if not new:
         return kept
@@ -173,6 +202,8 @@ async def _files(chat: Chat, before: str, text: str, attached: Sequence[Attachme
         if secret:
             shown = ", ".join(one_line(name, 80) for name in secret)
             chat.display.warn(f"What looks like a key or a password is in {shown}.")
-        if not await chat.confirm(f"Send {', '.join(one_line(file.told, 80) for file in found)} along? (y/n) "):
+        if not await chat.confirm(
+            f"Send {', '.join(one_line(file.told, 80) for file in found)} along? (y/n) "
+        ):
             return None
     return (*kept, *found)

@@ -38,8 +38,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Listing:
-    """What was listed last: what is wanted, how many at a time (None: all), whether chains are folded, how many were
-    shown."""
+    """What was listed last: what is wanted, how many at a time (None: all), whether chains are
+    folded, how many were shown.
+    """
 
     wanted: Wanted = dataclasses.field(default_factory=Wanted)
     page: int | None = PAGE
@@ -51,17 +52,19 @@ class Listing:
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Chat:
-    """The running chat as the commands see it. `facts` are lines of `info` that the composition root knows.
+    """The running chat as the commands see it. `facts` are lines of `info` that the composition
+    root knows.
 
-    `ask(question)` returns the answer in small letters (`asks`: somebody is there to give it), `edit(text)` the text as
-    the user leaves it in an editor, where `open_file(path)` opens a file. `offer(text)` lets it stand in the next line,
-    to be changed; False where lines cannot be edited.
+    `ask(question)` returns the answer in small letters (`asks`: somebody is there to give it),
+    `edit(text)` the text as the user leaves it in an editor, where `open_file(path)` opens a file.
+    `offer(text)` lets it stand in the next line, to be changed; False where lines cannot be edited.
     `attended()` says that the user has just done something on the screen, and was not waiting.
-    `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids of the last listing
-    shown, in its order; `hits` the exchanges, when that was a search. `quotes` go with the next message. `memory` and
-    `meanings` are None when they are switched off, and `servers` when there are none. `templates` are the user's texts
-    that can be sent by name. `sending` is what a command leaves to be asked now, with its files; `replacing` the
-    exchange that the next entry takes the place of.
+    `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids
+    of the last listing shown, in its order; `hits` the exchanges, when that was a search. `quotes`
+    go with the next message. `memory` and `meanings` are None when they are switched off, and
+    `servers` when there are none. `templates` are the user's texts that can be sent by name.
+    `sending` is what a command leaves to be asked now, with its files; `replacing` the exchange
+    that the next entry takes the place of.
     """
 
     conversation: Conversation

@@ -45,19 +45,25 @@ _NOW = "as it is called now"
 _AGES = (("7d", "the last week"), ("30d", "the last month"), ("1y", "the last year"))
 
 FREE = frozenset(("edit", "compact", "summarize", "remember", "pin", "search"))
-"""Commands that take words of the user's own: of those nothing is offered but files, and their options."""
+"""Commands that take words of the user's own: of those nothing is offered but files, and their
+options.
+"""
 
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
 
 
 class Offering:
-    """The choices for a running chat. `choices` is called in threads: it only reads what is replaced as a whole."""
+    """The choices for a running chat. `choices` is called in threads: it only reads what is
+    replaced as a whole.
+    """
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._rows: Known[list[SessionRow]] = Known(self._load_rows, [], fresh=FRESH_ROWS)
-        self._models: Known[list[Offer]] = Known(lambda: list(chat.models.offered()), [], fresh=FRESH_MODELS)
+        self._models: Known[list[Offer]] = Known(
+            lambda: list(chat.models.offered()), [], fresh=FRESH_MODELS
+        )
         self._whole: dict[str, Callable[[str], Found]] = {
             "resume": lambda typed: [
                 *_beginning(typed, [("last", "the one that was used last")]),
@@ -69,23 +75,34 @@ class Offering:
             "help": lambda typed: _beginning(typed, self._helped()),
             "copy": lambda typed: copied(chat, typed),
             "config": lambda typed: keys(chat.config, typed),
-            "rename": lambda typed: _beginning(typed, filter(all, [(name_of(chat.conversation.session), _NOW)])),
+            "rename": lambda typed: _beginning(
+                typed, filter(all, [(name_of(chat.conversation.session), _NOW)])
+            ),
             "history": lambda typed: _beginning(typed, [("--full", "every message whole")]),
             "model": self._references,
             "sessions": lambda typed: _beginning(
-                typed, [("all", "all of them"), ("more", "the next ones"), ("browse", "on the whole screen")]
+                typed,
+                [
+                    ("all", "all of them"),
+                    ("more", "the next ones"),
+                    ("browse", "on the whole screen"),
+                ],
             ),
             "theme": lambda typed: _beginning(typed, ABOUT.items()),
             "memory": lambda typed: _beginning(typed, [("propose", "pins and decisions for it")]),
             "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.pins)),
-            "forget": lambda typed: _beginning(typed, _numbered(chat.memory.seen.facts if chat.memory else ())),
+            "forget": lambda typed: _beginning(
+                typed, _numbered(chat.memory.seen.facts if chat.memory else ())
+            ),
             "fork": lambda typed: _beginning(typed, self._queries()),
         }
         """By the command: what its whole argument can become."""
         self._words: dict[str, Callable[[str], Found]] = {
             "merge": self._sessions,
             "tag": lambda typed: _beginning(typed, self._tags(chat.conversation.session.tags)),
-            "untag": lambda typed: _beginning(typed, ((tag, "") for tag in chat.conversation.session.tags)),
+            "untag": lambda typed: _beginning(
+                typed, ((tag, "") for tag in chat.conversation.session.tags)
+            ),
             "mcp": lambda typed: _beginning(typed, self._servers()),
             "export": lambda typed: [*_beginning(typed, new_names(chat)), *_paths(typed)],
             "import": _paths,
@@ -100,8 +117,12 @@ class Offering:
             "--project": lambda typed: _beginning(typed, self._each(lambda row: row.project)),
             "--as": lambda typed: _beginning(typed, [("markdown", ""), ("json", ""), ("html", "")]),
             "--since": lambda typed: _beginning(typed, _AGES),
-            "--before": lambda typed: _beginning(typed, [(age, f"before {note}") for age, note in _AGES]),
-            "--last": lambda typed: _beginning(typed, [("1", "the last exchange"), ("5", "the last five")]),
+            "--before": lambda typed: _beginning(
+                typed, [(age, f"before {note}") for age, note in _AGES]
+            ),
+            "--last": lambda typed: _beginning(
+                typed, [("1", "the last exchange"), ("5", "the last five")]
+            ),
         }
 
     def choices(self, before: str) -> Iterator[Choice]:
@@ -133,9 +154,13 @@ class Offering:
                     template = self._chat.templates.find(name)
                 except ChatLoopError:
                     continue  # said when it is used
-                usage, note = (template.usage, template.description) if template is not None else (name, "")
+                usage, note = (
+                    (template.usage, template.description) if template is not None else (name, "")
+                )
                 note = one_line(note, 80) or "a template"
-                yield Choice(text=f"{name} ", length=len(typed), shown=one_line(usage, 60), note=note)
+                yield Choice(
+                    text=f"{name} ", length=len(typed), shown=one_line(usage, 60), note=note
+                )
 
     def _arguments(self, command: Command, argument: str) -> Iterator[Choice]:
         *done, word = re.split(r"[ \t]", argument)
@@ -143,10 +168,15 @@ class Offering:
         found: Found = ()
         if word.startswith("--"):
             given = {one.partition("=")[0] for one in done}
-            options = ((name, note) for name, note in options_of(command).items() if name not in given)
+            options = (
+                (name, note) for name, note in options_of(command).items() if name not in given
+            )
             found = _beginning(word, options)
         elif (
-            done and done[-1] in self._values and done[-1] in options_of(command) and (command.name, done[-1]) != _FLAG
+            done
+            and done[-1] in self._values
+            and done[-1] in options_of(command)
+            and (command.name, done[-1]) != _FLAG
         ):
             found = self._values[done[-1]](word)
         elif command.name in self._words:
@@ -156,7 +186,9 @@ class Offering:
             found = self._whole[command.name](argument)
         for text, note in [*found][:MOST]:
             if text.isprintable():
-                yield Choice(text=text, length=len(typed), shown=one_line(text, 60), note=one_line(note, 80))
+                yield Choice(
+                    text=text, length=len(typed), shown=one_line(text, 60), note=one_line(note, 80)
+                )
 
     def _helped(self) -> Found:
         yield from sorted((one.name, one.help) for one in registry.commands)
@@ -185,10 +217,14 @@ class Offering:
         """Models that could answer: of what is known, as another look may take seconds."""
         offers = self._models.get(PATIENCE)
         for offer in offers:
-            if offer.reference.startswith(typed) or (typed and offer.reference.partition(":")[2].startswith(typed)):
+            if offer.reference.startswith(typed) or (
+                typed and offer.reference.partition(":")[2].startswith(typed)
+            ):
                 yield offer.reference, offer.note
         if ":" not in typed and (typed or not offers):
-            yield from _beginning(typed, ((name, "its usual model") for name in self._chat.models.providers))
+            yield from _beginning(
+                typed, ((name, "its usual model") for name in self._chat.models.providers)
+            )
 
     def _tags(self, without: Iterable[str] = ()) -> Found:
         left_out = set(without)
@@ -197,7 +233,11 @@ class Offering:
 
     def _each(self, of: Callable[[SessionRow], str]) -> Found:
         values = dict.fromkeys(filter(None, map(of, self._rows.get(PATIENCE))))
-        return ((f'"{value}"' if _SPACED.search(value) else value, "") for value in values if '"' not in value)
+        return (
+            (f'"{value}"' if _SPACED.search(value) else value, "")
+            for value in values
+            if '"' not in value
+        )
 
     def _servers(self) -> Found:
         servers = self._chat.servers
@@ -207,10 +247,14 @@ class Offering:
 
     def _queries(self) -> Found:
         exchanges = self._chat.conversation.session.exchanges
-        return ((str(one.query.number), one.query.text[:200]) for one in reversed(exchanges[-MOST:]))
+        return (
+            (str(one.query.number), one.query.text[:200]) for one in reversed(exchanges[-MOST:])
+        )
 
     def _load_rows(self) -> list[SessionRow]:
-        library = Library(self._chat.sessions.directory, self._chat.sessions.now)  # one for this thread
+        library = Library(
+            self._chat.sessions.directory, self._chat.sessions.now
+        )  # one for this thread
         try:
             return library.rows(MOST_ROWS)[0]
         finally:
@@ -218,7 +262,9 @@ class Offering:
 
 
 def options_of(command: Command) -> dict[str, str]:
-    """The options that a command's help names, and what it says of those that have a line of their own."""
+    """The options that a command's help names, and what it says of those that have a line of their
+    own.
+    """
     found: dict[str, str] = {}
     for line in (command.argument, command.help, *command.details.split("\n")):
         for match in _OPTION.finditer(line):
@@ -234,7 +280,9 @@ def _beginning(typed: str, found: Found) -> Found:
 
 
 def keys(config: Config, typed: str) -> Found:
-    """The settings and sections of them that begin so, no deeper than needed to choose one, with what they are."""
+    """The settings and sections of them that begin so, no deeper than needed to choose one, with
+    what they are.
+    """
     found: dict[str, tuple[int, str]] = {}
     for parts, value in branches(config):
         for depth in range(1, len(parts)):
@@ -251,7 +299,9 @@ def keys(config: Config, typed: str) -> Found:
 def copied(chat: Chat, typed: str) -> Found:
     """What can be copied; the blocks of code once they are asked for."""
     if typed.startswith("code "):
-        return _beginning(typed, ((f"code {number}", words) for number, words in enumerate(blocks(chat), 1)))
+        return _beginning(
+            typed, ((f"code {number}", words) for number, words in enumerate(blocks(chat), 1))
+        )
     return _beginning(typed, WHAT.items())
 
 
@@ -261,7 +311,11 @@ def new_names(chat: Chat) -> Found:
     from chat_loop.export.sharing import stem_of
 
     session = chat.conversation.session
-    return ((f"{stem_of(session)}{suffix}", form) for form, suffix in SUFFIXES.items()) if session.entries else ()
+    return (
+        ((f"{stem_of(session)}{suffix}", form) for form, suffix in SUFFIXES.items())
+        if session.entries
+        else ()
+    )
 
 
 def _numbered(texts: Iterable[str]) -> Found:
@@ -269,4 +323,6 @@ def _numbered(texts: Iterable[str]) -> Found:
 
 
 def _paths(typed: str) -> Found:
-    return ((path, "") for path, _ in completions(f"@{typed}")) if typed[:1] not in ("@", '"') else ()
+    return (
+        ((path, "") for path, _ in completions(f"@{typed}")) if typed[:1] not in ("@", '"') else ()
+    )

@@ -23,13 +23,15 @@ SHOWN = 40
 
 @registry.command("compact", argument="[FOCUS]", bare="compact")
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
+    """Summarise and go on in a new session; --preview asks first, --diff lists what only the
+    archive has.
 
     /compact ports and paths   and say what the summary must keep
-    /compact --preview         see the summary and the sizes before anything happens; it can be edited there
+    /compact --preview         see the summary and the sizes first; it can be edited there
     /compact --force           even where it would not make the context smaller; else you are asked
     /compact --diff            the sentences with exact values that the archive alone holds
-    It happens by itself when the window fills up. The words stay in the session's file; /uncompact goes back to them.
+    It happens by itself when the window fills up. The words stay in the session's file; /uncompact
+    goes back to them.
     """
     asked = given("compact", argument, flags=("preview", "diff", "force"))
     if "diff" in asked.flags:
@@ -37,11 +39,15 @@ async def compact(chat: Chat, argument: str) -> None:
     elif "preview" in asked.flags:
         await _preview(chat, asked.words)
     else:
-        await chat.conversation.compact(asked.words, None if "force" in asked.flags else _asking(chat))
+        await chat.conversation.compact(
+            asked.words, None if "force" in asked.flags else _asking(chat)
+        )
 
 
 def _asking(chat: Chat) -> May:
-    """Return what asks the user about a compaction that gains nothing; where nobody can be asked it declines."""
+    """Return what asks the user about a compaction that gains nothing; where nobody can be asked it
+    declines.
+    """
 
     async def may(before: int, after: int) -> bool:
         sizes = f"{before:,} tokens now, about {after:,} after."
@@ -79,7 +85,9 @@ async def _edited(chat: Chat, draft: Draft) -> Summary:
     """The draft's summary as the user leaves it in the editor."""
     edited = block.parse(await chat.edit(block.render(draft.summary, grouped=False)))
     chat.attended()
-    if not (edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts):
+    if not (
+        edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts
+    ):
         raise UsageError("Nothing is left of the summary: not compacted.", "Keep its headings.")
     return edited
 
@@ -89,21 +97,28 @@ def _diff(chat: Chat) -> None:
     if not found:
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
         return
-    chat.display.prose(f"{counted(len(found), 'sentence')} with exact values stand in the archive only:")
+    chat.display.prose(
+        f"{counted(len(found), 'sentence')} with exact values stand in the archive only:"
+    )
     for line in found[:SHOWN]:
         chat.display.prose(f"- {line}", indent=2)
     if len(found) > SHOWN:
-        chat.display.line(f"… and {len(found) - SHOWN:,} more; /history --full shows everything.", "dim")
+        chat.display.line(
+            f"… and {len(found) - SHOWN:,} more; /history --full shows everything.", "dim"
+        )
 
 
 @registry.command("uncompact")
 async def uncompact(chat: Chat, argument: str) -> None:
-    """Take the last compaction back: go on with the words of the session before it instead of its summary."""
+    """Take the last compaction back: go on with the words of the session before it instead of its
+    summary.
+    """
     offer = await chat.conversation.offer_undone()
     if offer.left_out:
         fitting = len(offer.beginning.carried)
         chat.display.prose(
-            f"All the words would not fit: the newest {counted(fitting, 'exchange')} would stand in their own words, "
+            f"All the words would not fit: the newest {counted(fitting, 'exchange')} would "
+            "stand in their own words, "
             f"the {counted(offer.left_out, 'exchange')} before them stay summarised."
         )
         if not await chat.confirm("Go on so? (y/n) "):
@@ -152,4 +167,6 @@ async def context(chat: Chat, argument: str) -> None:
     if price is None:
         chat.display.line("The price of the model is unknown.", "dim")
     elif price:
-        chat.display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
+        chat.display.line(
+            f"The next request costs about {dollars_text(price)} plus the reply.", "dim"
+        )

@@ -31,13 +31,15 @@ async def copy(chat: Chat, argument: str) -> None:
     /copy all               all that was said, along the chain, as markdown
     /copy code              a block of code of the last reply; of several you choose one
     /copy code 2            the second of them
-    It takes wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or where there is none, the terminal's own clipboard
-    (OSC 52), which takes 75 KB.
+    It takes wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or where there is none, the
+    terminal's own clipboard (OSC 52), which takes 75 KB.
     """
     what, _, number = (argument or "reply").partition(" ")
     number = number.strip()
     if what not in WHAT or (number and what != "code"):
-        raise UsageError(f"/copy has no “{argument[:40]}”.", "It takes reply, query, all, code, or code N.")
+        raise UsageError(
+            f"/copy has no “{argument[:40]}”.", "It takes reply, query, all, code, or code N."
+        )
     found = await asyncio.to_thread(_all, chat) if what == "all" else _part(chat, what)
     chosen = await _code(chat, found[1], number) if what == "code" else found
     if chosen is None:
@@ -47,14 +49,22 @@ async def copy(chat: Chat, argument: str) -> None:
     from chat_loop.display.clipboard import put  # not before it is asked for
 
     how = await asyncio.to_thread(put, chat.display, text)
-    size = f"{counted(len(text), 'character')}, {counted(text.removesuffix(chr(10)).count(chr(10)) + 1, 'line')}"
+    size = (
+        f"{counted(len(text), 'character')}, "
+        f"{counted(text.removesuffix(chr(10)).count(chr(10)) + 1, 'line')}"
+    )
     chat.display.prose(f"Copied {name}: {size}, {how}.", "dim")
     if printable(text) != text.replace("\r\n", "\n"):
-        chat.display.warn("It holds characters that cannot be seen.", "Look at it before you paste it into a shell.")
+        chat.display.warn(
+            "It holds characters that cannot be seen.",
+            "Look at it before you paste it into a shell.",
+        )
 
 
 def _part(chat: Chat, what: str) -> tuple[str, str]:
-    """The name and the text of the last query, or of the last reply that there is. Raises UsageError."""
+    """The name and the text of the last query, or of the last reply that there is. Raises
+    UsageError.
+    """
     exchanges = chat.conversation.thread.exchanges or _chain(chat)[0]
     if what == "query":
         if not exchanges:
@@ -77,9 +87,13 @@ def _all(chat: Chat) -> tuple[str, str]:
     parts = []
     for one in exchanges:
         parts.append(f"**You:** {one.query.text}")
-        parts += [f"**{agent}:** {one.reply.text}"] if one.reply is not None and one.reply.text else []
+        parts += (
+            [f"**{agent}:** {one.reply.text}"] if one.reply is not None and one.reply.text else []
+        )
     missing = ", without what is missing of the chain" if broken else ""
-    return f"all of the conversation, {counted(len(exchanges), 'query')}{missing}", "\n\n".join(parts) + "\n"
+    return f"all of the conversation, {counted(len(exchanges), 'query')}{missing}", "\n\n".join(
+        parts
+    ) + "\n"
 
 
 def _chain(chat: Chat) -> tuple[Sequence[Exchange], str]:
@@ -107,7 +121,9 @@ def _first_words(code: str) -> str:
 
 
 async def _code(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
-    """A block of code of a reply: the only one, the one with that number, or the one that the user chooses."""
+    """A block of code of a reply: the only one, the one with that number, or the one that the user
+    chooses.
+    """
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
     blocks = code_blocks(text)
@@ -122,8 +138,14 @@ async def _code(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
         if not number:
             return None
     number = number or "1"
-    if not (number.isascii() and number.isdigit() and len(number) < 6 and 1 <= int(number) <= len(blocks)):
+    if not (
+        number.isascii()
+        and number.isdigit()
+        and len(number) < 6
+        and 1 <= int(number) <= len(blocks)
+    ):
         raise UsageError(
-            f"“{number[:40]}” is none of the blocks: the last reply has {counted(len(blocks), 'block')} of code."
+            f"“{number[:40]}” is none of the blocks: the last reply has "
+            f"{counted(len(blocks), 'block')} of code."
         )
     return f"block {int(number)} of {len(blocks)}", blocks[int(number) - 1][1]

@@ -14,11 +14,15 @@ MOST_TAGS = 20
 
 @registry.command("rename", argument="[NAME]")
 async def rename(chat: Chat, argument: str) -> None:
-    """Call this conversation so; with no name it is called after its summary or first words again."""
+    """Call this conversation so; with no name it is called after its summary or first words
+    again.
+    """
     chat.conversation.rename(named(argument))
     called = name_of(chat.conversation.session)
     told = (
-        f"This conversation is called “{called}”." if called else "This conversation will be called by its first words."
+        f"This conversation is called “{called}”."
+        if called
+        else "This conversation will be called by its first words."
     )
     chat.display.prose(told, "dim")
     _warn_unsaved(chat)
@@ -42,7 +46,11 @@ async def remove_tags(chat: Chat, argument: str) -> None:
     gone = [tag(word) for word in argument.replace(",", " ").split()]
     standing = chat.conversation.session.tags
     if not gone or any(one not in standing for one in gone):
-        has = f"This conversation has {_shown(standing)}." if standing else "This conversation has none."
+        has = (
+            f"This conversation has {_shown(standing)}."
+            if standing
+            else "This conversation has none."
+        )
         raise UsageError("Which tag? untag takes tags that are there.", has)
     chat.conversation.tag([one for one in standing if one not in gone])
     _show(chat)

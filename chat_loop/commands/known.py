@@ -1,4 +1,6 @@
-"""What takes time to find out: what was found last is there at once, and looked for anew in the background."""
+"""What takes time to find out: what was found last is there at once, and looked for anew in the
+background.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ T = TypeVar("T")
 
 
 class Known(Generic[T]):
-    """What `load()` gave last, at first `nothing`; it is called in a thread, and never twice at a time.
+    """What `load()` gave last, at first `nothing`; it is called in a thread, and never twice at a
+    time.
 
     What is older than `fresh` seconds is looked for anew. A load that fails leaves what was known.
     """
@@ -28,7 +31,9 @@ class Known(Generic[T]):
         self._due = 0.0
 
     def get(self, wait: float) -> T:
-        """What is known; when nothing was loaded yet, after waiting for it for at most `wait` seconds."""
+        """What is known; when nothing was loaded yet, after waiting for it for at most `wait`
+        seconds.
+        """
         with self._lock:
             if time.monotonic() >= self._due:
                 self._due = float("inf")

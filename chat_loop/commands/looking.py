@@ -1,4 +1,6 @@
-"""Looking into all sessions for a command: in a thread, so that Ctrl-C stops the waiting, and with progress."""
+"""Looking into all sessions for a command: in a thread, so that Ctrl-C stops the waiting, and with
+progress.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ Progress = Callable[[int, int], None]
 
 
 async def looked(chat: Chat, look: Callable[[Library, Progress], T]) -> tuple[T, str]:
-    """What `look` finds in a library of its own; and why the index was not used for that, as a sentence, if it was not.
+    """What `look` finds in a library of its own; and why the index was not used for that, as a
+    sentence, if it was not.
 
-    A look that Ctrl-C stopped goes on behind the prompt, and tells nothing any more. Raises what `look` raises.
+    A look that Ctrl-C stopped goes on behind the prompt, and tells nothing any more. Raises what
+    `look` raises.
     """
     waited = True
 

@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
 @registry.command("mcp", argument="[NAME | restart NAME]")
 async def mcp(chat: Chat, argument: str) -> None:
-    """Show the MCP servers and what became of them, or the tools of one; restart connects one anew."""
+    """Show the MCP servers and what became of them, or the tools of one; restart connects one
+    anew.
+    """
     servers = chat.servers
     if servers is None:
-        raise UsageError("There are no MCP servers.", "mcp: in the config describes them; config.example.yaml has one.")
+        raise UsageError(
+            "There are no MCP servers.",
+            "mcp: in the config describes them; config.example.yaml has one.",
+        )
     servers.start()
     match argument.split():
         case []:
@@ -36,7 +41,10 @@ async def mcp(chat: Chat, argument: str) -> None:
         case [name]:
             _show_tools(chat, servers, servers.state(name))
         case _:
-            raise UsageError("/mcp takes nothing, a server's name, or “restart” and a name.", "/mcp lists the servers.")
+            raise UsageError(
+                "/mcp takes nothing, a server's name, or “restart” and a name.",
+                "/mcp lists the servers.",
+            )
 
 
 def _show_all(chat: Chat, servers: Servers) -> None:
@@ -54,11 +62,15 @@ def _show(chat: Chat, state: ServerState) -> None:
         chat.display.prose(f"  {one_line(state.problem, 1000)}{again}", "yellow", indent=2)
     if state.missing:
         names = one_line(", ".join(state.missing), 500)
-        chat.display.prose(f"  It has no tool called {names}, which the config names.", "yellow", indent=2)
+        chat.display.prose(
+            f"  It has no tool called {names}, which the config names.", "yellow", indent=2
+        )
 
 
 def _show_tools(chat: Chat, servers: Servers, state: ServerState) -> None:
     _show(chat, state)
     for tool in state.tools:
         asked = "" if servers.asks(state.name, tool.name) else " (not asked about)"
-        chat.display.prose(f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 300)}", indent=4)
+        chat.display.prose(
+            f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 300)}", indent=4
+        )

@@ -11,8 +11,9 @@ from chat_loop.sessions.records import Session
 
 @dataclass(frozen=True)
 class Measures:
-    """For each reply of a chain with a known usage: the tokens that it took with all its steps, and what the context
-    held after it. `compacted` are the indices of the first ones after a compaction; their number, when none came yet.
+    """For each reply of a chain with a known usage: the tokens that it took with all its steps, and
+    what the context held after it. `compacted` are the indices of the first ones after a
+    compaction; their number, when none came yet.
     """
 
     tokens: tuple[int, ...]
@@ -21,7 +22,9 @@ class Measures:
 
 
 def measures(sessions: Sequence[Session]) -> Measures:
-    """Measure the sessions of a chain, the oldest first. Undone exchanges count: their tokens were spent."""
+    """Measure the sessions of a chain, the oldest first. Undone exchanges count: their tokens were
+    spent.
+    """
     tokens: list[int] = []
     context: list[int] = []
     compacted: list[int] = []

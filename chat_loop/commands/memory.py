@@ -30,7 +30,9 @@ async def remember(chat: Chat, argument: str) -> None:
     project = first == "--project"
     fact = notes.fact_of("".join(rest) if project else argument)
     if not fact:
-        raise UsageError("What is there to remember?", "For example: /remember The tests need Postgres 16.")
+        raise UsageError(
+            "What is there to remember?", "For example: /remember The tests need Postgres 16."
+        )
     path = notebook.target(project=project)
     before = notebook.seen
     fact = await _without_secrets(chat, fact)
@@ -43,11 +45,14 @@ async def remember(chat: Chat, argument: str) -> None:
     seen = notebook.seen
     if before.own and before.facts and not seen.own:
         chat.display.prose(
-            f"Your own memory ({counted(len(before.facts), 'fact')}) does not count in this project any more.", "dim"
+            f"Your own memory ({counted(len(before.facts), 'fact')}) does not count in this "
+            "project any more.",
+            "dim",
         )
     elif seen.own and not before.facts:
         chat.display.prose(
-            "That is your own memory: it counts where a project has no MEMORY.md. /remember --project TEXT begins one "
+            "That is your own memory: it counts where a project has no MEMORY.md. /remember "
+            "--project TEXT begins one "
             "here.",
             "dim",
         )
@@ -89,7 +94,9 @@ async def forget(chat: Chat, argument: str) -> None:
     elif argument.isascii() and argument.isdigit() and 1 <= int(argument[:9]) <= len(keys):
         number = int(argument[:9]) - 1
     else:
-        raise UsageError(f"Which fact? forget takes a number from 1 to {len(keys)}.", "/memory shows them.")
+        raise UsageError(
+            f"Which fact? forget takes a number from 1 to {len(keys)}.", "/memory shows them."
+        )
     chat.display.line(_numbered(number + 1, seen.facts[number], 1))
     notebook.remove(number)
     chat.conversation.remember()
@@ -107,11 +114,14 @@ def _show(chat: Chat, notebook: Notebook) -> None:
         raise ChatLoopError(seen.problem)
     where = place.shown(seen.path)
     if not seen.facts:
-        chat.display.prose(f"There are no facts in {where}." if seen.exists else "There is no memory yet.")
+        chat.display.prose(
+            f"There are no facts in {where}." if seen.exists else "There is no memory yet."
+        )
         chat.display.prose(
             "/remember TEXT notes a fact in it."
             if seen.exists
-            else f"/remember TEXT begins your own in {where}, /remember --project TEXT one in this project.",
+            else f"/remember TEXT begins your own in {where}, /remember --project TEXT one in "
+            "this project.",
             "dim",
         )
         return
@@ -126,11 +136,14 @@ def _show(chat: Chat, notebook: Notebook) -> None:
     chat.display.line(f"~{estimate(seen.block):,} of at most {place.most:,} tokens.", "dim")
     if seen.left_out:
         chat.display.warn(
-            f"{counted(len(seen.left_out), 'fact')} left out for want of room: the model does not get what is marked.",
+            f"{counted(len(seen.left_out), 'fact')} left out for want of room: the model does "
+            "not get what is marked.",
             "/forget makes room; memory.max_tokens in the config allows more.",
         )
     if edited:
-        chat.display.prose("The file was changed: the model gets it so from your next message on.", "dim")
+        chat.display.prose(
+            "The file was changed: the model gets it so from your next message on.", "dim"
+        )
 
 
 async def _propose(chat: Chat, notebook: Notebook, *, project: bool) -> None:
@@ -151,12 +164,16 @@ async def _propose(chat: Chat, notebook: Notebook, *, project: bool) -> None:
             offered.setdefault(notes.key(fact), fact)
     facts = list(offered.values())
     if not facts:
-        chat.display.prose("There is nothing to propose: no pin or decision that the memory does not have.", "dim")
+        chat.display.prose(
+            "There is nothing to propose: no pin or decision that the memory does not have.", "dim"
+        )
         return
     width = len(str(len(facts)))
     for number, fact in enumerate(facts, 1):
         chat.display.line(_numbered(number, fact, width))
-    answer = await chat.ask(f"Which ones go into {notebook.place.shown(path)}? (numbers, all, or nothing) ")
+    answer = await chat.ask(
+        f"Which ones go into {notebook.place.shown(path)}? (numbers, all, or nothing) "
+    )
     picked = _picked(answer, len(facts))
     if not picked:
         chat.display.line("Nothing is noted.", "dim")
@@ -165,7 +182,9 @@ async def _propose(chat: Chat, notebook: Notebook, *, project: bool) -> None:
 
 
 def _picked(answer: str, most: int) -> list[int]:
-    """The numbers that an answer names, `all`, or none. Raises UsageError when it is none of these."""
+    """The numbers that an answer names, `all`, or none. Raises UsageError when it is none of
+    these.
+    """
     parts = answer.replace(",", " ").split()
     if parts == ["all"]:
         return list(range(1, most + 1))
@@ -188,7 +207,9 @@ async def _without_secrets(chat: Chat, fact: str) -> str:
     safe = redacted(fact)
     if safe == fact:
         return fact
-    chat.display.warn("That holds a secret, and secrets are not written into the memory. Without it:")
+    chat.display.warn(
+        "That holds a secret, and secrets are not written into the memory. Without it:"
+    )
     chat.display.line(f"   {safe}")
     if await chat.confirm("Note it so? (y/n) "):
         return safe
@@ -208,7 +229,9 @@ def _tell_noted(chat: Chat, notebook: Notebook, added: int) -> None:
     missing = sum(number in seen.left_out for number in new)
     if missing:
         chat.display.warn(
-            f"There is no room for {'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory takes "
+            "There is no room for "
+            f"{'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory "
+            "takes "
             f"{notebook.place.most:,} tokens, and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )
@@ -222,5 +245,7 @@ def _numbered(number: int, fact: str, width: int) -> str:
 
 def _notebook(chat: Chat) -> Notebook:
     if chat.memory is None:
-        raise UsageError("The memory is switched off.", "memory.enabled: true in the config switches it on.")
+        raise UsageError(
+            "The memory is switched off.", "memory.enabled: true in the config switches it on."
+        )
     return chat.memory

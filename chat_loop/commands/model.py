@@ -17,20 +17,25 @@ from chat_loop.wording import window_text
 async def model(chat: Chat, argument: str) -> None:
     """Show who answers and who else could, or switch to another model in mid-conversation.
 
-    NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the provider that answers now.
-    The context is measured anew: what does not fit the new window is compacted before your next message.
+    NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the
+    provider that answers now. The context is measured anew: what does not fit the new window is
+    compacted before your next message.
     """
     conversation = chat.conversation
     if not argument:
         await _list(chat)
         return
     if len(argument.split()) > 1:
-        raise UsageError("model takes one name.", "For example: /model anthropic:claude-sonnet-5-5.")
+        raise UsageError(
+            "model takes one name.", "For example: /model anthropic:claude-sonnet-5-5."
+        )
     reference = completed(argument, chat.models.providers, conversation.agent.provider.name)
     if reference == conversation.agent.model:
         chat.display.line(f"{one_line(reference, 100)} answers already.", "dim")
         return
-    provider = await asyncio.to_thread(chat.models.provide, reference)  # a server may be asked for its models
+    provider = await asyncio.to_thread(
+        chat.models.provide, reference
+    )  # a server may be asked for its models
     try:
         await asyncio.to_thread(provider.warm)
         listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
@@ -40,17 +45,23 @@ async def model(chat: Chat, argument: str) -> None:
     if listed is False:
         name = one_line(provider.model, 100)
         chat.display.warn(
-            f"{provider.name} does not list {name}.", "It is asked all the same; /model NAME takes another."
+            f"{provider.name} does not list {name}.",
+            "It is asked all the same; /model NAME takes another.",
         )
     had_its_own = conversation.agent.own_tools
     await conversation.switch(provider)
     if not had_its_own:
-        chat.display.resume_command = resuming_with(conversation.agent.model, chat.display.resume_command)
+        chat.display.resume_command = resuming_with(
+            conversation.agent.model, chat.display.resume_command
+        )
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()
     budget, limits = conversation.budget, conversation.options.limits
     window = window_text(budget.window.tokens, budget.window.guessed)
-    said = f"{one_line(conversation.agent.model, 100)} answers from now on; context ~{budget.share:.0%} of {window}"
+    said = (
+        f"{one_line(conversation.agent.model, 100)} answers from now on; context "
+        f"~{budget.share:.0%} of {window}"
+    )
     if limits.enabled and budget.used >= conversation.trigger:
         said += ": it is compacted before your next message"
     chat.display.prose(f"{said}.", "dim")

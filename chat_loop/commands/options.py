@@ -11,17 +11,23 @@ from chat_loop.frozen import dataclass
 
 @dataclass(frozen=True)
 class Given:
-    """The words of an argument, and the options in it: those with a value, and those without (`flags`)."""
+    """The words of an argument, and the options in it: those with a value, and those without
+    (`flags`).
+    """
 
     words: str
     values: dict[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
 
 
-def given(command: str, argument: str, *, valued: Collection[str] = (), flags: Collection[str] = ()) -> Given:
-    """Read an argument. Names are given without `--`. Raises UsageError for an option that `command` does not have.
+def given(
+    command: str, argument: str, *, valued: Collection[str] = (), flags: Collection[str] = ()
+) -> Given:
+    """Read an argument. Names are given without `--`. Raises UsageError for an option that
+    `command` does not have.
 
-    A value is the next word, what stands between double quotes, or what follows `=`. After `--` there are words only.
+    A value is the next word, what stands between double quotes, or what follows `=`. After `--`
+    there are words only.
     """
     words: list[str] = []
     values: dict[str, str] = {}
@@ -44,7 +50,9 @@ def given(command: str, argument: str, *, valued: Collection[str] = (), flags: C
                 value += f" {rest.pop(0)}"
             values[name] = value.strip('"')
             if not values[name]:
-                raise UsageError(f"--{name} of /{command} needs a value.", f"/help {command} shows how.")
+                raise UsageError(
+                    f"--{name} of /{command} needs a value.", f"/help {command} shows how."
+                )
         else:
             known = ", ".join(f"--{one}" for one in (*valued, *flags))
             further = f"It has {known}. Words that begin so stand after --." if known else ""

@@ -38,6 +38,8 @@ async def unpin(chat: Chat, argument: str) -> None:
     elif argument.isascii() and argument.isdigit() and 1 <= int(argument[:9]) <= len(standing):
         text = standing[int(argument[:9]) - 1]
     else:
-        raise UsageError(f"Which pin? unpin takes a number from 1 to {len(standing)}.", "/pins lists them.")
+        raise UsageError(
+            f"Which pin? unpin takes a number from 1 to {len(standing)}.", "/pins lists them."
+        )
     chat.conversation.unpin(text)
     chat.display.line(f"Unpinned; {len(chat.conversation.pins)} left.", "dim")

@@ -1,4 +1,6 @@
-"""Which session a command means: a number of the last listing, an id, `last`, `.`, or words of its name."""
+"""Which session a command means: a number of the last listing, an id, `last`, `.`, or words of its
+name.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ def own_id(chat: Chat) -> str:
 
 
 def here_id(chat: Chat) -> str:
-    """Return the id of the newest saved session of the conversation that is open: it may go on from one, and have no
-    file of its own yet."""
+    """Return the id of the newest saved session of the conversation that is open: it may go on from
+    one, and have no file of its own yet.
+    """
     return own_id(chat) or chat.conversation.live.header.parent
 
 
@@ -32,16 +35,21 @@ def numbered_ids(rows: Iterable[SessionRow]) -> list[str]:
 
 
 def path_of(chat: Chat, reference: str) -> Path:
-    """The file of the session that is meant. Raises SessionNotFound, UsageError for one that has not begun.
+    """The file of the session that is meant. Raises SessionNotFound, UsageError for one that has
+    not begun.
 
     Words that fit several sessions list them, so that the next command can name one by its number.
     """
     if reference == ".":
         live = chat.conversation.live
         if live.empty and not live.header.parent:
-            raise UsageError("This conversation has not begun.", "Say something first, or name a saved one.")
+            raise UsageError(
+                "This conversation has not begun.", "Say something first, or name a saved one."
+            )
         return chat.sessions.directory / f"{live.header.parent}.md" if live.empty else live.path
-    number = int(reference) if reference.isascii() and reference.isdigit() and len(reference) < 10 else 0
+    number = (
+        int(reference) if reference.isascii() and reference.isdigit() and len(reference) < 10 else 0
+    )
     if not chat.listed:
         rows, _ = chat.library.rows(max(PAGE, number + 1), here=here_id(chat))
         chat.listed, chat.hits = numbered_ids(rows), []
@@ -67,7 +75,9 @@ def _by_words(chat: Chat, reference: str) -> Path | None:
     if not rows and " " not in reference:
         return None
     if not rows:
-        raise SessionNotFound(f"No session fits “{reference[:40]}”.", "sessions lists them; /search looks inside.")
+        raise SessionNotFound(
+            f"No session fits “{reference[:40]}”.", "sessions lists them; /search looks inside."
+        )
     if len(rows) == 1:
         return rows[0].path
     chat.listed, chat.hits = numbered_ids(rows), []
@@ -88,10 +98,16 @@ def load(chat: Chat, reference: str) -> Loaded:
 def _last(chat: Chat) -> Path:
     """The session that was used last, other than the open one."""
     identity = chat.sessions.current()
-    if identity and identity != own_id(chat) and (chat.sessions.directory / f"{identity}.md").exists():
+    if (
+        identity
+        and identity != own_id(chat)
+        and (chat.sessions.directory / f"{identity}.md").exists()
+    ):
         return chat.sessions.directory / f"{identity}.md"
     rows, _ = chat.library.rows(2, here=here_id(chat))
     path = next((row.path for row in rows if not row.current), None)
     if path is None:
-        raise SessionNotFound("There is no session to go on with.", "Just say something: one begins.")
+        raise SessionNotFound(
+            "There is no session to go on with.", "Just say something: one begins."
+        )
     return path

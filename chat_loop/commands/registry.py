@@ -1,7 +1,8 @@
 """What a line is: a command or text (pure), and the table of commands.
 
-Bare words count only as the whole line and only where a command says so; with `/` or `#` every command works, with free
-text after it. Everything else is text; a leading space makes any line text.
+Bare words count only as the whole line and only where a command says so; with `/` or `#` every
+command works, with free text after it. Everything else is text; a leading space makes any line
+text.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Quit(BaseException):
 
 @dataclass(frozen=True)
 class Command:
-    """One command. `bare` is the expression that a whole line must match to be it without `/`; empty: never."""
+    """One command. `bare` is the expression that a whole line must match to be it without `/`;
+    empty: never.
+    """
 
     name: str
     run: Handler
@@ -38,15 +41,26 @@ class Command:
 
     @property
     def help(self) -> str:
-        """One line, from the docstring."""
-        return (self.run.__doc__ or "").strip().partition("\n")[0]
+        """Return one line: the first paragraph of the docstring."""
+        first = (self.run.__doc__ or "").strip().partition("\n\n")[0]
+        return " ".join(first.split())
 
     @property
     def details(self) -> str:
-        """What follows that line: options and examples, for who asks for help on this command; mostly empty."""
+        """Return what follows that paragraph, mostly nothing: an example per line, and prose whose
+        lines are joined.
+        """
         from inspect import cleandoc  # takes longer to load than all commands
 
-        return cleandoc(self.run.__doc__ or "").partition("\n")[2].strip("\n")
+        lines: list[str] = []
+        example = True
+        for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
+            if example or line.startswith("/") or not line:
+                lines.append(line)
+            else:
+                lines[-1] += f" {line}"
+            example = line.startswith("/") or not line
+        return "\n".join(lines).strip("\n")
 
     @property
     def usage(self) -> str:
@@ -96,7 +110,14 @@ class Registry:
         return [name for command in self.commands for name in (command.name, *command.aliases)]
 
     def named(self, name: str) -> Command | None:
-        return next((command for command in self.commands if name.lower() in (command.name, *command.aliases)), None)
+        return next(
+            (
+                command
+                for command in self.commands
+                if name.lower() in (command.name, *command.aliases)
+            ),
+            None,
+        )
 
     def parse(self, line: str) -> Call | Unknown | None:
         """Say what a line is; None means text."""

@@ -43,7 +43,10 @@ async def search(chat: Chat, argument: str) -> None:
 
     asked = given("search", argument, valued=("agent", "tag", "project", "since", "before"))
     if not asked.words:
-        raise UsageError("What shall be found? search takes words.", "For example: /search token bucket --since 7d")
+        raise UsageError(
+            "What shall be found? search takes words.",
+            "For example: /search token bucket --since 7d",
+        )
     wanted = wanted_of(asked.values, chat.sessions.now())
     found, trouble = await looked(
         chat,
@@ -105,27 +108,35 @@ def moment_of(text: str, now: datetime) -> datetime:
             return now.replace(hour=0, minute=0, second=0) - timedelta(days=_NAMED[text.lower()])
         return datetime.fromisoformat(text).astimezone(now.tzinfo)
     except (ValueError, OverflowError):
-        raise UsageError(f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d.") from None
+        raise UsageError(
+            f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
+        ) from None
 
 
 @registry.command("show", argument="N|ID [QUERY]")
 async def show(chat: Chat, argument: str) -> None:
     """Show a hit of the last search whole, or a session: its summary and its exchanges.
 
-    /show 2                 the second hit of the last search, or the second session of the last list
+    /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
     """
     from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
 
     reference, query = _reference(argument)
     if not reference:
-        raise UsageError("Which one? show takes a number of the last search or list, or an id.", _LOOK)
+        raise UsageError(
+            "Which one? show takes a number of the last search or list, or an id.", _LOOK
+        )
     place = _hit(chat, reference) if not query else None
     loaded = load(chat, place.session if place is not None else reference)
     if place is None and not query:
         show_session(chat.display, loaded.session, loaded.damage)
         return
-    show_exchange(chat.display, loaded.session, _exchange(loaded.session, place.query if place else int(query)))
+    show_exchange(
+        chat.display,
+        loaded.session,
+        _exchange(loaded.session, place.query if place else int(query)),
+    )
 
 
 @registry.command("quote", argument="N|ID [QUERY]")
@@ -138,16 +149,23 @@ async def quote(chat: Chat, argument: str) -> None:
     reference, query = _reference(argument)
     place = _hit(chat, reference) if reference and not query else None
     if not reference or (place is None and not query):
-        raise UsageError("What shall be quoted? A number of the last search, or a session and its query.", _LOOK)
+        raise UsageError(
+            "What shall be quoted? A number of the last search, or a session and its query.", _LOOK
+        )
     loaded = load(chat, place.session if place is not None else reference)
     exchange = _exchange(loaded.session, place.query if place is not None else int(query))
     header = loaded.session.header
     lines = [
-        f"From “{name_of(loaded.session)}” ({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d}):"
+        (
+            f"From “{name_of(loaded.session)}” ({header.id}, query {exchange.query.number}, "
+            f"{exchange.query.at:%Y-%m-%d}):"
+        )
     ]
     lines += [f"You: {exchange.query.text}"]
     lines += [f"{header.agent}: {exchange.reply.text}"] if exchange.reply is not None else []
-    chat.quotes.append("\n".join(f"> {line}".rstrip() for text in lines for line in text.split("\n")))
+    chat.quotes.append(
+        "\n".join(f"> {line}".rstrip() for text in lines for line in text.split("\n"))
+    )
     chat.display.line(f"{lines[0].removesuffix(':')} goes with your next message.", "dim")
 
 
@@ -173,8 +191,11 @@ def _exchange(session: Session, number: int) -> Exchange:
     found = next((one for one in session.exchanges if one.query.number == number), None)
     if found is None:
         if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
-            raise SessionError(f"Query {number} of that session was undone.", "Its words stand in the file only.")
+            raise SessionError(
+                f"Query {number} of that session was undone.", "Its words stand in the file only."
+            )
         raise SessionError(
-            f"There is no query {number} in that session: {session.numbers}.", "show without it shows the last."
+            f"There is no query {number} in that session: {session.numbers}.",
+            "show without it shows the last.",
         )
     return found

@@ -28,9 +28,14 @@ SHOWN = 8
 
 @registry.command("exit", bare="exit|quit", aliases=("quit",))
 async def leave(chat: Chat, argument: str) -> None:
-    """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary)."""
+    """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the
+    summary).
+    """
     if argument:
-        raise UsageError("exit takes nothing after it.", "Type exit to leave; a leading space sends a line as text.")
+        raise UsageError(
+            "exit takes nothing after it.",
+            "Type exit to leave; a leading space sends a line as text.",
+        )
     raise Quit
 
 
@@ -45,7 +50,12 @@ async def sessions(chat: Chat, argument: str) -> None:
     --all                   runs of -p and conversations without a reply as well
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    asked = given("sessions", argument, valued=("tag", "agent", "project", "since", "before"), flags=("unfold", "all"))
+    asked = given(
+        "sessions",
+        argument,
+        valued=("tag", "agent", "project", "since", "before"),
+        flags=("unfold", "all"),
+    )
     if asked.words.partition(" ")[0] == "browse":
         await _browse(chat, asked.words.partition(" ")[2])
         return
@@ -55,14 +65,19 @@ async def sessions(chat: Chat, argument: str) -> None:
     everything = asked.words == "all"
     wanted = wanted_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
     chat.listing = Listing(
-        wanted, None if everything else PAGE, fold="unfold" not in asked.flags, hidden="all" in asked.flags
+        wanted,
+        None if everything else PAGE,
+        fold="unfold" not in asked.flags,
+        hidden="all" in asked.flags,
     )
     await _list(chat, chat.listing)
 
 
 async def _browse(chat: Chat, words: str) -> None:
     """Let the user choose on the whole screen, and go on with what was chosen."""
-    from chat_loop.browser.app import browse  # loads the editor's library, which a pipe does not need
+    from chat_loop.browser.app import (
+        browse,
+    )  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
     (rows, _), _ = await looked(chat, lambda library, _: library.rows(here=here_id(chat)))
@@ -80,7 +95,11 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     (rows, more), trouble = await looked(
         chat,
         lambda library, _: library.rows(
-            limit, wanted=listing.wanted, fold=listing.fold, here=here_id(chat), everything=listing.hidden
+            limit,
+            wanted=listing.wanted,
+            fold=listing.fold,
+            here=here_id(chat),
+            everything=listing.hidden,
         ),
     )
     if trouble:
@@ -123,7 +142,9 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError("That is the session you are in.")
     chat.display.line("Loading session...", symbol="📋")
     try:
-        ends = None if whole else chat.sessions.load_ends(path, max(1, last))  # a long one's middle is not needed
+        ends = (
+            None if whole else chat.sessions.load_ends(path, max(1, last))
+        )  # a long one's middle is not needed
         loaded = ends or chat.sessions.load(path)
     except SessionNotFound:
         raise
@@ -133,7 +154,11 @@ async def resume(chat: Chat, argument: str) -> None:
     if await _different_agent(chat, loaded.session):
         return
     offer = await chat.conversation.offer(loaded, last=last, whole=whole, quick=quick)
-    words = f" and {counted(len(offer.beginning.carried), 'exchange')}" if offer.beginning.carried else ""
+    words = (
+        f" and {counted(len(offer.beginning.carried), 'exchange')}"
+        if offer.beginning.carried
+        else ""
+    )
     what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
     confirmed = offer.answered and not quick
     tokens = chat.conversation.first_request(offer) if confirmed else offer.tokens
@@ -142,15 +167,21 @@ async def resume(chat: Chat, argument: str) -> None:
     chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")
     if offer.left_out:
         chat.display.prose(
-            f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.", "dim", indent=2
+            f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.",
+            "dim",
+            indent=2,
         )
     await chat.conversation.accept(offer, acknowledge=not quick)
-    if offer.beginning.block and (quick or not (chat.conversation.options.acknowledge and offer.answered)):
+    if offer.beginning.block and (
+        quick or not (chat.conversation.options.acknowledge and offer.answered)
+    ):
         _show_restored(chat, block.parse(offer.beginning.block))
 
 
 def _show_restored(chat: Chat, summary: Summary) -> None:
-    """Show what a session goes on from: the beginning of each list of its block, and how much else there is."""
+    """Show what a session goes on from: the beginning of each list of its block, and how much else
+    there is.
+    """
     names = ("topics", "decisions", "pending", "pinned", "key_facts")
     lists = {name: _first(getattr(summary, name)) for name in names}
     chat.display.reply(block.render(Summary(background=one_line(summary.background, 600), **lists)))
@@ -166,7 +197,8 @@ def _first(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mode(argument: str) -> tuple[str, int, bool, bool]:
-    """The session, how many of its last exchanges, whether all of them, and whether no model is asked.
+    """The session, how many of its last exchanges, whether all of them, and whether no model is
+    asked.
 
     Raises UsageError.
     """
@@ -175,11 +207,19 @@ def _mode(argument: str) -> tuple[str, int, bool, bool]:
     if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
         raise UsageError("--last takes a number of exchanges.", "For example: /resume 3 --last 5.")
     if not asked.words or ("full" in asked.flags and asked.values):
-        raise UsageError("Which session? resume takes a number, an id, or words of its name.", "sessions lists them.")
+        raise UsageError(
+            "Which session? resume takes a number, an id, or words of its name.",
+            "sessions lists them.",
+        )
     words = asked.words.split()
     if len(words) > 1 and all(word.isdigit() for word in words):
         raise UsageError("Which session? resume takes one number or id.", "sessions lists them.")
-    return asked.words, int(number) if asked.values else 0, "full" in asked.flags, "quick" in asked.flags
+    return (
+        asked.words,
+        int(number) if asked.values else 0,
+        "full" in asked.flags,
+        "quick" in asked.flags,
+    )
 
 
 @registry.command("clear")
@@ -205,7 +245,9 @@ async def _different_agent(chat: Chat, session: Session) -> bool:
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return False
     created = header.agent_path or header.agent
-    chat.display.warn(f"Session created with {created}, using {agent.path or agent.name}.", _way_back(header))
+    chat.display.warn(
+        f"Session created with {created}, using {agent.path or agent.name}.", _way_back(header)
+    )
     if await chat.confirm("Different agent detected. Continue? (y/n) "):
         return False
     chat.display.line(f"Not resumed. {chat.conversation.otherwise}")

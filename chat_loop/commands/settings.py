@@ -1,4 +1,6 @@
-"""The command config: the settings that hold, and where they stand. What may be a key is never shown."""
+"""The command config: the settings that hold, and where they stand. What may be a key is never
+shown.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from chat_loop.errors import UsageError
 
 HIDDEN = "(not shown)"
 _SECRET = ("headers", "env")
-"""Mappings whose values are keys more often than not; so are the arguments (`args`) of some commands."""
+"""Mappings whose values are keys more often than not; so are the arguments (`args`) of some
+commands.
+"""
 _VARIABLES = re.compile(r"(?:Bearer )?\$\{[A-Za-z_][A-Za-z0-9_]{0,63}\}")
 _QUERY = re.compile(r"\?.+", re.DOTALL)
 _USER = re.compile(r"//[^/@\s]{1,200}@")
@@ -24,24 +28,32 @@ LONGEST = 200
 
 @registry.command("config", argument="[KEY]")
 async def config(chat: Chat, argument: str) -> None:
-    """Show the settings that are not as by default, and their file; /config KEY shows one, or a section.
+    """Show the settings that are not as by default, and their file; /config KEY shows one, or a
+    section.
 
     /config auto_compact    a section, with its defaults
     /config status          one setting
-    What the file says and what the agent's file says stand together; the command line's options count over both.
+    What the file says and what the agent's file says stand together; the command line's options
+    count over both.
     """
     defaults, found = dict(leaves(_defaults(chat.config))), dict(leaves(chat.config))
     if not argument:
         path = dict(chat.facts).get("Config", "")
         if path:
-            chat.display.line(f"Config: {one_line(path, 2000)}{'' if _is_there(path) else ' (there is none yet)'}")
+            chat.display.line(
+                f"Config: {one_line(path, 2000)}{'' if _is_there(path) else ' (there is none yet)'}"
+            )
         changed = {key: value for key, value in found.items() if defaults.get(key) != value}
         if not changed:
-            chat.display.line("Every setting is as by default; config.example.yaml shows them all.", "dim")
+            chat.display.line(
+                "Every setting is as by default; config.example.yaml shows them all.", "dim"
+            )
         chat.display.lines(changed.items())
         return
     key = argument.strip().rstrip(".:")
-    chosen = {name: value for name, value in found.items() if name == key or name.startswith(f"{key}.")}
+    chosen = {
+        name: value for name, value in found.items() if name == key or name.startswith(f"{key}.")
+    }
     if not chosen:
         from difflib import get_close_matches  # only a misspelt key needs it
 
@@ -66,14 +78,18 @@ def _defaults(config: Config) -> Config:
 
 
 def leaves(value: object) -> Iterator[tuple[str, str]]:
-    """Every setting below `value` with its whole key and its value as text, without what may be a secret."""
+    """Every setting below `value` with its whole key and its value as text, without what may be a
+    secret.
+    """
     return ((".".join(parts), text) for parts, text in branches(value))
 
 
 def branches(value: object, parts: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """As `leaves`, each key in its parts: the name of a model may hold a dot."""
     if is_dataclass(value):
-        inner: Mapping[object, object] = {one.name: getattr(value, one.name) for one in fields(value)}
+        inner: Mapping[object, object] = {
+            one.name: getattr(value, one.name) for one in fields(value)
+        }
     elif isinstance(value, Mapping) and value:
         inner = value
     else:

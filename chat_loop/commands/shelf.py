@@ -17,15 +17,18 @@ if TYPE_CHECKING:
 
 
 class ChatShelf:
-    """The conversations of a running chat, the one that is open among them. `first` is what is there at the beginning,
-    when that was looked for already."""
+    """The conversations of a running chat, the one that is open among them. `first` is what is
+    there at the beginning, when that was looked for already.
+    """
 
     def __init__(self, chat: Chat, first: Sequence[SessionRow] | None = None) -> None:
         self._chat = chat
         self._first = first
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Return the conversations, last used first, after those of `unfolded` their older sessions."""
+        """Return the conversations, last used first, after those of `unfolded` their older
+        sessions.
+        """
         first, self._first = self._first, None
         if first is not None and not unfolded:
             return first
@@ -50,7 +53,9 @@ class ChatShelf:
         return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
 
     async def edit(self, row: SessionRow) -> None:
-        """Open its file in the user's editor. Raises SessionLocked while the session is open elsewhere."""
+        """Open its file in the user's editor. Raises SessionLocked while the session is open
+        elsewhere.
+        """
         from chat_loop.sessions import lock
 
         try:

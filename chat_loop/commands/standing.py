@@ -1,4 +1,6 @@
-"""Where the conversation stands: the numbers of the status line, of info and of stats, each computed in one place."""
+"""Where the conversation stands: the numbers of the status line, of info and of stats, each
+computed in one place.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ Cost = Callable[[str, Usage], float | None]
 
 
 def session_cost(session: Session, cost: Cost) -> float | None:
-    """What a session's replies cost in US dollars, summaries apart; None when one of the prices is unknown."""
+    """What a session's replies cost in US dollars, summaries apart; None when one of the prices is
+    unknown.
+    """
     costs = [cost(model, usage) for model, usage in session.usage_of_models.items()]
     known = [one for one in costs if one is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 class Standing:
-    """What the status line tells of a conversation. It is asked for with every key: the sums over all of a session are
-    remembered until something is added to it."""
+    """What the status line tells of a conversation. It is asked for with every key: the sums over
+    all of a session are remembered until something is added to it.
+    """
 
     def __init__(self, conversation: Conversation, cost: Cost) -> None:
         self._conversation = conversation

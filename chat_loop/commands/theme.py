@@ -12,7 +12,8 @@ async def theme(chat: Chat, argument: str) -> None:
     """Show the themes of the replies, each with a sample, or take another one until you leave.
 
     /theme light            for a light background
-    The usual one is display.theme in the config. Without colours (NO_COLOR) all are the same: bold and underlined.
+    The usual one is display.theme in the config. Without colours (NO_COLOR) all are the same: bold
+    and underlined.
     """
     from chat_loop.display.markdown.theme import NAMES  # not before it is asked for
     from chat_loop.display.themes import renders, show_themes
@@ -24,10 +25,16 @@ async def theme(chat: Chat, argument: str) -> None:
     if not name:
         show_themes(display)
         if renders(display):
-            display.prose(f"/theme NAME takes another until you leave. The usual one (display.theme): {usual}.", "dim")
+            display.prose(
+                "/theme NAME takes another until you leave. The usual one (display.theme): "
+                f"{usual}.",
+                "dim",
+            )
         return
     if not renders(display):
-        raise UsageError("Replies are not rendered here: a theme would change nothing.", "/theme says why.")
+        raise UsageError(
+            "Replies are not rendered here: a theme would change nothing.", "/theme says why."
+        )
     display.theme = name
     show_themes(display, [name])
     display.prose(f"Until you leave. The usual one (display.theme in the config): {usual}.", "dim")

@@ -25,20 +25,28 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    from chat_loop.export.sharing import beside, chain_of, form_of, written  # not before it is asked for
+    from chat_loop.export.sharing import (
+        beside,
+        chain_of,
+        form_of,
+        written,
+    )  # not before it is asked for
 
     asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
     target = _unquoted(asked.words)
     form = form_of(asked.values.get("as", ""), target)
     if "session" not in asked.values and not own_id(chat):
-        raise UsageError("There is nothing to export yet.", "--session N exports a saved conversation.")
+        raise UsageError(
+            "There is nothing to export yet.", "--session N exports a saved conversation."
+        )
     loaded = load(chat, asked.values.get("session", "."))
     chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
     if broken:
         chat.display.warn(broken)
     made = await asyncio.to_thread(written, chain, target, form, secrets="secrets" in asked.flags)
     chat.display.line(
-        f"Exported {counted(len(chain), 'session')} to {made.path} ({size_text(made.size)}){beside(made)}."
+        f"Exported {counted(len(chain), 'session')} to {made.path} "
+        f"({size_text(made.size)}){beside(made)}."
     )
     for complaint in made.complaints:
         chat.display.warn(one_line(complaint, 300))
@@ -46,7 +54,9 @@ async def export(chat: Chat, argument: str) -> None:
 
 @registry.command("import", argument="FILE|FOLDER")
 async def import_(chat: Chat, argument: str) -> None:
-    """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is."""
+    """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
+    is.
+    """
     from chat_loop.export.gathering import gathered  # not before it is asked for
     from chat_loop.export.sharing import images_kept, place_of
     from chat_loop.sessions.files import Files

@@ -34,7 +34,8 @@ FAMILIES = {
 OTHERS = "More"
 FURTHER = "/help COMMAND tells all of one of them, /help keys what the keys do."
 RULE = (
-    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; "
+    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] "
+    "work as the whole line; "
     "every command works with / or #. A leading space makes any line text. "
     '@path sends a file along, @"path" one with blanks; Tab completes it.'
 )
@@ -84,14 +85,18 @@ async def show_help(chat: Chat, argument: str) -> None:
 
 
 def _told(chat: Chat, command: Command, indent: int) -> str:
-    """A command's line of help; on a terminal only its first clause where all of it would not fit into one line."""
+    """A command's line of help; on a terminal only its first clause where all of it would not fit
+    into one line.
+    """
     if not chat.display.is_terminal or indent + len(command.help) <= chat.display.console.width:
         return command.help
     return f"{_REST.sub('', command.help).rstrip('.')}."
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
-    """The commands by what they are about, each family in the alphabet's order. None is left out."""
+    """The commands by what they are about, each family in the alphabet's order. None is left
+    out.
+    """
     found: dict[str, list[Command]] = {title: [] for title in FAMILIES}
     titles = {module: title for title, modules in FAMILIES.items() for module in modules}
     for command in sorted(commands, key=lambda command: command.name):
@@ -113,7 +118,9 @@ def _list_templates(chat: Chat) -> None:
     for trouble in troubles:
         chat.display.warn(trouble)
     for name in chat.templates.shadowed():
-        chat.display.warn(f"The template {name} is not used: /{name} is a command.", "Give its file another name.")
+        chat.display.warn(
+            f"The template {name} is not used: /{name} is a command.", "Give its file another name."
+        )
 
 
 def show_template(chat: Chat, template: Template) -> None:
@@ -127,7 +134,9 @@ def show_template(chat: Chat, template: Template) -> None:
 
 @registry.command("history", argument="[--full]")
 async def history(chat: Chat, argument: str) -> None:
-    """Show what was said along the chain: its summaries, then the messages that stand in the context."""
+    """Show what was said along the chain: its summaries, then the messages that stand in the
+    context.
+    """
     if argument not in ("", "--full"):
         raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
     from chat_loop.display.panels import Told, show_history  # not before it is asked for
@@ -156,12 +165,16 @@ async def history(chat: Chat, argument: str) -> None:
         raise UsageError("Nothing was said yet.")
     if chain.broken:
         chat.display.warn(chain.broken)
-    show_history(chat.display, told, recent, total, agent=conversation.agent.name, full=bool(argument))
+    show_history(
+        chat.display, told, recent, total, agent=conversation.agent.name, full=bool(argument)
+    )
 
 
 @registry.command("stats")
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the session and its chain, plots of them, and what each compaction kept."""
+    """Show tokens and cost of the session and its chain, plots of them, and what each compaction
+    kept.
+    """
     from chat_loop.commands.measures import measures  # not before it is asked for
     from chat_loop.display.panels import show_compactions, show_plots
     from chat_loop.sessions.chain import ChainReader
@@ -185,7 +198,11 @@ async def stats(chat: Chat, argument: str) -> None:
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
     cost = conversation.options.cost
-    price = session_cost(conversation.session, cost) if used else cost(conversation.agent.model, Usage())
+    price = (
+        session_cost(conversation.session, cost)
+        if used
+        else cost(conversation.agent.model, Usage())
+    )
     pairs.append(("Cost of the session", dollars_text(price)))
     chat.display.lines(pairs)
     if chain.broken:
@@ -212,7 +229,10 @@ async def info(chat: Chat, argument: str) -> None:
     mark = "~" if budget.estimated else ""
     guessed = " (guessed)" if budget.window.guessed else ""
     pairs = [
-        ("Session ID", live.header.id if not live.empty else "none yet: it begins with your first message"),
+        (
+            "Session ID",
+            live.header.id if not live.empty else "none yet: it begins with your first message",
+        ),
         ("File", str(live.path) if not live.empty else ""),
         ("Saved", "" if live.empty else "yes" if live.saved else "NO"),
         ("Resumed From", live.header.parent),
@@ -220,7 +240,13 @@ async def info(chat: Chat, argument: str) -> None:
         ("Agent Path", conversation.agent.path),
         ("Description", conversation.agent.description),
         ("Model", conversation.agent.model),
-        ("Context", f"{mark}{budget.used:,} of {budget.window.tokens:,}{guessed} tokens ({mark}{budget.share:.0%})"),
+        (
+            "Context",
+            (
+                f"{mark}{budget.used:,} of {budget.window.tokens:,}{guessed} tokens "
+                f"({mark}{budget.share:.0%})"
+            ),
+        ),
         *accounting(conversation.session.totals),
         ("Pins", str(len(conversation.pins)) if conversation.pins else ""),
         *chat.facts,

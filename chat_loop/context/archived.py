@@ -13,8 +13,9 @@ from chat_loop.sessions.records import Exchange, Summary
 
 
 def only_archived(before: Iterable[Exchange], now: Thread) -> tuple[str, ...]:
-    """The sentences of the exchanges `before` that hold exact values and do not stand in the thread `now`, with
-    references."""
+    """The sentences of the exchanges `before` that hold exact values and do not stand in the thread
+    `now`, with references.
+    """
     known = frozenset(exchange.ref for exchange in now.exchanges)
     lines = [item.text for item in items(now.inherited or Summary())]
     lines += [*now.pins, *(found.text for found in extract.harvest(now.exchanges))]
@@ -25,5 +26,7 @@ def only_archived(before: Iterable[Exchange], now: Thread) -> tuple[str, ...]:
     return tuple(
         f"{found.text} [{found.ref}]"
         for found in extract.harvest([exchange for exchange in before if exchange.ref not in known])
-        if found.values and not {found.text, redacted(found.text)} & whole and said.where(read_line(found.text)) is None
+        if found.values
+        and not {found.text, redacted(found.text)} & whole
+        and said.where(read_line(found.text)) is None
     )

@@ -1,4 +1,6 @@
-"""Files as they are sent with a query (pure): texts before its words, between lines that none can hold; and images."""
+"""Files as they are sent with a query (pure): texts before its words, between lines that none can
+hold; and images.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,12 @@ def asked(text: str, attached: Sequence[Attachment]) -> Message:
         if one.is_image:
             parts.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
         else:
-            parts.append(f"Attached file: {name}, {file_size_text(one.size)}, between two lines {line}")
-            parts[-1] += f"\n{line}\n{one.text}{'' if one.text.endswith(chr(10)) else chr(10)}{line}"
+            parts.append(
+                f"Attached file: {name}, {file_size_text(one.size)}, between two lines {line}"
+            )
+            parts[-1] += (
+                f"\n{line}\n{one.text}{'' if one.text.endswith(chr(10)) else chr(10)}{line}"
+            )
     images = tuple(
         Image(name, one.media, one.width, one.height, one.file)
         for one in attached
@@ -53,10 +59,14 @@ def asked(text: str, attached: Sequence[Attachment]) -> Message:
     return Message("user", "\n\n".join(filter(None, (*parts, text))), images=images)
 
 
-def with_images(messages: Sequence[Message], load: Callable[[Image], str]) -> tuple[tuple[Message, ...], list[str]]:
-    """Messages with the data of their images, and a sentence for each image that a line takes the place of.
+def with_images(
+    messages: Sequence[Message], load: Callable[[Image], str]
+) -> tuple[tuple[Message, ...], list[str]]:
+    """Messages with the data of their images, and a sentence for each image that a line takes the
+    place of.
 
-    `load` gives the base64 of an image, and raises NotShown. The newest images go first when there are too many.
+    `load` gives the base64 of an image, and raises NotShown. The newest images go first when there
+    are too many.
     """
     if not any(message.images for message in messages):
         return tuple(messages), []
@@ -78,5 +88,7 @@ def with_images(messages: Sequence[Message], load: Callable[[Image], str]) -> tu
             images, data = images + 1, data + len(loaded)
             kept.append(replace(image, data=loaded))
         text = "\n\n".join([*reversed(notes), message.text])
-        shown.append(replace(message, images=tuple(reversed(kept)), text=text) if message.images else message)
+        shown.append(
+            replace(message, images=tuple(reversed(kept)), text=text) if message.images else message
+        )
     return tuple(reversed(shown)), problems[::-1]

@@ -1,4 +1,6 @@
-"""A summary in the making while the user goes on (act): one at a time, and none after too many failures."""
+"""A summary in the making while the user goes on (act): one at a time, and none after too many
+failures.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Prepared:
 
 
 class Background:
-    """At most one call at a time. `failures` counts those in a row; `broken` says that no more are tried."""
+    """At most one call at a time. `failures` counts those in a row; `broken` says that no more are
+    tried.
+    """
 
     def __init__(self) -> None:
         self.failures = 0
@@ -57,7 +61,9 @@ class Background:
         """Whether a call should begin now, `used` tokens being in the context."""
         return not (self.running or self._prepared or self.broken or used < self._not_below)
 
-    def start(self, exchanges: Sequence[Exchange], work: Coroutine[Any, Any, Outcome], used: int) -> None:
+    def start(
+        self, exchanges: Sequence[Exchange], work: Coroutine[Any, Any, Outcome], used: int
+    ) -> None:
         """Begin to summarise `exchanges` with `work`."""
         self._exchanges = tuple(exchanges)
         self._late = None
@@ -76,7 +82,9 @@ class Background:
         self._prepared, self._not_below = None, 0.0
 
     def later(self, call: Callable[[Prepared], None]) -> None:
-        """Have the call that is under way hand its result to `call`: its exchanges were compacted without it."""
+        """Have the call that is under way hand its result to `call`: its exchanges were compacted
+        without it.
+        """
         if self._task is not None:
             self._late = call
 
@@ -104,7 +112,9 @@ class Background:
         outcome = None if error is not None else task.result()
         if outcome is None or outcome.narrative is None:
             self.failures += 1
-            self.problem = outcome.problem if outcome is not None else f"{type(error).__name__}: {error}"
+            self.problem = (
+                outcome.problem if outcome is not None else f"{type(error).__name__}: {error}"
+            )
             self._not_below = used * GROWTH
             return
         self.failures = 0
@@ -112,7 +122,9 @@ class Background:
         if self._late is None:
             self._prepared = prepared
             return
-        self._task = asyncio.ensure_future(asyncio.to_thread(self._late, prepared))  # it reads and writes files
+        self._task = asyncio.ensure_future(
+            asyncio.to_thread(self._late, prepared)
+        )  # it reads and writes files
         self._task.add_done_callback(self._written)
 
     def _written(self, task: asyncio.Task[Any]) -> None:

@@ -1,4 +1,6 @@
-"""The budget (pure): how full the model's window is. The number shown is the number that compaction is judged by."""
+"""The budget (pure): how full the model's window is. The number shown is the number that compaction
+is judged by.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Budget:
-    """Tokens the next request will hold, of how many. `estimated`: nothing has been reported yet."""
+    """Tokens the next request will hold, of how many. `estimated`: nothing has been reported
+    yet.
+    """
 
     used: int
     window: Window
@@ -62,7 +66,9 @@ def size(text: str, count: Count) -> int:
 
 def message_size(message: Message, count: Count) -> int:
     """Tokens of a message with its images."""
-    return size(message.whole, count) + sum(image_tokens(image.width, image.height) for image in message.images)
+    return size(message.whole, count) + sum(
+        image_tokens(image.width, image.height) for image in message.images
+    )
 
 
 def attached_size(attached: Sequence[Attachment], count: Count) -> int:
@@ -79,23 +85,33 @@ def entry_size(entry: Entry, count: Count, most: int) -> int:
     """Tokens of an entry as it is sent: no text of it takes more than `most`."""
     if isinstance(entry, Attachment):
         return min(attached_size((entry,), count), most)
-    return min(size(entry.text, count), most) if isinstance(entry, Reply | Query | Recall | Result) else 0
+    return (
+        min(size(entry.text, count), most)
+        if isinstance(entry, Reply | Query | Recall | Result)
+        else 0
+    )
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
-    """About how many tokens a model is told of its tools in: names, descriptions and schemas as JSON."""
+    """About how many tokens a model is told of its tools in: names, descriptions and schemas as
+    JSON.
+    """
     import json  # not before there are tools
 
     return sum(
-        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}") + TOOL_TOKENS for one in specs
+        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}")
+        + TOOL_TOKENS
+        for one in specs
     )
 
 
 def reported(session: Session, count: Count, most: int) -> int | None:
-    """Return the tokens of the next request by the last report of a turn, and an estimate of what came after it.
+    """Return the tokens of the next request by the last report of a turn, and an estimate of what
+    came after it.
 
-    None when no turn was reported, or another model has taken over since. The acknowledgment is no turn: its request
-    holds neither tools nor the carried words. What was undone or failed is not sent again.
+    None when no turn was reported, or another model has taken over since. The acknowledgment is no
+    turn: its request holds neither tools nor the carried words. What was undone or failed is not
+    sent again.
     """
     after = 0
     for entry in reversed(session.sent):
@@ -119,8 +135,9 @@ def weigh(
 
 
 def shared(weights: Mapping[str, int], total: int, rest: str) -> dict[str, int]:
-    """Scale parts so that they add up to `total`. More than twice the estimate is no other way of counting: what is
-    beyond it goes to the part `rest`."""
+    """Scale parts so that they add up to `total`. More than twice the estimate is no other way of
+    counting: what is beyond it goes to the part `rest`.
+    """
     whole = sum(weights.values())
     if total > 2 * whole:
         return {**weights, rest: weights.get(rest, 0) + total - whole}

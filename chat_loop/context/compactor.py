@@ -1,4 +1,6 @@
-"""Summarising (act): the model call behind a narrative, with its one retry, its time limit and its check."""
+"""Summarising (act): the model call behind a narrative, with its one retry, its time limit and its
+check.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,14 @@ FOCUS_TOKENS = 200
 INSTRUCTION_TOKENS = 400
 """What an agent's own instructions for summaries may take."""
 SMALL_WINDOW = 16_384
-"""A model with a window of at most this is not shown the parent's block: small ones copy it (seen with 1.5 billion
-parameters) instead of summarising what is new. The background is then condensed without a model."""
+"""A model with a window of at most this is not shown the parent's block: small ones copy it (seen
+with 1.5 billion parameters) instead of summarising what is new. The background is then condensed
+without a model.
+"""
 SMALLEST_SPAN = 1_400
-"""Tokens: a summary may be as large as this, whatever it summarises. The grammar allows no more, and small models use
-all of it; where the span is smaller, that is no matter."""
+"""Tokens: a summary may be as large as this, whatever it summarises. The grammar allows no more,
+and small models use all of it; where the span is smaller, that is no matter.
+"""
 
 
 async def summarise(
@@ -45,11 +50,12 @@ async def summarise(
     wanted: Wanted,
     focus: str = "",
 ) -> Outcome:
-    """Have a model write the narrative of `exchanges`; `parent` is the block that stands before them.
+    """Have a model write the narrative of `exchanges`; `parent` is the block that stands before
+    them.
 
-    Each part of a long span is one call; one that fails is asked once more, of the next of `routes` when there is one.
-    What takes too long is not asked again: it would take as long.
-    A cancelled call raises CancelledError.
+    Each part of a long span is one call; one that fails is asked once more, of the next of `routes`
+    when there is one. What takes too long is not asked again: it would take as long. A cancelled
+    call raises CancelledError.
     """
     patience = wanted.patience or Patience()
     started = patience.clock()
@@ -76,7 +82,9 @@ async def summarise(
 
 
 def together(first: Outcome, second: Outcome) -> Outcome:
-    """What was made of the beginning of a span and of its rest as one; a rest that failed fails the whole."""
+    """What was made of the beginning of a span and of its rest as one; a rest that failed fails the
+    whole.
+    """
     if first.narrative is None or second.narrative is None:
         return second
     return replace(
@@ -132,26 +140,35 @@ class _Calls:
         self._show(SummaryStarted(parts=len(spans), optional=self._wanted.optional))
         for number, span in enumerate(spans, 1):
             try:
-                self.found.append(await self._once(provider, span, number, len(spans), self._patience))
+                self.found.append(
+                    await self._once(provider, span, number, len(spans), self._patience)
+                )
             except (ProviderError, summary.InvalidSummary) as error:
                 provider, patience = await self._again(provider, error)
                 room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
                 for half in summary.cut(span, room, self._count):
-                    self.found.append(await self._once(provider, half, number, len(spans), patience))
+                    self.found.append(
+                        await self._once(provider, half, number, len(spans), patience)
+                    )
 
     async def _again(
         self, provider: Provider, error: ProviderError | summary.InvalidSummary
     ) -> tuple[Provider, Patience]:
-        """Whom to ask once more after an error, and how long to wait for it. Raises the error when nobody is asked.
+        """Whom to ask once more after an error, and how long to wait for it. Raises the error when
+        nobody is asked.
 
-        A provider that failed gets a short pause and must answer soon; another one, and one that only wrote no summary,
-        has the time that it always has.
+        A provider that failed gets a short pause and must answer soon; another one, and one that
+        only wrote no summary, has the time that it always has.
         """
         other = next((route for route in self._routes if route is not provider), None)
         pause, patience = 0.0, self._patience
         if other is None and not (self._wanted.retry or isinstance(error, ContextTooLong)):
             raise error
-        if other is None and isinstance(error, ProviderError) and not isinstance(error, ContextTooLong):
+        if (
+            other is None
+            and isinstance(error, ProviderError)
+            and not isinstance(error, ContextTooLong)
+        ):
             pause = patience.first_pause if error.retry_after is None else error.retry_after
             rest = self._wanted.after_error - pause
             if not error.retryable or isinstance(error, TimedOut) or rest <= 0:
@@ -180,7 +197,9 @@ class _Calls:
         taken += sum(self._count(text) for text in (self._before(provider), self._instructions))
         return max(200, window - taken)
 
-    async def _once(self, provider: Provider, span: str, part: int, parts: int, patience: Patience) -> Summary:
+    async def _once(
+        self, provider: Provider, span: str, part: int, parts: int, patience: Patience
+    ) -> Summary:
         before = self._before(provider)
         request = summary.request(
             span,
@@ -197,7 +216,9 @@ class _Calls:
         except TimeoutError as error:
             with suppress(summary.InvalidSummary):
                 whole_lines = "".join(pieces).rpartition("\n")[0]
-                self._begun = verify.verified(summary.narrative(whole_lines), f"{span}\n{before}")[0]
+                self._begun = verify.verified(summary.narrative(whole_lines), f"{span}\n{before}")[
+                    0
+                ]
             raise TimedOut(f"It took more than {limit:.0f} seconds.") from error
         text = "".join(pieces)
         if stop == "length":
@@ -216,7 +237,13 @@ class _Calls:
         return made
 
     async def _collect(
-        self, provider: Provider, request: Request, part: int, parts: int, patience: Patience, pieces: list[str]
+        self,
+        provider: Provider,
+        request: Request,
+        part: int,
+        parts: int,
+        patience: Patience,
+        pieces: list[str],
     ) -> str:
         """Put what comes into `pieces`; return why it stopped."""
         stop = "error"
@@ -236,4 +263,8 @@ class _Calls:
 
 
 def _reason(error: ChatLoopError | summary.InvalidSummary) -> str:
-    return error.message if isinstance(error, ChatLoopError) else f"{str(error)[:1].upper()}{str(error)[1:]}."
+    return (
+        error.message
+        if isinstance(error, ChatLoopError)
+        else f"{str(error)[:1].upper()}{str(error)[1:]}."
+    )

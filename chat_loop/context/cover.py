@@ -1,6 +1,8 @@
-"""Cover (pure): the child's summary block, made of the parent's lines, the span's sentences and the narrative.
+"""Cover (pure): the child's summary block, made of the parent's lines, the span's sentences and the
+narrative.
 
-No model has a part in it but for the narrative, whose bullets come last and only when no line says the same.
+No model has a part in it but for the narrative, whose bullets come last and only when no line says
+the same.
 """
 
 from __future__ import annotations
@@ -86,7 +88,8 @@ def ledger(
     room: int,
     count: Callable[[str], int],
 ) -> Kept:
-    """Make the child's whole block: decisions, pending and key facts in `room` tokens, pins and files beside them.
+    """Make the child's whole block: decisions, pending and key facts in `room` tokens, pins and
+    files beside them.
 
     `tail` stays in the context word for word: its corrections count, its facts need no line.
     """
@@ -107,7 +110,8 @@ def ledger(
     live = [
         entry
         for number, entry in enumerate(entries)
-        if number not in gone and (entry.carried or (entry.found.ref not in staying and _worth_a_line(entry.found)))
+        if number not in gone
+        and (entry.carried or (entry.found.ref not in staying and _worth_a_line(entry.found)))
     ]
     lines = _without_repetitions(live, pins)
     room = _choose(lines, room, count)
@@ -128,18 +132,24 @@ def ledger(
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
 
 
-def _archived(live: Sequence[_Entry], chosen: Sequence[_Entry], pins: Sequence[str]) -> tuple[Found, ...]:
+def _archived(
+    live: Sequence[_Entry], chosen: Sequence[_Entry], pins: Sequence[str]
+) -> tuple[Found, ...]:
     """The sentences with exact values that neither a line nor a pin says."""
     said = Said[str]()
     for reading in (*(entry.reading for entry in chosen), *map(read_line, pins)):
         said.add(reading, reading.text)
     return tuple(
-        entry.found for entry in live if not entry.kept and entry.reading.normals and said.where(entry.reading) is None
+        entry.found
+        for entry in live
+        if not entry.kept and entry.reading.normals and said.where(entry.reading) is None
     )
 
 
 def _without_secrets(entries: Sequence[_Entry], *others: Summary | None) -> None:
-    """Take secrets out of lines, all at once as long as that leaves a line for each. `others` stand beside them."""
+    """Take secrets out of lines, all at once as long as that leaves a line for each. `others` stand
+    beside them.
+    """
     redactor = Redactor(*(block.render(other) for other in others if other is not None))
     whole = redactor("\n".join(entry.line for entry in entries)).split("\n")
     for number, entry in enumerate(entries):
@@ -185,12 +195,23 @@ def _carried(item: Item, order: int) -> _Entry:
     weight = float(judged[1] if judged else judge.LEAST_CARRIED)
     if item.speaker == "narrative":
         weight = _NARRATIVE_WEIGHT
-    found = Found(item.text, item.ref, speaker, kind, tuple(value.text for value in reading.values), int(weight))
+    found = Found(
+        item.text,
+        item.ref,
+        speaker,
+        kind,
+        tuple(value.text for value in reading.values),
+        int(weight),
+    )
     statement = Statement(reading, reading, kind, speaker, item.ref or "narrative")
     return _Entry(item.line, item.section, found, statement, order, weight, True)
 
 
-_KINDS: dict[Section, judge.Kind] = {"decisions": "decision", "pending": "task", "key_facts": "fact"}
+_KINDS: dict[Section, judge.Kind] = {
+    "decisions": "decision",
+    "pending": "task",
+    "key_facts": "fact",
+}
 
 
 def _new(candidate: Candidate, places: dict[int, int]) -> _Entry:
@@ -223,10 +244,14 @@ class Said(Generic[T]):
             self._by_word.setdefault(stem[:4], []).append((reading, what))
 
     def where(self, reading: Reading, loosely: bool = False) -> T | None:
-        """What says the same: it has all the values and most of the words, and differs only by having more."""
+        """What says the same: it has all the values and most of the words, and differs only by
+        having more.
+        """
         near: Sequence[tuple[Reading, T]]
         if reading.normals:
-            near = min((self._by_value.get(normal, []) for normal in reading.normals), key=len)[-_NEAR:]
+            near = min((self._by_value.get(normal, []) for normal in reading.normals), key=len)[
+                -_NEAR:
+            ]
         else:
             buckets = sorted((self._by_word.get(stem[:4], []) for stem in reading.about), key=len)
             near = [pair for bucket in buckets[:3] for pair in bucket[-_NEAR:]]
@@ -237,7 +262,9 @@ class Said(Generic[T]):
 
 
 def _same_words(one: Reading, other: Reading, loosely: bool) -> bool:
-    """Whether nothing tells two sentences apart; loosely, whether they share half of their words."""
+    """Whether nothing tells two sentences apart; loosely, whether they share half of their
+    words.
+    """
     common, left, right = shared(one.about, other.about)
     if loosely:
         return common >= 0.5 * len(one.about)
@@ -245,7 +272,9 @@ def _same_words(one: Reading, other: Reading, loosely: bool) -> bool:
 
 
 def _without_repetitions(live: Sequence[_Entry], pins: Sequence[str]) -> list[_Entry]:
-    """The lines that say something which no pin and no earlier line says; the earlier one gains by it."""
+    """The lines that say something which no pin and no earlier line says; the earlier one gains by
+    it.
+    """
     pinned, said = Said[str](), Said[_Entry]()
     for pin in pins:
         pinned.add(read_line(pin), pin)
@@ -263,9 +292,11 @@ def _without_repetitions(live: Sequence[_Entry], pins: Sequence[str]) -> list[_E
 
 
 def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> int:
-    """Mark the lines that are worth their tokens until the room is full, and return what is left of it.
+    """Mark the lines that are worth their tokens until the room is full, and return what is left of
+    it.
 
-    An older value does not stay where one that may have replaced it goes: the newer takes its place in the order.
+    An older value does not stay where one that may have replaced it goes: the newer takes its place
+    in the order.
     """
     total = max(1, len(lines))
     scores = [
@@ -280,7 +311,10 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
         going = [number for number, entry in enumerate(lines) if not entry.kept]
         if not going:
             break
-        pairs = elders([lines[number].statement for number in staying], [lines[number].statement for number in going])
+        pairs = elders(
+            [lines[number].statement for number in staying],
+            [lines[number].statement for number in going],
+        )
         if not pairs:
             break
         for old, new in pairs:
@@ -290,14 +324,20 @@ def _choose(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> 
     return left
 
 
-def _fill(lines: Sequence[_Entry], scores: Sequence[float], room: int, count: Callable[[str], int]) -> int:
-    """Mark the lines of the highest scores as kept, as far as there is room; return what is left of it."""
+def _fill(
+    lines: Sequence[_Entry], scores: Sequence[float], room: int, count: Callable[[str], int]
+) -> int:
+    """Mark the lines of the highest scores as kept, as far as there is room; return what is left of
+    it.
+    """
     groups: set[tuple[Section, str]] = set()
     for number in sorted(range(len(lines)), key=scores.__getitem__, reverse=True):
         entry = lines[number]
         mark = entry.line.removeprefix(entry.found.text)  # it stands once for many
         group = (entry.section, mark)
-        needed = count(f"- {entry.found.text}\n") + (count(mark) if mark and group not in groups else 0)
+        needed = count(f"- {entry.found.text}\n") + (
+            count(mark) if mark and group not in groups else 0
+        )
         entry.kept = room >= _LEAST_LINE and needed <= room
         if entry.kept:
             groups.add(group)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A compaction that could be carried out. `span` is what its block newly covers; `archived` are sentences that hold
-    exact values and stand only in the archive afterwards; `invented` are lines of the model that were left out."""
+    """A compaction that could be carried out. `span` is what its block newly covers; `archived` are
+    sentences that hold exact values and stand only in the archive afterwards; `invented` are lines
+    of the model that were left out.
+    """
 
     plan: Plan
     span: tuple[Exchange, ...]
@@ -60,13 +62,19 @@ def covering(
     room: int,
     count: Count,
 ) -> Kept:
-    """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the span; the rest of the
-    span's topics are extracted. `room` are the ledger's tokens."""
+    """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the
+    span; the rest of the span's topics are extracted. `room` are the ledger's tokens.
+    """
     from chat_loop.context import cover, summary  # not before something is compacted
 
     parent = thread.inherited
     if not span:  # nothing new was said: the parent's block is passed on
-        return cover.Kept(summary=replace(parent or Summary(), pinned=thread.pins), archived=(), superseded=0, closed=0)
+        return cover.Kept(
+            summary=replace(parent or Summary(), pinned=thread.pins),
+            archived=(),
+            superseded=0,
+            closed=0,
+        )
     rest = span[len(covered) :] if narrative is not None else span
     told = [] if narrative is None else [narrative]
     told += [summary.extracted(rest, parent)] if rest or narrative is None else []
@@ -95,7 +103,8 @@ def drafted(
 ) -> Draft:
     """Put a plan and what the model wrote of the beginning of its span (`covered`) together.
 
-    `used` are the tokens of the next request now, `after(block, words)` those of a child that begins with these.
+    `used` are the tokens of the next request now, `after(block, words)` those of a child that
+    begins with these.
     """
     span = spanned(thread, plan)
     narrative = outcome.narrative if outcome else None

@@ -1,4 +1,6 @@
-"""Fitting (pure): messages that are too long for the window are shortened for the model, and only there."""
+"""Fitting (pure): messages that are too long for the window are shortened for the model, and only
+there.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BLOCK_SHARE = 0.6
 
 
 def clipped(text: str, most: int, count: Count) -> str:
-    """`text` with its middle left out when it is longer than `most` tokens; what is missing is said."""
+    """`text` with its middle left out when it is longer than `most` tokens; what is missing is
+    said.
+    """
     if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
         return text
     tokens = count(text)
@@ -31,14 +35,19 @@ def clipped(text: str, most: int, count: Count) -> str:
     half = max(20, (int(len(text) * most / tokens * 0.9) - 60) // 2)
     while True:
         missing = len(text) - 2 * half
-        short = f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
+        short = (
+            f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
+        )
         if half <= 20 or count(short) <= most:
             return short
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], str]) -> tuple[Thread, int]:
-    """A thread as it is sent, and how many of its texts are shortened: none takes more than half of the room.
+def fitted(
+    thread: Thread, window: int, count: Count, block_of: Callable[[str], str]
+) -> tuple[Thread, int]:
+    """A thread as it is sent, and how many of its texts are shortened: none takes more than half of
+    the room.
 
     `block_of` shortens the restored block to `block_room` (the caller may remember what it gave).
     """
@@ -64,7 +73,11 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
     def exchange_of(exchange: Exchange) -> Exchange:
         query, reply = entry_of(exchange.query), exchange.reply and entry_of(exchange.reply)
         attached = tuple(map(entry_of, exchange.attached))
-        if query is exchange.query and reply is exchange.reply and all(map(is_, attached, exchange.attached)):
+        if (
+            query is exchange.query
+            and reply is exchange.reply
+            and all(map(is_, attached, exchange.attached))
+        ):
             return exchange
         assert isinstance(query, Query)
         assert reply is None or isinstance(reply, Reply)
@@ -75,14 +88,19 @@ def fitted(thread: Thread, window: int, count: Count, block_of: Callable[[str], 
     carried = tuple(map(exchange_of, thread.carried))
     if not shortened and all(map(is_, entries, thread.session.entries)):
         return thread, 0
-    return replace(thread, session=replace(thread.session, entries=entries), carried=carried), shortened
+    return replace(
+        thread, session=replace(thread.session, entries=entries), carried=carried
+    ), shortened
 
 
 def check(used: int, window: int) -> None:
-    """Raise ContextFull when a request of `used` tokens is too large for the window: it is better not sent."""
+    """Raise ContextFull when a request of `used` tokens is too large for the window: it is better
+    not sent.
+    """
     if used > room(window):
         raise ContextFull(
-            f"Not sent: the request would hold {used:,} tokens, and the window of {window_text(window, False)} takes "
+            f"Not sent: the request would hold {used:,} tokens, and the window of "
+            f"{window_text(window, False)} takes "
             f"{room(window):,} beside a reply. Nothing is lost.",
             "compact makes room; a model with a larger window takes more.",
         )
@@ -96,7 +114,8 @@ def block_room(window: int) -> int:
 def shortened_block(text: str, most: int, count: Count) -> str:
     """Return a summary block's inner text with at most `most` tokens, as far as its pins allow.
 
-    Key facts go first, the oldest before the newest, then topics, open points and decisions; pins stay.
+    Key facts go first, the oldest before the newest, then topics, open points and decisions; pins
+    stay.
     """
     if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
         return text
@@ -106,7 +125,9 @@ def shortened_block(text: str, most: int, count: Count) -> str:
         items: tuple[str, ...] = getattr(summary, name)
         while items and (over := count(block.render(summary)) - most) > 0:
             left = 0
-            while left < len(items) and over > 0:  # less is gained where neighbors share a place: it is counted again
+            while (
+                left < len(items) and over > 0
+            ):  # less is gained where neighbors share a place: it is counted again
                 over -= count(items[left]) + 1
                 left += 1
             items = items[left:]

@@ -1,6 +1,8 @@
-"""The archive's words for a model (pure): what a search found, what was asked to be read, what is attached unasked.
+"""The archive's words for a model (pure): what a search found, what was asked to be read, what is
+attached unasked.
 
-Texts are as they were said; what is left out of one is marked by `…`. Sizes are in tokens as `count` estimates them.
+Texts are as they were said; what is left out of one is marked by `…`. Sizes are in tokens as
+`count` estimates them.
 """
 
 from __future__ import annotations
@@ -30,24 +32,37 @@ _CUT_ROOM = 30
 _LEAST = 40
 """Characters that an excerpt has at least."""
 
-NOTHING = "Nothing in the archive matches {0}. It may have been said in other words: search for other words."
+NOTHING = (
+    "Nothing in the archive matches {0}. It may have been said in other words: search for "
+    "other words."
+)
 _FOUND = "Found in the archive of this conversation, best first, as it was said:"
-_RECALLED = "Found automatically earlier in this conversation; it may be superseded or beside the point:"
-_FORMS = 'Give the number of a query such as "14", a range such as "12-16", or a reference such as "2.14".'
+_RECALLED = (
+    "Found automatically earlier in this conversation; it may be superseded or beside the point:"
+)
+_FORMS = (
+    'Give the number of a query such as "14", a range such as "12-16", or a reference such '
+    'as "2.14".'
+)
 _REQUEST = re.compile(
-    r"\W{0,9}(?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] {0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6})|:([0-9]{1,4}))?\W{0,9}"
+    r"\W{0,9}(?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] "
+    r"{0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6})|:([0-9]{1,4}))?\W{0,9}"
 )
 
 
 def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
-    """A search's answer: at most MOST_HITS exchanges under their references in at most `room` tokens."""
+    """A search's answer: at most MOST_HITS exchanges under their references in at most `room`
+    tokens.
+    """
     hits = hits[:MOST_HITS]
     if not hits:
         return NOTHING.format(f"“{_short(asked)}”" if asked.strip() else "that")
     while True:
         share = room
         while share >= _LEAST:
-            text = "\n\n".join((_FOUND, *(_hit_text(hit, share // len(hits), count) for hit in hits)))
+            text = "\n\n".join(
+                (_FOUND, *(_hit_text(hit, share // len(hits), count) for hit in hits))
+            )
             if count(text) <= room:
                 return text
             share = share * 4 // 5
@@ -59,7 +74,8 @@ def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") ->
 def recall_text(
     hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
-    """What is attached to a new query: the sentences of strong hits, marked as such, and the references they are from.
+    """What is attached to a new query: the sentences of strong hits, marked as such, and the
+    references they are from.
 
     What stands word for word in `known`, the restored block, is not said again.
 
@@ -85,13 +101,17 @@ def recall_text(
 def _is_known(line: str, known: str) -> bool:
     """Whether everything that a line quotes stands in `known`."""
     quoted = line.partition("“")[2].rpartition("”")[0]
-    return bool(quoted) and all(piece.strip() in known for piece in quoted.split("…") if piece.strip())
+    return bool(quoted) and all(
+        piece.strip() in known for piece in quoted.split("…") if piece.strip()
+    )
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
-    """Queries of the previous session as they were said; what does not fit is left for the next call, which is named.
+    """Queries of the previous session as they were said; what does not fit is left for the next
+    call, which is named.
 
-    `request` is "14", "12-16", "2.14", or "14:2" for the second part of a query that is too long for one answer.
+    `request` is "14", "12-16", "2.14", or "14:2" for the second part of a query that is too long
+    for one answer.
     """
     if not exchanges:
         return "There is no previous session to read."
@@ -103,14 +123,23 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     depth = exchanges[0].depth
     if any(match[group] is not None and int(match[group]) != depth for group in (1, 3)):
         return (
-            f"Only the previous session can be read here, which is number {depth} of the chain. {there} "
+            f"Only the previous session can be read here, which is number {depth} of the "
+            f"chain. {there} "
             "Search the archive for what is older."
         )
     first = int(match[2])
     last = int(match[4]) if match[4] is not None else first
-    chosen = [exchange for exchange in exchanges if min(first, last) <= exchange.query.number <= max(first, last)]
+    chosen = [
+        exchange
+        for exchange in exchanges
+        if min(first, last) <= exchange.query.number <= max(first, last)
+    ]
     if not chosen:
-        return f"There is no query {first}. {there}" if first == last else f"There are no such queries. {there}"
+        return (
+            f"There is no query {first}. {there}"
+            if first == last
+            else f"There are no such queries. {there}"
+        )
     return _pages(chosen, int(match[5]) if match[5] is not None else 1, room, count)
 
 
@@ -138,7 +167,9 @@ def _part(chosen: Sequence[Exchange], part: int, room: int, count: Count) -> str
         return _no_part(chosen[0], pieces)
     rest = [f"{number}:{part + 1}"] if fitting < len(text) else []
     rest += [_range(chosen[1:])] if len(chosen) > 1 else []
-    return "\n\n".join((text[:fitting].rstrip(), *([_cut_here('", then "'.join(rest))] if rest else ())))
+    return "\n\n".join(
+        (text[:fitting].rstrip(), *([_cut_here('", then "'.join(rest))] if rest else ()))
+    )
 
 
 def _no_part(exchange: Exchange, parts: int) -> str:
@@ -167,7 +198,13 @@ def _cut_here(rest: str) -> str:
 
 def _range(exchanges: Sequence[Exchange]) -> str:
     numbers = [exchange.query.number for exchange in exchanges]
-    return "" if not numbers else str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+    return (
+        ""
+        if not numbers
+        else str(numbers[0])
+        if len(numbers) == 1
+        else f"{numbers[0]}-{numbers[-1]}"
+    )
 
 
 def _spoken(exchange: Exchange) -> str:
@@ -176,7 +213,10 @@ def _spoken(exchange: Exchange) -> str:
 
 
 def _heading(exchange: Exchange, newer: str = "", *, related: bool = False) -> str:
-    said = f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}{' (related, in other words)' if related else ''}"
+    said = (
+        f"[{exchange.ref}] "
+        f"{exchange.query.at:%Y-%m-%d %H:%M}{' (related, in other words)' if related else ''}"
+    )
     return f"{said} (newer mention: {newer})" if newer else said
 
 
@@ -191,7 +231,11 @@ def _hit_text(hit: Hit, room: int, count: Count) -> str:
     weights = {part: 1.0 if places else _BESIDE for part, _, _, places in parts}
     lines: dict[int, str] = {}
     for part, who, text, places in sorted(parts, key=lambda one: len(one[2]) / weights[one[0]]):
-        share = int(left * weights[part] / sum(weight for other, weight in weights.items() if other not in lines))
+        share = int(
+            left
+            * weights[part]
+            / sum(weight for other, weight in weights.items() if other not in lines)
+        )
         lines[part] = f"{who}: {excerpt(text, places, share, count)}"
         left -= count(lines[part])
     return "\n".join((heading, *(lines[part] for part in sorted(lines))))
@@ -208,7 +252,8 @@ def _recalled(hit: Hit, count: Count) -> str:
         answers = [place for place in places if place.part == 1]
         chosen += answers[:1] or [Place(1, start, end) for start, end in spans(said[1][1])][:1]
     quoted = (
-        f"{said[place.part][0].lower()}: “{excerpt(_text(said, place), (), _SENTENCE_ROOM, count)}”" for place in chosen
+        f"{said[place.part][0].lower()}: “{excerpt(_text(said, place), (), _SENTENCE_ROOM, count)}”"
+        for place in chosen
     )
     newer = f" (newer mention: {hit.newer})" if hit.newer else ""
     return f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {'; '.join(quoted)}{newer}"
@@ -219,7 +264,8 @@ def _text(said: Sequence[tuple[str, str]], place: Place) -> str:
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
-    """`text` in at most `room` tokens: what is around the places, the first ones above all; without any its beginning.
+    """`text` in at most `room` tokens: what is around the places, the first ones above all; without
+    any its beginning.
 
     A few words stay whatever the room is.
     """

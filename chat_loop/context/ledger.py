@@ -1,8 +1,9 @@
-"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes: pins, and its lines.
+"""The ledger (pure): what code carries along the chain byte for byte, whatever the model writes:
+pins, and its lines.
 
-A line is a sentence as it was said, and in which session of the chain and by whom: `We use oak because pine is soft.
-[2 user]`, or `[2 reply]` when only the model said it. A bullet of a narrative has no such mark. Lines are added,
-superseded, closed or evicted (`cover`), never reworded.
+A line is a sentence as it was said, and in which session of the chain and by whom: `We use oak
+because pine is soft. [2 user]`, or `[2 reply]` when only the model said it. A bullet of a narrative
+has no such mark. Lines are added, superseded, closed or evicted (`cover`), never reworded.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _END = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}\]\Z")
 
 @dataclass(frozen=True)
 class Item:
-    """One line of a summary block. `ref` is empty when code did not make it: then a model's narrative did."""
+    """One line of a summary block. `ref` is empty when code did not make it: then a model's
+    narrative did.
+    """
 
     line: str
     section: Section
@@ -36,7 +39,9 @@ class Item:
 
 
 def line(text: str, ref: str, speaker: str) -> str:
-    """A sentence as the ledger holds it. It names its session only, so that a session's lines are one group."""
+    """A sentence as the ledger holds it. It names its session only, so that a session's lines are
+    one group.
+    """
     return f"{text} [{ref.partition('.')[0]} {speaker}]"
 
 
@@ -50,18 +55,33 @@ def items(summary: Summary) -> Iterator[Item]:
                 yield Item(whole, section, whole, "", "narrative")
             else:
                 text = whole[: len(whole) - len(place.group())]
-                yield Item(whole, section, text, place.group(1), "reply" if place.group(2) == "reply" else "user")
+                yield Item(
+                    whole,
+                    section,
+                    text,
+                    place.group(1),
+                    "reply" if place.group(2) == "reply" else "user",
+                )
 
 
 def said_by_hand(edited: Summary, given: Summary, depth: int) -> Summary:
-    """A block that was edited in its file: what `given` does not have counts as the user's own words."""
+    """A block that was edited in its file: what `given` does not have counts as the user's own
+    words.
+    """
 
     def marked(section: Section) -> tuple[str, ...]:
         before: tuple[str, ...] = getattr(given, section)
         lines: tuple[str, ...] = getattr(edited, section)
         return tuple(
-            whole if whole in before or _PLACE.search(whole[-30:]) else line(_END.sub("", whole), str(depth), "user")
+            whole
+            if whole in before or _PLACE.search(whole[-30:])
+            else line(_END.sub("", whole), str(depth), "user")
             for whole in lines
         )
 
-    return replace(edited, decisions=marked("decisions"), pending=marked("pending"), key_facts=marked("key_facts"))
+    return replace(
+        edited,
+        decisions=marked("decisions"),
+        pending=marked("pending"),
+        key_facts=marked("key_facts"),
+    )

@@ -1,4 +1,6 @@
-"""The archive of a chain searched by meaning as well: its exchanges' vectors are those of the library's index."""
+"""The archive of a chain searched by meaning as well: its exchanges' vectors are those of the
+library's index.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ def by_both(
     meanings: Meanings,
     without: Collection[str],
 ) -> list[Hit]:
-    """The hits of full text and what is near in meaning, in one order. `ids` are the sessions whose exchanges are
-    `archived`. Without an index that can be used the hits stay as they are."""
+    """The hits of full text and what is near in meaning, in one order. `ids` are the sessions whose
+    exchanges are `archived`. Without an index that can be used the hits stay as they are.
+    """
     by_place = {
         (identity, position): exchange
         for identity, exchanges in zip(ids, archived, strict=False)
@@ -49,9 +52,16 @@ def by_both(
     exchanges = {exchange.ref: exchange for exchange in by_place.values()}
     by_ref = {ref: Hit(exchanges[ref], 0.0, 0.0) for ref, _ in meant} | by_ref
     worded = [
-        Found(hit.exchange.ref, hit.score, hit.strength, exactly(question, (said for _, said in texts(hit.exchange))))
+        Found(
+            hit.exchange.ref,
+            hit.score,
+            hit.strength,
+            exactly(question, (said for _, said in texts(hit.exchange))),
+        )
         for hit in hits
     ]
     with_vectors = {refs[key] for key in known}
     unknown = {found.key for found in worded} - with_vectors
-    return [by_ref[ref] for ref in fused(worded, meant, familiar=familiar(question), unknown=unknown)]
+    return [
+        by_ref[ref] for ref in fused(worded, meant, familiar=familiar(question), unknown=unknown)
+    ]

@@ -1,8 +1,8 @@
 """Merging two branches (pure): one block of two, as in a three-way merge.
 
-What both have stays; what one of them added stays; what stood in the block that both began with and is gone in one of
-them is gone: it was superseded, closed or unpinned there. Where the branches say different things of the same, that is
-a contradiction, which the user decides.
+What both have stays; what one of them added stays; what stood in the block that both began with and
+is gone in one of them is gone: it was superseded, closed or unpinned there. Where the branches say
+different things of the same, that is a contradiction, which the user decides.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Merged:
-    """A block of two, and what the user has to decide: until then it holds both lines of a contradiction."""
+    """A block of two, and what the user has to decide: until then it holds both lines of a
+    contradiction.
+    """
 
     summary: Summary
     contradictions: tuple[Contradiction, ...]
@@ -47,15 +49,19 @@ def in_both(first: Summary, second: Summary) -> Summary:
     """What two blocks have in common."""
     names = (*_PLAIN, "tools", *_LINES)
     lists: dict[str, Any] = {
-        name: tuple(one for one in getattr(first, name) if one in getattr(second, name)) for name in names
+        name: tuple(one for one in getattr(first, name) if one in getattr(second, name))
+        for name in names
     }
     return Summary(background=first.background, **lists)
 
 
-def merge(first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int) -> Merged:
+def merge(
+    first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int
+) -> Merged:
     """One block of two branches. `base` is what both began with.
 
-    `fork` is the last session of the chain that both have; those of the second one's own come `shift` places later.
+    `fork` is the last session of the chain that both have; those of the second one's own come
+    `shift` places later.
     """
     base = base or Summary()
     known = {item.line for item in items(base)}
@@ -76,7 +82,9 @@ def merge(first: Summary, second: Summary, base: Summary | None, *, fork: int, s
 def _background(first: Summary, second: Summary) -> str:
     """Both, but for what says nothing and for what the first one says as well."""
     told = [one.background for one in (first, second) if one.background != _NOTHING_BEFORE]
-    both = [one for number, one in enumerate(told) if not any(one in other for other in told[:number])]
+    both = [
+        one for number, one in enumerate(told) if not any(one in other for other in told[:number])
+    ]
     return " ".join(both) or _NOTHING_BEFORE
 
 
@@ -126,7 +134,9 @@ def _moved(item: Item, fork: int, shift: int) -> Item:
 
 def _relined(second: Summary, fork: int, shift: int) -> Summary:
     moved = {item.line: _moved(item, fork, shift).line for item in items(second)}
-    lists: dict[str, Any] = {name: tuple(moved.get(one, one) for one in getattr(second, name)) for name in _LINES}
+    lists: dict[str, Any] = {
+        name: tuple(moved.get(one, one) for one in getattr(second, name)) for name in _LINES
+    }
     lists["topics"] = tuple(_referring(one, fork, shift) for one in second.topics)
     return replace(second, background=_referring(second.background, fork, shift), **lists)
 

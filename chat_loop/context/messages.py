@@ -1,7 +1,8 @@
-"""From a thread to the messages that are sent: the restored block, the carried words, then the session's exchanges.
+"""From a thread to the messages that are sent: the restored block, the carried words, then the
+session's exchanges.
 
-They always alternate. A session's earlier messages never change from one request to the next, so that a provider's
-prompt cache holds.
+They always alternate. A session's earlier messages never change from one request to the next, so
+that a provider's prompt cache holds.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ INTERRUPTED = "interrupted"
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
     """Return the messages of a whole thread, ending with the newest query when it has no reply yet.
 
-    Without `tools`, for a provider that knows none, calls and results stand as text in the user's messages.
+    Without `tools`, for a provider that knows none, calls and results stand as text in the user's
+    messages.
     """
     return alternating(message for _, message in pieces(thread, tools=tools))
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield what a thread's messages are made of, each with the part of the context it belongs to."""
+    """Yield what a thread's messages are made of, each with the part of the context it belongs
+    to.
+    """
     session = thread.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
@@ -55,7 +59,9 @@ def spoken(exchange: Exchange) -> Iterator[Message]:
 
 
 def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """A session's own words, calls and results. Every call is answered before anything else is said."""
+    """A session's own words, calls and results. Every call is answered before anything else is
+    said.
+    """
     entries = tuple(entries)
     attached: dict[int, list[Attachment]] = {}
     for entry in entries:
@@ -69,7 +75,9 @@ def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
                 results[entry.id] = entry
             continue
         said = tuple(_said(entry, attached))
-        another = isinstance(entry, Call) and (results or any(call.id == entry.id for call in calls))
+        another = isinstance(entry, Call) and (
+            results or any(call.id == entry.id for call in calls)
+        )
         if said or another:
             yield from ((USED, message) for message in _used(calls, results, tools=tools))
             calls, results = [], {}
@@ -79,7 +87,9 @@ def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
     yield from ((USED, message) for message in _used(calls, results, tools=tools))
 
 
-def _said(entry: Entry, attached: Mapping[int, Sequence[Attachment]]) -> Iterator[tuple[str, Message]]:
+def _said(
+    entry: Entry, attached: Mapping[int, Sequence[Attachment]]
+) -> Iterator[tuple[str, Message]]:
     """What an entry says, if it says something. A query's files are said before it."""
     if isinstance(entry, Query):
         if entry.number in attached:
@@ -104,12 +114,21 @@ def _used(calls: list[Call], results: dict[str, Result], *, tools: bool) -> Iter
     if not calls:
         return
     if tools:
-        yield Message("assistant", "", calls=tuple(ToolCall(call.id, call.name, call.arguments) for call in calls))
-        yield Message("user", "", results=tuple(_result(call, results.get(call.id)) for call in calls))
+        yield Message(
+            "assistant",
+            "",
+            calls=tuple(ToolCall(call.id, call.name, call.arguments) for call in calls),
+        )
+        yield Message(
+            "user", "", results=tuple(_result(call, results.get(call.id)) for call in calls)
+        )
         return
     for call in calls:
         given = _result(call, results.get(call.id))
-        yield Message("user", f"[{call.name} {call.arguments} {'failed' if given.failed else 'gave'}: {given.text}]")
+        yield Message(
+            "user",
+            f"[{call.name} {call.arguments} {'failed' if given.failed else 'gave'}: {given.text}]",
+        )
 
 
 def _result(call: Call, result: Result | None) -> ToolResult:

@@ -12,8 +12,9 @@ from chat_loop.values import Usage
 class Wanted:
     """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
 
-    `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds within which a
-    provider that failed must begin to answer the one more call that it gets. `optional`: Ctrl-C does without.
+    `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds
+    within which a provider that failed must begin to answer the one more call that it gets.
+    `optional`: Ctrl-C does without.
     """
 
     max_tokens: int = 2048
@@ -23,15 +24,17 @@ class Wanted:
     after_error: float = 5.0
     optional: bool = False
     retry: bool = True
-    """Ask the same provider once more after a failure. In the background the next turn is the second time."""
+    """Ask the same provider once more after a failure. In the background the next turn is the
+    second time.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
 
-    `invented` are lines that were left out, because they name exact values that nobody said. `model` is
-    provider:model of whoever wrote it.
+    `invented` are lines that were left out, because they name exact values that nobody said.
+    `model` is provider:model of whoever wrote it.
     """
 
     narrative: Summary | None

@@ -11,7 +11,8 @@ ORDER = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> tuple[tuple[str, int], ...]:
-    """Return (part, tokens) in the order in which they are sent; those that are used add up to what the budget says.
+    """Return (part, tokens) in the order in which they are sent; those that are used add up to what
+    the budget says.
 
     `weights` are the parts' estimates, `queries` those of this session.
     """
@@ -19,4 +20,8 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> tuple[tup
     names = {OWN: f"{OWN} ({queries})"}
     taken = [(names.get(part, part), used[part]) for part in ORDER if used.get(part)]
     kept = reserve(budget.window.tokens)
-    return (*taken, ("Kept for the reply", kept), ("Free", max(0, budget.window.tokens - budget.used - kept)))
+    return (
+        *taken,
+        ("Kept for the reply", kept),
+        ("Free", max(0, budget.window.tokens - budget.used - kept)),
+    )

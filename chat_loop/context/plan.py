@@ -1,4 +1,6 @@
-"""The plan (pure): whether the context must shrink, what is compacted, what stays in its own words, and why."""
+"""The plan (pure): whether the context must shrink, what is compacted, what stays in its own words,
+and why.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ LARGEST_LEDGER = 12_000
 LEDGER_SHARE = 0.345
 """Tokens of the window that decisions, open points and key facts may take together."""
 ASKED_SHARE = 64
-"""A compaction that was asked for keeps words of at most this part of the trigger: it is asked for to make room."""
+"""A compaction that was asked for keeps words of at most this part of the trigger: it is asked for
+to make room.
+"""
 COMFORTABLE = 0.75
 """The share of the trigger that a compaction aims to stay below."""
 NARRATIVE = 1_000
@@ -25,7 +29,9 @@ NARRATIVE = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When to compact and how much, as `auto_compact` in the config has it. A limit of 0 is none."""
+    """When to compact and how much, as `auto_compact` in the config has it. A limit of 0 is
+    none.
+    """
 
     enabled: bool = True
     trigger_threshold: float = 0.8
@@ -39,7 +45,8 @@ class Limits:
 class Plan:
     """What a compaction would do. `compact` and `keep` are the context's exchanges, cut in two.
 
-    `due` says whether a limit is reached; `reason` says which, or why nothing can be compacted; `savings` is in tokens.
+    `due` says whether a limit is reached; `reason` says which, or why nothing can be compacted;
+    `savings` is in tokens.
     """
 
     due: bool
@@ -55,19 +62,25 @@ def ledger_room(window: int, limits: Limits) -> int:
 
 
 def trigger(window: int, limits: Limits) -> int:
-    """The tokens at which a window counts as full: the threshold's share of it, or where the reply's room begins."""
+    """The tokens at which a window counts as full: the threshold's share of it, or where the
+    reply's room begins.
+    """
     return min(int(window * limits.trigger_threshold), room(window))
 
 
 def fullness(used: int, messages: int, window: int, limits: Limits) -> tuple[float, str]:
     """How near the nearest limit is, 1 being reached, and the sentence that says so."""
-    measures = [(used / max(1, trigger(window, limits)), used / max(1, window), _tokens(used, window))]
+    measures = [
+        (used / max(1, trigger(window, limits)), used / max(1, window), _tokens(used, window))
+    ]
     if limits.max_tokens:
         share = used / limits.max_tokens
         measures.append((share / limits.trigger_threshold, share, _tokens(used, limits.max_tokens)))
     if limits.max_messages:
         share = messages / limits.max_messages
-        measures.append((share / limits.trigger_threshold, share, f"{messages}/{limits.max_messages} messages"))
+        measures.append(
+            (share / limits.trigger_threshold, share, f"{messages}/{limits.max_messages} messages")
+        )
     near, share, text = max(measures)
     return near, f"Reached {share:.0%} capacity ({text})"
 
@@ -78,7 +91,10 @@ def _tokens(used: int, limit: int) -> str:
 
 def messages_in(exchanges: Sequence[Exchange]) -> int:
     """How many messages exchanges are: a query, and a reply when there is one."""
-    return sum(2 if exchange.reply is not None and exchange.reply.text.strip() else 1 for exchange in exchanges)
+    return sum(
+        2 if exchange.reply is not None and exchange.reply.text.strip() else 1
+        for exchange in exchanges
+    )
 
 
 def plan(
@@ -94,9 +110,10 @@ def plan(
 ) -> Plan:
     """Decide about the context `exchanges`, of which the first `carried` are an ancestor's words.
 
-    `used` are the tokens of the next request, `restored` those of the block in it. `ahead` are tokens that will have
-    been added by the time the plan is carried out. At least `compact_ratio` of the messages are compacted and all that
-    was carried, so that what stays is the session's own; more when the context would be nearly full again.
+    `used` are the tokens of the next request, `restored` those of the block in it. `ahead` are
+    tokens that will have been added by the time the plan is carried out. At least `compact_ratio`
+    of the messages are compacted and all that was carried, so that what stays is the session's own;
+    more when the context would be nearly full again.
     """
     near, reason = fullness(used, messages_in(exchanges), window, limits)
     if near < 1 and not ahead:
@@ -108,7 +125,9 @@ def plan(
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
     fixed = max(0, used - sum(sizes) - restored)
-    block = min(ledger_room(window, limits) + NARRATIVE, sum(sizes) + restored)  # what is restored is carried on
+    block = min(
+        ledger_room(window, limits) + NARRATIVE, sum(sizes) + restored
+    )  # what is restored is carried on
     comfortable = max(int(full * COMFORTABLE) - fixed - block, full // 8) - ahead
     cut = min(max(least, carried), recent)
     while cut < recent and sum(sizes[cut:]) > comfortable:
@@ -117,18 +136,33 @@ def plan(
         cut += 1
     cut = max(cut, min(carried, len(exchanges))) if cut else 0
     if not cut:
-        return Plan(due=near >= 1, reason=f"{reason}, and everything is recent", keep=tuple(exchanges))
+        return Plan(
+            due=near >= 1, reason=f"{reason}, and everything is recent", keep=tuple(exchanges)
+        )
     savings = max(0, sum(sizes[:cut]) - block)
     return Plan(
-        due=near >= 1, reason=reason, compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]), savings=savings
+        due=near >= 1,
+        reason=reason,
+        compact=tuple(exchanges[:cut]),
+        keep=tuple(exchanges[cut:]),
+        savings=savings,
     )
 
 
-def asked(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0) -> Plan:
-    """The plan of a compaction that the user asks for: of the newest quarter, what `preserve_recent` allows stays."""
-    newest = max(0, min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1))
+def asked(
+    exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0
+) -> Plan:
+    """The plan of a compaction that the user asks for: of the newest quarter, what
+    `preserve_recent` allows stays.
+    """
+    newest = max(
+        0, min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
+    )
     cut = len(exchanges) - newest
-    while cut < len(exchanges) and _sizes(exchanges[cut:], count, window) > trigger(window, limits) // ASKED_SHARE:
+    while (
+        cut < len(exchanges)
+        and _sizes(exchanges[cut:], count, window) > trigger(window, limits) // ASKED_SHARE
+    ):
         cut += 1
     return Plan(
         due=True,
@@ -139,8 +173,11 @@ def asked(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: 
     )
 
 
-def truncated(exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count) -> tuple[Exchange, ...]:
-    """Return what stands of a context when nothing is compacted: the newest exchanges within the limits, at least one.
+def truncated(
+    exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
+) -> tuple[Exchange, ...]:
+    """Return what stands of a context when nothing is compacted: the newest exchanges within the
+    limits, at least one.
 
     Where the last one is answered, another query comes, which takes the place of a message.
     """

@@ -1,4 +1,6 @@
-"""The restoration prompt (pure): how a child session is told what its parent's summary block holds."""
+"""The restoration prompt (pure): how a child session is told what its parent's summary block
+holds.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,12 @@ TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentenc
 Keep your response concise."""
 
 GUIDE = (
-    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for word what the user or "
-    "you said in the chain's second session; [2.14] is its query 14. If the summary does not contain the answer to a "
-    "later question, search the archive when you have a tool for that; otherwise say that it does not."
+    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word "
+    "for word what the user or "
+    "you said in the chain's second session; [2.14] is its query 14. If the summary does not "
+    "contain the answer to a "
+    "later question, search the archive when you have a tool for that; otherwise say that it "
+    "does not."
 )
 
 
@@ -43,7 +48,10 @@ def restoration_text(header: Header, restoration: Restoration) -> str:
         GUIDE,
     ]
     if restoration.since:
-        lines += ["", f"What follows are the words of the conversation itself, from [{restoration.since}] on."]
+        lines += [
+            "",
+            f"What follows are the words of the conversation itself, from [{restoration.since}] on.",
+        ]
     return "\n".join(lines)
 
 

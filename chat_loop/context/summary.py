@@ -1,6 +1,8 @@
-"""Making a summary (pure): the prompt, the parts of a long span, the check of what came back, the way without a model.
+"""Making a summary (pure): the prompt, the parts of a long span, the check of what came back, the
+way without a model.
 
-The narrative is the model's, in the seed's format; what must be exact is the ledger's (`ledger.py`).
+The narrative is the model's, in the seed's format; what must be exact is the ledger's
+(`ledger.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from chat_loop.values import Message, Request
 from chat_loop.wording import file_size_text
 
 TASK_LINE = "Task: session summary"
-"""The first line of every summary call's system prompt, so that logs and servers can tell it from chat."""
+"""The first line of every summary call's system prompt, so that logs and servers can tell it from
+chat.
+"""
 
 SYSTEM = f"""{TASK_LINE}
 You write the summary from which a conversation will be continued later by someone who does not have its words.
@@ -61,13 +65,17 @@ _HEADINGS = {
 _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s]*(.*))?")
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
-    r"[-.(*\s]*(?:none|nothing|n/a|no (?:(?:specific|further|other|new|pending|open) )?(?:topics?|decisions?|pending"
+    r"[-.(*\s]*(?:none|nothing|n/a|no (?:(?:specific|further|other|new|pending|open) "
+    r")?(?:topics?|decisions?|pending"
     r"|items?|tasks?|points?|questions?|issues?))?(?: (?:were|was|are|is|have been))?"
-    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|pending|left|open|yet|so far)){0,3}"
+    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|pending|left|open|yet|so "
+    r"far)){0,3}"
     r"[-.)*\s]*(?:\[[\d.]+\][\s.]*)?",
     re.IGNORECASE,
 )
-"""A whole bullet that says that there is nothing to list; "No database is needed" says something."""
+"""A whole bullet that says that there is nothing to list; "No database is needed" says
+something.
+"""
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -76,10 +84,14 @@ class InvalidSummary(ValueError):
 
 
 def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
-    """An exchange as the summariser reads it, under its reference; `redactor` takes the span's secrets out."""
+    """An exchange as the summariser reads it, under its reference; `redactor` takes the span's
+    secrets out.
+    """
     lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
     lines += [f"[{exchange.ref}] Attached {_file(file)}" for file in exchange.attached]
-    lines += [f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
+    lines += [
+        f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses
+    ]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
         lines.append(f"[{exchange.ref}] Assistant{broken}: {exchange.reply.text}")
@@ -92,11 +104,16 @@ def _file(file: Attachment) -> str:
     if file.is_image:
         return f"image: {name}, {file.width}×{file.height} pixels"
     beginning = file.text[:FILE_BEGINNING]
-    return f"file: {name}, {file_size_text(file.size)}: {beginning}{'…' if len(file.text) > len(beginning) else ''}"
+    return (
+        f"file: {name}, {file_size_text(file.size)}: "
+        f"{beginning}{'…' if len(file.text) > len(beginning) else ''}"
+    )
 
 
 def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
-    """The span as texts of at most `room` tokens each, cut between exchanges; an oversized one is clipped."""
+    """The span as texts of at most `room` tokens each, cut between exchanges; an oversized one is
+    clipped.
+    """
     result: list[list[str]] = []
     used, redactor = room + 1, Redactor()
     for exchange in exchanges:
@@ -111,7 +128,9 @@ def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
 
 
 def cut(span: str, room: int, count: Count) -> list[str]:
-    """A part that was too long for the model that was asked, in two when that is needed, between exchanges."""
+    """A part that was too long for the model that was asked, in two when that is needed, between
+    exchanges.
+    """
     if count(span) <= room:
         return [span]
     spoken_parts = span.split("\n\n[")
@@ -121,11 +140,17 @@ def cut(span: str, room: int, count: Count) -> list[str]:
 
 
 def request(
-    span: str, before: str, *, focus: str = "", instructions: str = "", max_tokens: int | None = None
+    span: str,
+    before: str,
+    *,
+    focus: str = "",
+    instructions: str = "",
+    max_tokens: int | None = None,
 ) -> Request:
     """The summary call for one part: an independent call, never part of the chat.
 
-    `before` is the parent's block, `instructions` are the agent's, `focus` is what the user asks to keep.
+    `before` is the parent's block, `instructions` are the agent's, `focus` is what the user asks to
+    keep.
     """
     mark = hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8]
     lines = []
@@ -151,11 +176,18 @@ def request(
         lines += ["", instructions]
     if focus:
         lines += ["", f"The user asks to keep above all: {focus}"]
-    return Request(system=SYSTEM, messages=(Message("user", "\n".join(lines)),), max_tokens=max_tokens, grammar=GRAMMAR)
+    return Request(
+        system=SYSTEM,
+        messages=(Message("user", "\n".join(lines)),),
+        max_tokens=max_tokens,
+        grammar=GRAMMAR,
+    )
 
 
 def narrative(text: str) -> Summary:
-    """Read a model's summary. Headings may be dressed differently; raises InvalidSummary when it is none."""
+    """Read a model's summary. Headings may be dressed differently; raises InvalidSummary when it is
+    none.
+    """
     text = _THINKING.sub("", text)
     if not text.strip():
         raise InvalidSummary("the model returned nothing")
@@ -194,26 +226,47 @@ def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     A model that says nothing about the time before does not erase it.
     """
     names = ("topics", "decisions", "pending")
-    lists = {name: _items(item for summary in summaries for item in getattr(summary, name)) for name in names}
+    lists = {
+        name: _items(item for summary in summaries for item in getattr(summary, name))
+        for name in names
+    }
     background = summaries[0].background
-    return Summary(background=_condensed(parent) if parent and background == FIRST else background, **lists)
+    return Summary(
+        background=_condensed(parent) if parent and background == FIRST else background, **lists
+    )
 
 
 def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
-    """A narrative without a model: the first sentence of the queries, of many only some, and what was not answered."""
+    """A narrative without a model: the first sentence of the queries, of many only some, and what
+    was not answered.
+    """
     topics = tuple(f"{_sentence(exchange.query.text)} [{exchange.ref}]" for exchange in exchanges)
     if len(topics) > MOST_TOPICS:
-        topics = (*topics[:5], f"({len(topics) - MOST_TOPICS} more queries)", *topics[5 - MOST_TOPICS :])
+        topics = (
+            *topics[:5],
+            f"({len(topics) - MOST_TOPICS} more queries)",
+            *topics[5 - MOST_TOPICS :],
+        )
     last = exchanges[-1] if exchanges else None
-    unanswered = last is not None and (last.reply is None or last.reply.stop in ("interrupted", "error"))
-    pending = (f"Answer to: {_sentence(last.query.text)} [{last.ref}]",) if last and unanswered else ()
-    return Summary(background=_condensed(parent) if parent else FIRST, topics=topics, pending=pending)
+    unanswered = last is not None and (
+        last.reply is None or last.reply.stop in ("interrupted", "error")
+    )
+    pending = (
+        (f"Answer to: {_sentence(last.query.text)} [{last.ref}]",) if last and unanswered else ()
+    )
+    return Summary(
+        background=_condensed(parent) if parent else FIRST, topics=topics, pending=pending
+    )
 
 
 def _condensed(parent: Summary) -> str:
     """A parent's block as the background of its child's, without a model."""
     before = _shortened("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)
-    earlier = "" if parent.background == FIRST else _shortened(parent.background.removeprefix("Before: "), 200)
+    earlier = (
+        ""
+        if parent.background == FIRST
+        else _shortened(parent.background.removeprefix("Before: "), 200)
+    )
     if not before:
         return earlier or FIRST
     return f"Before: {before}" + (f" (and earlier: {earlier})" if earlier else "")

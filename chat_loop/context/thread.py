@@ -1,7 +1,7 @@
 """A thread (pure): what of a chain the live session's model is given, as values.
 
-First the restored block, which stands for everything before the words; then the carried exchanges, in their own words
-from an ancestor's file; then the session's own.
+First the restored block, which stands for everything before the words; then the carried exchanges,
+in their own words from an ancestor's file; then the session's own.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ from chat_loop.sessions.records import Exchange, Session, Summary, pinned_after
 
 
 def place(ref: str) -> tuple[int, int]:
-    """`2.14` as (session of the chain, query), which compare as they stand in the chain. Empty: before everything."""
+    """`2.14` as (session of the chain, query), which compare as they stand in the chain. Empty:
+    before everything.
+    """
     depth, _, number = ref.partition(".")
     return (int(depth), int(number)) if number else (0, 0)
 
 
 @dataclass(frozen=True)
 class Thread:
-    """A session and the exchanges of its ancestors that it was given as they were said, oldest first.
+    """A session and the exchanges of its ancestors that it was given as they were said, oldest
+    first.
 
-    `edited` is the parent's summary block as it stands in the file now, when that is not what the session was given.
+    `edited` is the parent's summary block as it stands in the file now, when that is not what the
+    session was given.
     """
 
     session: Session
@@ -30,8 +34,12 @@ class Thread:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges that stand in the context in their own words; failed ones stand in the file only."""
-        return tuple(exchange for exchange in (*self.carried, *self.session.exchanges) if not exchange.failed)
+        """All exchanges that stand in the context in their own words; failed ones stand in the file
+        only.
+        """
+        return tuple(
+            exchange for exchange in (*self.carried, *self.session.exchanges) if not exchange.failed
+        )
 
     @property
     def fresh(self) -> tuple[Exchange, ...]:
@@ -41,7 +49,9 @@ class Thread:
         if restoration is not None and restoration.fresh:
             first = place(restoration.fresh)
             carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
-        return tuple(exchange for exchange in (*carried, *self.session.exchanges) if not exchange.failed)
+        return tuple(
+            exchange for exchange in (*carried, *self.session.exchanges) if not exchange.failed
+        )
 
     @property
     def inherited(self) -> Summary | None:
@@ -49,7 +59,9 @@ class Thread:
         if self.edited is not None:
             return self.edited
         restoration = self.session.restoration
-        return None if restoration is None or not restoration.block else block.parse(restoration.block)
+        return (
+            None if restoration is None or not restoration.block else block.parse(restoration.block)
+        )
 
     @property
     def pins(self) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""What tools did (pure): the summary block's lines about files and tools, from the records and the parent's block."""
+"""What tools did (pure): the summary block's lines about files and tools, from the records and the
+parent's block.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class _Tool:
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """One line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before` counted in."""
+    """One line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before`
+    counted in.
+    """
     found, others = _read(before)
     for use in _uses(exchanges):
         old = found.get(use.call.name, _Tool(0, ()))
@@ -36,7 +40,9 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     return _written(found, others)
 
 
-def counted_together(first: Sequence[str], second: Sequence[str], base: Sequence[str]) -> tuple[str, ...]:
+def counted_together(
+    first: Sequence[str], second: Sequence[str], base: Sequence[str]
+) -> tuple[str, ...]:
     """The lines of two branches as one: what was used before both, in `base`, counts once."""
     (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
     found = {}
@@ -71,7 +77,9 @@ def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ..
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """The files that tools changed or the user gave, those of `before` first, each once, the newest `MOST_FILES`."""
+    """The files that tools changed or the user gave, those of `before` first, each once, the newest
+    `MOST_FILES`.
+    """
     attached = (_attached(file) for exchange in exchanges for file in exchange.attached)
     changed = (
         path
@@ -111,5 +119,10 @@ def _paths(use: Use) -> Iterable[str]:
 def _told(use: Use) -> str:
     """A use in a few words: its arguments' texts, on one line that the tool's line can hold."""
     texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
-    flat = redacted(" ".join(" ".join(texts)[:500].split())).replace("; ", ", ").replace("(", "[").replace(")", "]")
+    flat = (
+        redacted(" ".join(" ".join(texts)[:500].split()))
+        .replace("; ", ", ")
+        .replace("(", "[")
+        .replace(")", "]")
+    )
     return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"

@@ -1,4 +1,6 @@
-"""Verification (pure): what a model's narrative claims to the letter must occur in what it was made from."""
+"""Verification (pure): what a model's narrative claims to the letter must occur in what it was made
+from.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _AROUND = 40
 """Characters before and behind a figure in which its unit or month stands."""
 _PLACES = 40
 """Occurrences of one figure that are looked at."""
-_LETTERS = frozenset({"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"})
+_LETTERS = frozenset(
+    {"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"}
+)
 """Kinds that are compared by their characters alone."""
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
 _OPENING = " \"'`“„«*_([-–—"
@@ -50,15 +54,20 @@ _NUMBER_WORDS = {
 def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     """The narrative without what it invented, and what was taken out of it, in order.
 
-    A bullet, or a sentence of the background, goes when it holds an exact value that never occurs in `source` (numbers
-    with units, dates, paths, ids, addresses, versions) or quotes what nobody said; a decision also when it holds a name
-    or term that does not occur there. References are no values.
+    A bullet, or a sentence of the background, goes when it holds an exact value that never occurs
+    in `source` (numbers with units, dates, paths, ids, addresses, versions) or quotes what nobody
+    said; a decision also when it holds a name or term that does not occur there. References are no
+    values.
     """
     known = _Source(source)
     refused: list[str] = []
 
     def kept(lines: tuple[str, ...], *, strictly: bool = False) -> tuple[str, ...]:
-        good = tuple(line for line in lines if known.supports(line) and not (strictly and known.lacks_a_term(line)))
+        good = tuple(
+            line
+            for line in lines
+            if known.supports(line) and not (strictly and known.lacks_a_term(line))
+        )
         refused.extend(line for line in lines if line not in good)
         return good
 
@@ -75,7 +84,9 @@ def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]
 
 
 class _Source:
-    """A text in which values are looked up; it is read once, and closely only around the figures that are asked for."""
+    """A text in which values are looked up; it is read once, and closely only around the figures
+    that are asked for.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -90,7 +101,9 @@ class _Source:
                 names.add(figures(normal(match.group() + scale.group()))[0])
             for name in names:
                 self._places.setdefault(name.lstrip("0") or "0", []).append(match.start())
-        self._spelled = {_NUMBER_WORDS[word] for word in set(self._flat.split()) & _NUMBER_WORDS.keys()}
+        self._spelled = {
+            _NUMBER_WORDS[word] for word in set(self._flat.split()) & _NUMBER_WORDS.keys()
+        }
 
     def supports(self, line: str) -> bool:
         """Whether everything exact in a line of the narrative stands in the text."""
@@ -101,15 +114,20 @@ class _Source:
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
     def lacks_a_term(self, line: str) -> bool:
-        """Whether a line names somebody or something that the text does not name, as far as capitals tell.
+        """Whether a line names somebody or something that the text does not name, as far as
+        capitals tell.
 
-        Other forms of a word count as the word. German nouns tell nothing unless they are written as no noun is.
+        Other forms of a word count as the word. German nouns tell nothing unless they are written
+        as no noun is.
         """
         bare = REFERENCE.sub("", line)
         german = language(tokens(bare), self._language, 2) == "de"
         for match in _TERM.finditer(bare):
             word = match.group()
-            opens = not bare[: match.start()].strip(_OPENING) or bare[: match.start()].rstrip(_OPENING)[-1:] in ".!?:"
+            opens = (
+                not bare[: match.start()].strip(_OPENING)
+                or bare[: match.start()].rstrip(_OPENING)[-1:] in ".!?:"
+            )
             odd = any(sign.isupper() or sign.isdigit() for sign in word[1:])
             if (odd or not (opens or german)) and not self._begins_a_word(word.casefold()):
                 return True
@@ -124,14 +142,25 @@ class _Source:
         if value.kind in _LETTERS:
             bare = value.text.strip("`\"'")
             spaced = (value.kind == "phone" or " " in bare) and normal(value.text) in self._letters
-            return not _characteristic(value) or spaced or self._stands(bare) or self._stands(f"v{bare}")
+            return (
+                not _characteristic(value)
+                or spaced
+                or self._stands(bare)
+                or self._stands(f"v{bare}")
+            )
         if value.kind not in ("quantity", "number", "date", "time"):
             return True
         wanted = figures(value.text)
-        own_count = value.kind == "quantity" and value.unit not in _SHORT_UNITS and all(map(_small, wanted))
+        own_count = (
+            value.kind == "quantity" and value.unit not in _SHORT_UNITS and all(map(_small, wanted))
+        )
         if own_count or not wanted or self._stands(value.text):
             return True
-        if any(self._means(near, value) for number in _alternatives(value, wanted) for near in self._near(number)):
+        if any(
+            self._means(near, value)
+            for number in _alternatives(value, wanted)
+            for near in self._near(number)
+        ):
             return True
         return set(wanted) <= self._spelled
 
@@ -143,7 +172,10 @@ class _Source:
             at = self._flat.find(wanted, at + 1)
             if at < 0:
                 return False
-            before, behind = self._flat[max(0, at - 2) : at], self._flat[at + len(wanted) : at + len(wanted) + 2]
+            before, behind = (
+                self._flat[max(0, at - 2) : at],
+                self._flat[at + len(wanted) : at + len(wanted) + 2],
+            )
             if not (_INSIDE_BEFORE.search(before) or _INSIDE_BEHIND.match(behind)):
                 return True
         return False
@@ -157,9 +189,13 @@ class _Source:
         if normal(near.text) == normal(value.text):
             return True
         if value.kind == "date" and near.kind == "date":
-            return normal(near.text).endswith(normal(value.text)) or normal(value.text).endswith(normal(near.text))
+            return normal(near.text).endswith(normal(value.text)) or normal(value.text).endswith(
+                normal(near.text)
+            )
         if "number" in (near.kind, value.kind) or not {near.unit, value.unit} <= _SHORT_UNITS:
-            return near.kind in ("number", "quantity", "id") and figures(near.text) == figures(value.text)
+            return near.kind in ("number", "quantity", "id") and figures(near.text) == figures(
+                value.text
+            )
         return False
 
 
@@ -168,7 +204,9 @@ def _plain(text: str) -> str:
 
 
 def _characteristic(value: Value) -> bool:
-    """Whether a value in code's dress is more than a word: `npm run build`, get_user, but not `fast`."""
+    """Whether a value in code's dress is more than a word: `npm run build`, get_user, but not
+    `fast`.
+    """
     return not value.text.strip("`").isalpha()
 
 

@@ -1,4 +1,6 @@
-"""Tool calls as they are shown: one line for the call, one for its result; a call that is asked about stands whole."""
+"""Tool calls as they are shown: one line for the call, one for its result; a call that is asked
+about stands whole.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def returned(display: DisplayManager, event: ToolReturned) -> None:
         display.line(f"  {event.name} denied", "yellow")
         return
     if event.failed:
-        display.line(f"  {event.name} failed: {one_line(event.text.removeprefix(ALLOWED), 300)}{took}", "red")
+        display.line(
+            f"  {event.name} failed: {one_line(event.text.removeprefix(ALLOWED), 300)}{took}", "red"
+        )
         return
     text = event.text.removeprefix(ALLOWED).strip("\n")
     lines = text.count("\n") + 1
@@ -58,7 +62,9 @@ def proposed(display: DisplayManager, text: str) -> None:
     inside = False
     for line in lines:
         inside = inside or line.startswith("--- ")
-        display.line(line, _STYLES.get(line[:1], "") if inside else "bold" if line is lines[0] else "")
+        display.line(
+            line, _STYLES.get(line[:1], "") if inside else "bold" if line is lines[0] else ""
+        )
     if len(lines) >= display.console.height - 2 and display.is_terminal:
         display.line(f"({counted(len(lines), 'line')}: scroll up to read all of it)", "yellow")
 

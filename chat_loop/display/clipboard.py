@@ -1,4 +1,6 @@
-"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52), which works over SSH."""
+"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52), which
+works over SSH.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from chat_loop.errors import UsageError
 from chat_loop.wording import file_size_text
 
 LARGEST_FOR_TERMINAL = 74_994
-"""Bytes that are sent to a terminal at most: 100,000 characters as base64, where many terminals cut off."""
+"""Bytes that are sent to a terminal at most: 100,000 characters as base64, where many terminals cut
+off.
+"""
 SECONDS = 5.0
 """What a clipboard program may take; they go to the background at once."""
 
@@ -24,7 +28,8 @@ def programs(
 ) -> list[tuple[str, ...]]:
     """The commands that take the clipboard's text on their standard input, the most fitting first.
 
-    Over SSH there are none but tmux's: the others' clipboard would be that of the machine one is logged in to.
+    Over SSH there are none but tmux's: the others' clipboard would be that of the machine one is
+    logged in to.
     """
     remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     found: list[tuple[str, ...]] = []
@@ -53,7 +58,9 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
         if _given_to(command, text):
             return f"with {command[0]}"
     if not display.is_terminal:
-        raise UsageError("There is no clipboard here.", "wl-copy, xclip, xsel or a terminal would be one.")
+        raise UsageError(
+            "There is no clipboard here.", "wl-copy, xclip, xsel or a terminal would be one."
+        )
     size = len(_bytes(text))
     if size > LARGEST_FOR_TERMINAL:
         raise UsageError(
@@ -67,13 +74,26 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
 
 
 def _given_to(command: Sequence[str], text: str) -> bool:
-    """Whether a clipboard program took the text. It lives on, to hand the text out, in a session of its own."""
-    # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code page's.
-    data = text.replace("\n", "\r\n").encode("utf-16", "replace") if command[0] == "clip.exe" else _bytes(text)
+    """Whether a clipboard program took the text. It lives on, to hand the text out, in a session of
+    its own.
+    """
+    # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code
+    # page's.
+    data = (
+        text.replace("\n", "\r\n").encode("utf-16", "replace")
+        if command[0] == "clip.exe"
+        else _bytes(text)
+    )
     nothing = subprocess.DEVNULL
     try:
         done = subprocess.run(
-            command, input=data, stdout=nothing, stderr=nothing, timeout=SECONDS, start_new_session=True, check=False
+            command,
+            input=data,
+            stdout=nothing,
+            stderr=nothing,
+            timeout=SECONDS,
+            start_new_session=True,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

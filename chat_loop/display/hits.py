@@ -37,12 +37,16 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
     from rich.text import Text
 
     if not hits:
-        display.line("No matches. It may have been said in other words; /sessions WORDS looks at names.")
+        display.line(
+            "No matches. It may have been said in other words; /sessions WORDS looks at names."
+        )
         return
     for number, hit in enumerate(hits, 1):
         tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
         head = Text(f"{number:>3}  ") + Text(one_line(hit.name, 100), style="bold")
-        when = f" · query {hit.number} · {when_text(hit.at, now)}{' · related' if hit.related else ''}"
+        when = (
+            f" · query {hit.number} · {when_text(hit.at, now)}{' · related' if hit.related else ''}"
+        )
         head += Text(when, style="dim") + Text(tags, style="cyan")
         display.console.print(head, no_wrap=True, overflow="ellipsis", soft_wrap=False)
         for who, excerpt in hit.excerpts:
@@ -96,21 +100,36 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
     exchanges = session.exchanges
     if len(exchanges) > LAST:
         display.line()
-        display.line(f"… {counted(len(exchanges) - LAST, 'exchange')} before; /show N QUERY shows one whole.", "dim")
+        display.line(
+            f"… {counted(len(exchanges) - LAST, 'exchange')} before; "
+            "/show N QUERY shows one whole.",
+            "dim",
+        )
     for exchange in exchanges[-LAST:]:
         display.line()
-        display.prose(f"[{exchange.query.number}] You: {one_line(exchange.query.text, WORDS)}", indent=4)
+        display.prose(
+            f"[{exchange.query.number}] You: {one_line(exchange.query.text, WORDS)}", indent=4
+        )
         if exchange.reply is not None:
-            display.prose(f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, WORDS)}", indent=4)
+            display.prose(
+                f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, WORDS)}",
+                indent=4,
+            )
 
 
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
     """One exchange, whole."""
-    display.line(f"{session.header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d %H:%M}", "dim")
+    display.line(
+        f"{session.header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d %H:%M}",
+        "dim",
+    )
     display.line("You:", "bold")
     display.line(printable(exchange.query.text))
     if exchange.attached:
-        files = (attached_text(file.name, file.size, file.width, file.height) for file in exchange.attached)
+        files = (
+            attached_text(file.name, file.size, file.width, file.height)
+            for file in exchange.attached
+        )
         display.line(" · ".join(one_line(file, 200) for file in files), "dim", symbol="📎")
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold")

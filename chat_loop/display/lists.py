@@ -39,7 +39,8 @@ def show_sessions(
     hidden: bool = False,
     cost: Cost = unknown,
 ) -> None:
-    """Show the numbered list from the row after the `first`. `more`: how many older ones are not shown.
+    """Show the numbered list from the row after the `first`. `more`: how many older ones are not
+    shown.
 
     `hidden`: the folder has sessions that are listed on request only.
     """
@@ -55,7 +56,9 @@ def show_sessions(
         display.line(f"… and {more:,} older; /sessions more goes on, WORDS after it filter.", "dim")
 
 
-def _narrow(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime) -> None:
+def _narrow(
+    display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime
+) -> None:
     from rich.text import Text
 
     for number, row in shown:
@@ -63,15 +66,21 @@ def _narrow(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], no
         tail = f"{_compacted(row)}{tagged(row)}"
         second = f"   {name_text(row, max(10, display.console.width - 3 - cells(tail)))}{tail}"
         for text in (first, second):
-            display.console.print(Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
+            display.console.print(
+                Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True
+            )
 
 
-def _wide(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime, cost: Cost) -> None:
+def _wide(
+    display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime, cost: Cost
+) -> None:
     from rich.text import Text
 
     roomy = display.console.width >= ROOMY
     columns = [[number, when_text(row.updated, now)] for number, row in shown]
-    if len({row.agent for _, row in shown}) > 1:  # one agent says nothing of its sessions, and takes room from names
+    if (
+        len({row.agent for _, row in shown}) > 1
+    ):  # one agent says nothing of its sessions, and takes room from names
         for column, (_, row) in zip(columns, shown, strict=True):
             column.append(one_line(row.agent, 20))
     for column, (_, row) in zip(columns, shown, strict=True):
@@ -79,12 +88,17 @@ def _wide(display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now:
         column.append(f"{numbers(row)}, {dollars_text(price)}" if price else numbers(row))
     widths = [max(map(cells, texts)) for texts in zip(*columns, strict=True)]
     for (number, *others), (_, row) in zip(columns, shown, strict=True):
-        fixed = "  ".join(text + " " * (width - cells(text)) for text, width in zip(others, widths[1:], strict=True))
+        fixed = "  ".join(
+            text + " " * (width - cells(text))
+            for text, width in zip(others, widths[1:], strict=True)
+        )
         line = Text(f"{number:>{widths[0]}}  {fixed}  ")
         note = _NOTES.get(row.state, "") if row.queries is not None and not row.current else ""
         line += Text(f"({note}) " if note else "", style="dim")
         compacted, tags = _compacted(row), tagged(row)
-        name = name_text(row, max(12, display.console.width - line.cell_len - cells(compacted) - cells(tags)))
+        name = name_text(
+            row, max(12, display.console.width - line.cell_len - cells(compacted) - cells(tags))
+        )
         line += Text(name) + Text(compacted, style="dim") + Text(tags, style="cyan")
         display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
 
@@ -108,8 +122,10 @@ def numbers(row: SessionRow) -> str:
 
 @dataclass(frozen=True)
 class Branch:
-    """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its compaction's line, its
-    first words, and what it was given: up to where its parent has it, and its second parent's id."""
+    """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its
+    compaction's line, its first words, and what it was given: up to where its parent has it, and
+    its second parent's id.
+    """
 
     row: SessionRow
     stem: str
@@ -120,37 +136,57 @@ class Branch:
     merged: str = ""
 
 
-def show_tree(display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime) -> None:
+def show_tree(
+    display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime
+) -> None:
     """A chain with its branches, the oldest first; `here` is the id of the session that goes on."""
     from rich.text import Text
 
     dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
     tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
-    display.line(f"{counted(len({branch.row.id for branch in branches}), 'session')}, {tokens:,} tokens:", "bold")
-    places = {branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again}
+    display.line(
+        f"{counted(len({branch.row.id for branch in branches}), 'session')}, {tokens:,} tokens:",
+        "bold",
+    )
+    places = {
+        branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again
+    }
     called: dict[str, str] = {}
     for number, branch in enumerate(branches, 1):
         row = branch.row
         stem = branch.stem if display.has_symbols else branch.stem.translate(_PLAIN)
         below = stem.replace("├─", "│ ").replace("└─", "  ").replace("|-", "| ").replace("`-", "  ")
         if branch.again:
-            shown = Text(f"{number:>3}  {stem}{dot} ") + Text(f"number {places[row.id]} above", style="dim")
+            shown = Text(f"{number:>3}  {stem}{dot} ") + Text(
+                f"number {places[row.id]} above", style="dim"
+            )
             display.console.print(shown, no_wrap=True, overflow="ellipsis", soft_wrap=False)
             continue
         here_now = arrow if row.id == here else ""
-        room = display.console.width - len(f"{number:>3}  {stem}{dot} ") - len(here_now) - len(tagged(row))
+        room = (
+            display.console.width
+            - len(f"{number:>3}  {stem}{dot} ")
+            - len(here_now)
+            - len(tagged(row))
+        )
         name = one_line(_called(branch, called), max(room, 10))
         called[row.id] = row.name
-        head = Text(f"{number:>3}  {stem}{dot} ") + Text(name, style="bold" if row.id == here else "")
+        head = Text(f"{number:>3}  {stem}{dot} ") + Text(
+            name, style="bold" if row.id == here else ""
+        )
         head += Text(tagged(row), style="cyan") + Text(here_now, style="green")
         begun = _begun(branch, places)
-        facts = " · ".join(filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row))))
+        facts = " · ".join(
+            filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row)))
+        )
         for line in (head, Text(f"     {below}  ") + Text(facts, style="dim")):
             display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 
 
 def _called(branch: Branch, called: Mapping[str, str]) -> str:
-    """A session's name; by its first words where its parent has the same name, which says nothing then."""
+    """A session's name; by its first words where its parent has the same name, which says nothing
+    then.
+    """
     row = branch.row
     if branch.words and called.get(row.parent) == row.name:
         return f"“{one_line(branch.words, 200)}”"
@@ -159,7 +195,10 @@ def _called(branch: Branch, called: Mapping[str, str]) -> str:
 
 def _begun(branch: Branch, places: Mapping[str, int]) -> str:
     if branch.merged:
-        return f"merged with {f'number {places[branch.merged]}' if branch.merged in places else branch.merged}"
+        return (
+            "merged with "
+            f"{f'number {places[branch.merged]}' if branch.merged in places else branch.merged}"
+        )
     return f"forked at {branch.until}" if branch.until else ""
 
 

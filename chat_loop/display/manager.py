@@ -1,4 +1,6 @@
-"""DisplayManager: shows events as they happen, restoration acknowledgments and accounting among them."""
+"""DisplayManager: shows events as they happen, restoration acknowledgments and accounting among
+them.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,12 @@ if TYPE_CHECKING:
 
 
 class DisplayManager:
-    """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get plain text.
+    """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get
+    plain text.
 
-    `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a compaction shows the
-    summary block that takes the words' place. `markdown`: replies on terminals are rendered, in the colours of `theme`;
-    `wraps`: between words.
+    `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a
+    compaction shows the summary block that takes the words' place. `markdown`: replies on terminals
+    are rendered, in the colours of `theme`; `wraps`: between words.
     """
 
     def __init__(
@@ -79,11 +82,15 @@ class DisplayManager:
         if self._made is None:
             from rich.console import Console
 
-            self._made = Console(file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+            self._made = Console(
+                file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True
+            )
         return self._made
 
     def load(self) -> None:
-        """Load what the first styled line and the first reply need; called from a thread while nothing is shown."""
+        """Load what the first styled line and the first reply need; called from a thread while
+        nothing is shown.
+        """
         self._new_reply()
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
@@ -112,7 +119,9 @@ class DisplayManager:
             case Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case Attached():
-                self.line(" · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎")
+                self.line(
+                    " · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎"
+                )
             case Restoring():
                 told.restoring(self, event)
             case SummaryStarted():
@@ -136,7 +145,9 @@ class DisplayManager:
         self.console.print(printable(text), style=style or None)
 
     def begun(self, text: str) -> None:
-        """Print the beginning of a line, which `ended` goes on with, unless something else comes between."""
+        """Print the beginning of a line, which `ended` goes on with, unless something else comes
+        between.
+        """
         self._close_line()
         self._write(text)
         self._line_open = True
@@ -147,7 +158,8 @@ class DisplayManager:
         self._line_open = False
 
     def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
-        """Print a sentence; a terminal gets it broken between words, its further lines indented by `indent` columns.
+        """Print a sentence; a terminal gets it broken between words, its further lines indented by
+        `indent` columns.
 
         `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
         """
@@ -228,7 +240,9 @@ class DisplayManager:
             self.waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
 
     def stop_waiting(self) -> None:
-        """Nothing is waited for any more: it was stopped before it showed anything, or the user is asked."""
+        """Nothing is waited for any more: it was stopped before it showed anything, or the user is
+        asked.
+        """
         self.waiting.end()
         self._close_line()
 
@@ -261,7 +275,9 @@ class DisplayManager:
             self._line_open = False
 
     def _new_reply(self, name: str = "") -> ReplyText:
-        return reply_on(self.console, self._theme, has_symbols=self.has_symbols, wraps=self._wraps, name=name)
+        return reply_on(
+            self.console, self._theme, has_symbols=self.has_symbols, wraps=self._wraps, name=name
+        )
 
     def _text(self, text: str) -> None:
         if not self._in_reply:

@@ -7,7 +7,9 @@ from chat_loop.display.text import one_line
 
 
 def notice(display: DisplayManager, how: str, what: str) -> None:
-    """Ring the terminal's bell (`bell`), or have it notify the desktop of `what` (`osc9`); nothing in a pipe."""
+    """Ring the terminal's bell (`bell`), or have it notify the desktop of `what` (`osc9`); nothing
+    in a pipe.
+    """
     if not display.is_terminal or how == "off":
         return
     display.out.write("\x07" if how == "bell" else f"\x1b]9;chat-loop: {one_line(what, 100)}\x07")

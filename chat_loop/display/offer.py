@@ -15,7 +15,9 @@ def offer(name: str, when: str, columns: int) -> str:
     rest = f" ({when}) · resume last goes on with it"
     if len(rest) + 30 > columns:
         rest = " · resume last"
-    room = columns - len(f"Last time: {rest}") - 1  # a line that is full makes some terminals begin another
+    room = (
+        columns - len(f"Last time: {rest}") - 1
+    )  # a line that is full makes some terminals begin another
     shown = cut_to(one_line(name, 50), room)
     return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
@@ -25,7 +27,11 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
     room = columns - 1
     if columns < NARROW:
         lead, model = "Welcome. ", model.partition(":")[2] or model
-        told = (f"Saved in {_end_of(_short(directory), room - 9)}", "exit leaves, resume goes on.", "help shows more.")
+        told = (
+            f"Saved in {_end_of(_short(directory), room - 9)}",
+            "exit leaves, resume goes on.",
+            "help shows more.",
+        )
         return (lead + cut_to(f"{one_line(model, 60)} answers.", room - len(lead)), *told)
     answers = " answers; /model shows who else could."
     return (
@@ -39,7 +45,11 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
 def _short(directory: str) -> str:
     """A path, the home directory as `~`."""
     home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
-    shown = f"~{directory.removeprefix(home)}" if directory.startswith(f"{home}/") and home != "/" else directory
+    shown = (
+        f"~{directory.removeprefix(home)}"
+        if directory.startswith(f"{home}/") and home != "/"
+        else directory
+    )
     return one_line(shown, 400)
 
 

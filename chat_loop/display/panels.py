@@ -20,8 +20,12 @@ NARROW_PLOT = 30
 """Below this many columns a plot has no scale."""
 
 
-def show_draft(display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str) -> None:
-    """A compaction before it is carried out: what it would save, what stays, and the summary itself."""
+def show_draft(
+    display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str
+) -> None:
+    """A compaction before it is carried out: what it would save, what stays, and the summary
+    itself.
+    """
     before, after = compaction.before, compaction.after
     display.line(f"Compacting would take {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
@@ -40,7 +44,9 @@ def show_block(display: DisplayManager, text: str) -> None:
         display.prose(line, indent=2)
 
 
-def show_summary(display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int) -> None:
+def show_summary(
+    display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int
+) -> None:
     """The panel of a compaction that was carried out; `before` and `after` are messages."""
     from rich.panel import Panel
     from rich.text import Text
@@ -51,7 +57,11 @@ def show_summary(display: DisplayManager, compaction: Compaction, summary: Summa
         f"Tokens saved: ~{max(0, compaction.before - compaction.after):,}",
     ]
     if summary.topics:
-        lines += ["", "Key Topics:", *(f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS])]
+        lines += [
+            "",
+            "Key Topics:",
+            *(f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS]),
+        ]
         more = len(summary.topics) - TOPICS
         lines += [f"… and {more} more"] if more > 0 else []
     lines += [
@@ -77,20 +87,31 @@ def commands_in(summary: Summary) -> int:
 
 
 def show_context(
-    display: DisplayManager, parts: Sequence[tuple[str, int]], used: int, window: Window, *, estimated: bool
+    display: DisplayManager,
+    parts: Sequence[tuple[str, int]],
+    used: int,
+    window: Window,
+    *,
+    estimated: bool,
 ) -> None:
     """What fills the window, a bar for each part."""
     mark = "~" if estimated else ""
     guessed = ", guessed" if window.guessed else ""
     share = used / window.tokens if window.tokens else 1.0
     of = window_text(window.tokens, False)
-    display.line(f"Context: {mark}{used:,} of {window.tokens:,} tokens ({mark}{share:.0%} of {of}{guessed})")
+    display.line(
+        f"Context: {mark}{used:,} of {window.tokens:,} tokens ({mark}{share:.0%} of {of}{guessed})"
+    )
     width = max(len(name) for name, _ in parts)
     full, empty = ("█", "░") if display.has_symbols else ("#", ".")
     for name, tokens in parts:
         part = tokens / window.tokens if window.tokens else 0.0
         bar = min(BAR, round(part * BAR))
-        drawn = f"  {full * bar}{empty * (BAR - bar)}" if display.console.width > width + BAR + 24 else ""
+        drawn = (
+            f"  {full * bar}{empty * (BAR - bar)}"
+            if display.console.width > width + BAR + 24
+            else ""
+        )
         display.line(f"  {name:<{width}}  {tokens:>9,}  {part:>4.0%}{drawn}")
 
 
@@ -103,12 +124,17 @@ def show_plots(
     used: str,
     window: int,
 ) -> None:
-    """What each exchange took, and how full the context was after it; `used` is how full it is now."""
+    """What each exchange took, and how full the context was after it; `used` is how full it is
+    now.
+    """
     width = display.console.width - 2
     mark = "▲" if display.has_symbols else "^"
     told = f"{counted(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
     of = f"now {used} of {window:,} tokens{f', {mark} compacted' if compacted else ''}"
-    for title, values, marks in ((f"Tokens: {told}", tokens, ()), (f"Context: {of}", context, compacted)):
+    for title, values, marks in (
+        (f"Tokens: {told}", tokens, ()),
+        (f"Context: {of}", context, compacted),
+    ):
         display.line()
         display.prose(title, "bold")
         for line in _scaled(values, width, marks=marks, symbols=display.has_symbols):
@@ -123,13 +149,17 @@ def _scaled(values: Sequence[int], width: int, *, marks: Sequence[int], symbols:
     bar = "│" if symbols else "|"
     lines = plot(values, width - len(top) - 3, marks=marks, symbols=symbols)
     labels = [top, *[""] * (HEIGHT - 2), "0"]
-    scales = [f"{label:>{len(top)}} {bar} " for label in labels] + [" " * (len(top) + 3)] * (len(lines) - HEIGHT)
+    scales = [f"{label:>{len(top)}} {bar} " for label in labels] + [" " * (len(top) + 3)] * (
+        len(lines) - HEIGHT
+    )
     return [scale + line for scale, line in zip(scales, lines, strict=True)]
 
 
 @dataclass(frozen=True)
 class Told:
-    """One session of a chain in its history: the numbers of its messages within the chain, and its summary block."""
+    """One session of a chain in its history: the numbers of its messages within the chain, and its
+    summary block.
+    """
 
     first: int
     last: int
@@ -146,23 +176,32 @@ def show_history(
     agent: str,
     full: bool,
 ) -> None:
-    """Show the chain's summaries with the messages they cover, then the messages that stand in the context.
+    """Show the chain's summaries with the messages they cover, then the messages that stand in the
+    context.
 
     `recent` are exchanges, each with the number of its first message.
     """
     display.line(f"Session history ({counted(total, 'message')} total):")
     for number, session in enumerate(told, 1):
         display.line()
-        display.line(f"[Summary {number}] Messages {session.first}-{session.last} ({session.id}):", "bold")
+        display.line(
+            f"[Summary {number}] Messages {session.first}-{session.last} ({session.id}):", "bold"
+        )
         summary = session.summary
         if summary is None:
             display.line("  no summary was made")
             continue
-        sections = {"": summary.topics, "Decisions: ": summary.decisions, "Pending: ": summary.pending}
+        sections = {
+            "": summary.topics,
+            "Decisions: ": summary.decisions,
+            "Pending: ": summary.pending,
+        }
         for name, items in sections.items():
             shown = items if full else items[:3]
             for item in shown:
-                display.prose(f"  {name}{printable(item) if full else one_line(item, 300)}", indent=4)
+                display.prose(
+                    f"  {name}{printable(item) if full else one_line(item, 300)}", indent=4
+                )
             if len(shown) < len(items):
                 display.line(f"  … {len(items) - len(shown)} more", "dim")
     if recent:
@@ -179,7 +218,11 @@ def show_history(
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:
     """The audit of a chain's compactions, oldest first."""
-    compacted = [session for session in sessions if session.seal is not None and session.seal.compaction is not None]
+    compacted = [
+        session
+        for session in sessions
+        if session.seal is not None and session.seal.compaction is not None
+    ]
     if not compacted:
         return
     display.line()

@@ -1,4 +1,6 @@
-"""Plain output, for scripts and pipes: standard output gets what was asked for, standard error everything else."""
+"""Plain output, for scripts and pipes: standard output gets what was asked for, standard error
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from datetime import datetime
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
 from chat_loop.errors import ChatLoopError, OutputError
-from chat_loop.events import FIRST_RETRY, Event, Finished, Retrying, SessionFound, SessionSealed, TextDelta, Warned
+from chat_loop.events import (
+    FIRST_RETRY,
+    Event,
+    Finished,
+    Retrying,
+    SessionFound,
+    SessionSealed,
+    TextDelta,
+    Warned,
+)
 from chat_loop.wording import size_text
 
 DRAWN_SECONDS = 0.1
@@ -23,7 +34,9 @@ DRAWN_SECONDS = 0.1
 
 
 def out(text: str) -> None:
-    """Write to standard output: as it is into a pipe, made printable on a terminal. Raises OutputError."""
+    """Write to standard output: as it is into a pipe, made printable on a terminal. Raises
+    OutputError.
+    """
     with _refusable():
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
@@ -31,7 +44,9 @@ def out(text: str) -> None:
 
 @contextlib.contextmanager
 def _refusable() -> Iterator[None]:
-    """Raise OutputError where standard output takes nothing; a reader that has left stays a BrokenPipeError."""
+    """Raise OutputError where standard output takes nothing; a reader that has left stays a
+    BrokenPipeError.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -65,7 +80,9 @@ def out_bytes(data: bytes) -> None:
 
 
 def err(text: str) -> None:
-    """Write a line to standard error, made printable. Where that takes nothing there is nobody left to tell."""
+    """Write a line to standard error, made printable. Where that takes nothing there is nobody left
+    to tell.
+    """
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{printable(text)}\n")
 
@@ -80,7 +97,9 @@ def _plain(value: object) -> str:
 
 
 class Paragraphs:
-    """The text of a reply as it arrives: the words between its tool calls are paragraphs. `write` takes the pieces."""
+    """The text of a reply as it arrives: the words between its tool calls are paragraphs. `write`
+    takes the pieces.
+    """
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -100,9 +119,13 @@ class Paragraphs:
 
 
 class TextOutput:
-    """The reply's text, and nothing else, on standard output, or wherever `write` puts it; `end` is called at last."""
+    """The reply's text, and nothing else, on standard output, or wherever `write` puts it; `end` is
+    called at last.
+    """
 
-    def __init__(self, write: Callable[[str], object] = out, end: Callable[[], object] = bool) -> None:
+    def __init__(
+        self, write: Callable[[str], object] = out, end: Callable[[], object] = bool
+    ) -> None:
         self.saved = True
         self._text = Paragraphs(write)
         self._end = end
@@ -127,7 +150,9 @@ class TextOutput:
 
 
 def text_output(theme: str, *, wraps: bool) -> TextOutput:
-    """The reply on standard output: a terminal gets it rendered as in a chat, without a theme as it is."""
+    """The reply on standard output: a terminal gets it rendered as in a chat, without a theme as it
+    is.
+    """
     if not (sys.stdout.isatty() and theme):
         return TextOutput()
     from chat_loop.display.reply import Rendered  # scripts do not wait for it
@@ -156,7 +181,9 @@ class JsonOutput:
 
 
 class Meter:
-    """One line of progress on standard error, drawn again while it lasts; nothing where that is no terminal."""
+    """One line of progress on standard error, drawn again while it lasts; nothing where that is no
+    terminal.
+    """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -170,7 +197,10 @@ class Meter:
         self._first = done if self._first is None else self._first
         share = done / total
         speed = (done - self._first) / max(now - self._began, 0.001)
-        text = f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s  {source}"
+        text = (
+            f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s "
+            f" {source}"
+        )
         if source != self._source or done == total or now - self._drawn >= DRAWN_SECONDS:
             self._source = source
             self._draw(text)

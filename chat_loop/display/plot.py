@@ -13,12 +13,19 @@ _WITHOUT = "    #####"
 
 
 def plot(
-    values: Sequence[int], width: int, *, marks: Collection[int] = (), height: int = HEIGHT, symbols: bool = True
+    values: Sequence[int],
+    width: int,
+    *,
+    marks: Collection[int] = (),
+    height: int = HEIGHT,
+    symbols: bool = True,
 ) -> list[str]:
-    """`values`, none negative, as lines of at most `width` cells; the largest reaches the top, 0 is empty.
+    """`values`, none negative, as lines of at most `width` cells; the largest reaches the top, 0 is
+    empty.
 
-    When there are more of them than cells, a column stands for several, and shows the largest of them. A mark, the
-    index of a value, or their number for what comes after the last, stands below its column.
+    When there are more of them than cells, a column stands for several, and shows the largest of
+    them. A mark, the index of a value, or their number for what comes after the last, stands below
+    its column.
     """
     if not values or width < 1:
         return []
@@ -28,9 +35,15 @@ def plot(
     cell = max(1, min(WIDEST, most // len(largest)))
     top = max(largest)
     levels = [max(1, round(value * height * 8 / top)) if value else 0 for value in largest]
-    lines = [_line(levels, row, cell, _EIGHTHS if symbols else _WITHOUT) for row in reversed(range(height))]
+    lines = [
+        _line(levels, row, cell, _EIGHTHS if symbols else _WITHOUT)
+        for row in reversed(range(height))
+    ]
     if marks:
-        places = {min(mark // each if mark < len(values) else len(largest), len(largest)) * cell for mark in marks}
+        places = {
+            min(mark // each if mark < len(values) else len(largest), len(largest)) * cell
+            for mark in marks
+        }
         sign = "▲" if symbols else "^"
         lines.append("".join(sign if at in places else " " for at in range(max(places) + 1)))
     return lines

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 class ReplyText:
-    """Text in pieces in, what is written out. `painter`: reads it as markdown; without one it stays as it is.
+    """Text in pieces in, what is written out. `painter`: reads it as markdown; without one it stays
+    as it is.
 
-    `opening`: the name of who answers as it stands before the text, where that is the painter's business.
+    `opening`: the name of who answers as it stands before the text, where that is the painter's
+    business.
     """
 
     def __init__(self, painter: Painter | None = None, opening: str = "") -> None:
@@ -42,8 +44,11 @@ class ReplyText:
         return (self._painter.feed(shown) if shown else "") + self._painter.finish()
 
 
-def reply_on(console: Console, theme: str, *, has_symbols: bool, wraps: bool, name: str = "") -> ReplyText:
-    """A reply that is read as markdown, in the colours of `theme`, and stands behind a `name`, if there is one.
+def reply_on(
+    console: Console, theme: str, *, has_symbols: bool, wraps: bool, name: str = ""
+) -> ReplyText:
+    """A reply that is read as markdown, in the colours of `theme`, and stands behind a `name`, if
+    there is one.
 
     Without a theme, and on a terminal that knows no sequences, it stays as it is.
     """
@@ -59,14 +64,18 @@ def reply_on(console: Console, theme: str, *, has_symbols: bool, wraps: bool, na
 
 
 class Rendered:
-    """A terminal that gets one reply and nothing else, read as markdown. `end` writes what was held back."""
+    """A terminal that gets one reply and nothing else, read as markdown. `end` writes what was held
+    back.
+    """
 
     def __init__(self, out: TextIO, theme: str, *, wraps: bool) -> None:
         from rich.console import Console
 
         self._out = out
         console = Console(file=out, soft_wrap=True)
-        self._reply = reply_on(console, theme, has_symbols="utf" in out.encoding.lower(), wraps=wraps)
+        self._reply = reply_on(
+            console, theme, has_symbols="utf" in out.encoding.lower(), wraps=wraps
+        )
         self._last = "" if console.is_dumb_terminal else "\n"
         """Rendered, a reply has no newline at its end."""
 

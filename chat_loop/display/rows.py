@@ -22,7 +22,8 @@ LONGEST = 500
 def name_text(row: SessionRow, columns: int = LONGEST) -> str:
     """Return what a row is called in at most `columns` columns.
 
-    A branch is told from the others by where it begins and its first words, so its name gives way to them.
+    A branch is told from the others by where it begins and its first words, so its name gives way
+    to them.
     """
     name = one_line(row.name, LONGEST) or row.id
     if row.branch is None:
@@ -36,7 +37,13 @@ def name_text(row: SessionRow, columns: int = LONGEST) -> str:
 
 def compactions_text(row: SessionRow) -> str:
     """Return `compacted` or `compacted 3×`; an empty text where the chain was never compacted."""
-    return "" if not row.compactions else "compacted" if row.compactions == 1 else f"compacted {row.compactions}×"
+    return (
+        ""
+        if not row.compactions
+        else "compacted"
+        if row.compactions == 1
+        else f"compacted {row.compactions}×"
+    )
 
 
 def numbered(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
@@ -49,12 +56,16 @@ def numbered(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
 
 
 def has_number(row: SessionRow) -> bool:
-    """Return False for the conversation that is open, and for the older sessions of one that is unfolded."""
+    """Return False for the conversation that is open, and for the older sessions of one that is
+    unfolded.
+    """
     return not (row.current or row.behind)
 
 
 def cost_of(row: SessionRow, cost: Callable[[str, Usage], float | None]) -> float | None:
-    """Return what a row's replies cost in US dollars; None when a price, or what was used, is unknown."""
+    """Return what a row's replies cost in US dollars; None when a price, or what was used, is
+    unknown.
+    """
     costs = [cost(model, usage) for model, usage in row.spent or ()]
     known = [one for one in costs if one is not None]
     return sum(known) if row.spent is not None and len(known) == len(costs) else None
@@ -64,11 +75,15 @@ def unlisted_text(names: Sequence[str]) -> str:
     """Say which files of a sessions folder are not listed, and what makes a session of them."""
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     count = f"{counted(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
-    return f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."
+    return (
+        f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."
+    )
 
 
 def nothing_text(*, filtered: bool, hidden: bool) -> str:
-    """Say that a list is empty. `hidden`: the folder has sessions that are listed on request only."""
+    """Say that a list is empty. `hidden`: the folder has sessions that are listed on request
+    only.
+    """
     if filtered:
         return "No session fits."
     return (

@@ -1,4 +1,6 @@
-"""The status line (pure): what it tells, made to fit. The numbers are those that /info and /context show."""
+"""The status line (pure): what it tells, made to fit. The numbers are those that /info and /context
+show.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ _STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary",
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What the line may tell. `share` is how full the window is, `tokens` what the session took in all.
+    """What the line may tell. `share` is how full the window is, `tokens` what the session took in
+    all.
 
-    `cost` is in US dollars, None when it is not known. `summary` is the state of the summary that is made in the
-    background, empty when there is none.
+    `cost` is in US dollars, None when it is not known. `summary` is the state of the summary that
+    is made in the background, empty when there is none.
     """
 
     model: str

@@ -1,7 +1,9 @@
-"""The one sanitiser: every text that is not the program's own passes it before it reaches the terminal.
+"""The one sanitiser: every text that is not the program's own passes it before it reaches the
+terminal.
 
-Newline, tab and printable characters pass; everything a terminal would obey or hide is shown instead. It works
-character by character, so it is the same for a stream as for the whole, and no unterminated sequence can defeat it.
+Newline, tab and printable characters pass; everything a terminal would obey or hide is shown
+instead. It works character by character, so it is the same for a stream as for the whole, and no
+unterminated sequence can defeat it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _HIDDEN = (
 
 @cache
 def _table() -> dict[int, str]:
-    """What each character that is not shown becomes; two thousand of them, which the prompt does not wait for."""
+    """What each character that is not shown becomes; two thousand of them, which the prompt does
+    not wait for.
+    """
     pictures = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
     return {**pictures, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _HIDDEN}}
 
@@ -60,8 +64,9 @@ class StreamSanitizer:
 
 
 def wrapped(text: str, width: int, indent: int) -> str:
-    """A sentence broken between words into lines of `width` columns, its further lines indented by `indent` if there is
-    room for that."""
+    """A sentence broken between words into lines of `width` columns, its further lines indented by
+    `indent` if there is room for that.
+    """
     import textwrap  # the prompt does not wait for it
 
     indent = indent if 2 * indent <= width else min(4, width // 4)
@@ -83,7 +88,9 @@ def cells(text: str) -> int:
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it does not."""
+    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it
+    does not.
+    """
     room = columns - (cells(text) > columns)
     for number, sign in enumerate(text):
         room -= _cell(sign)

@@ -20,11 +20,17 @@ def renders(display: DisplayManager) -> bool:
 
 
 def show_themes(display: DisplayManager, names: Iterable[str] = tuple(ABOUT)) -> None:
-    """Each theme with a sample of it; the one in use says so. Why, where replies are not rendered."""
+    """Each theme with a sample of it; the one in use says so. Why, where replies are not
+    rendered.
+    """
     if not renders(display):
         display.lines((name, ABOUT[name]) for name in names)
         off = display.is_terminal and not display.theme
-        why = "display.markdown in the config is false" if off else "this is no terminal that could show it"
+        why = (
+            "display.markdown in the config is false"
+            if off
+            else "this is no terminal that could show it"
+        )
         display.prose(f"Replies stay as they were written: {why}.", "dim")
         return
     colour, width = not display.console.no_color, display.console.width

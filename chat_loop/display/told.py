@@ -27,11 +27,15 @@ def found(display: DisplayManager, event: SessionFound) -> None:
     """The session that is about to be resumed, and what is wrong with its file."""
     counts = counts_text(event.queries, event.tokens)
     when = f"{event.created:%b %d, %H:%M}"
-    display.prose(display.symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"), indent=2)
+    display.prose(
+        display.symbol("✓", f"Found: {one_line(event.agent, 60)} - {when} ({counts})"), indent=2
+    )
     for sentence in event.damage[:3]:
         display.line(f"  {one_line(sentence)}", "yellow")
     if len(event.damage) > 3:
-        display.line(f"  and {len(event.damage) - 3} more faults; the file is kept as it is.", "yellow")
+        display.line(
+            f"  and {len(event.damage) - 3} more faults; the file is kept as it is.", "yellow"
+        )
 
 
 def compacted(display: DisplayManager, event: Compacted) -> None:
@@ -39,7 +43,9 @@ def compacted(display: DisplayManager, event: Compacted) -> None:
     without = "" if event.source == "model" else " · without a model"
     why = "" if event.compaction.why == "asked" else f" {event.reason}."
     display.prose(
-        display.symbol("📦", f"Compacted {compaction_text(event.compaction)}{without}.{why}"), "dim", indent=3
+        display.symbol("📦", f"Compacted {compaction_text(event.compaction)}{without}.{why}"),
+        "dim",
+        indent=3,
     )
     if display.show_blocks:
         display.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
@@ -78,8 +84,13 @@ def connecting(display: DisplayManager, event: Connecting) -> None:
     display.begin_waiting()
     if event.servers:
         names = ", ".join(event.servers)
-        fits = len(names) < display.console.width - 30  # a line that is broken could not be taken back
-        display.status(f"Connecting to {one_line(names) if fits else counted(len(event.servers), 'MCP server')} …")
+        fits = (
+            len(names) < display.console.width - 30
+        )  # a line that is broken could not be taken back
+        display.status(
+            "Connecting to "
+            f"{one_line(names) if fits else counted(len(event.servers), 'MCP server')} …"
+        )
 
 
 def summary_started(display: DisplayManager, event: SummaryStarted) -> None:
@@ -110,14 +121,20 @@ def summary_ended(display: DisplayManager, event: SummaryEnded) -> None:
 
 
 def retrying(display: DisplayManager, event: Retrying) -> None:
-    """Why a request failed, and when it is sent again: a terminal sees the newest, elsewhere the first is told."""
+    """Why a request failed, and when it is sent again: a terminal sees the newest, elsewhere the
+    first is told.
+    """
     reason = one_line(event.reason, 300)
     wait = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
     if display.waiting.redraws:
         stops = "" if display.waiting.hint else ", Ctrl-C stops"
         display.hold_up(f" Trying {wait} ({event.attempt}/{event.attempts}{stops}): {reason}")
     elif event.attempt == FIRST_RETRY:
-        display.prose(f"{reason} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops.", "yellow", indent=2)
+        display.prose(
+            f"{reason} Trying {wait} ({event.attempt}/{event.attempts}); Ctrl-C stops.",
+            "yellow",
+            indent=2,
+        )
 
 
 def _total(usage: Usage) -> str:
@@ -126,6 +143,10 @@ def _total(usage: Usage) -> str:
 
 def restoring(display: DisplayManager, event: Restoring) -> None:
     """A child session gets its parent's block."""
-    text = "Starting new session with summary..." if event.reason == "compact" else "Restoring context..."
+    text = (
+        "Starting new session with summary..."
+        if event.reason == "compact"
+        else "Restoring context..."
+    )
     display.prose(display.symbol("🔄", text), indent=3)
     display.begin_waiting()

@@ -1,8 +1,8 @@
 """Standard output that waits for no terminal.
 
-A terminal that is slow, or has stopped to read, makes a write wait; and with it everything, were it not for this: the
-reply that streams is still read and saved, and Ctrl-C still stops it. What the terminal does not take at once is kept,
-in its order, and written as it takes it.
+A terminal that is slow, or has stopped to read, makes a write wait; and with it everything, were it
+not for this: the reply that streams is still read and saved, and Ctrl-C still stops it. What the
+terminal does not take at once is kept, in its order, and written as it takes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _LOOK_SECONDS = 1.0
 
 
 class _Patient(io.RawIOBase):
-    """The terminal behind `descriptor`, by a descriptor of its own that never blocks: the other is the shell's as well.
+    """The terminal behind `descriptor`, by a descriptor of its own that never blocks: the other is
+    the shell's as well.
 
     Raises OSError when there is no terminal, or it cannot be opened again.
     """
@@ -32,7 +33,9 @@ class _Patient(io.RawIOBase):
     def __init__(self, descriptor: int) -> None:
         self._stated = descriptor
         self._own = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
-        if os.fstat(self._own).st_rdev != os.fstat(descriptor).st_rdev:  # the name is another terminal's here
+        if (
+            os.fstat(self._own).st_rdev != os.fstat(descriptor).st_rdev
+        ):  # the name is another terminal's here
             os.close(self._own)
             raise OSError("not the same terminal")
         self._changing = threading.Condition()
@@ -40,7 +43,9 @@ class _Patient(io.RawIOBase):
         self._problem: OSError | None = None
 
     def fileno(self) -> int:
-        """The descriptor that was given: what others do to it does not concern the one that is written to."""
+        """The descriptor that was given: what others do to it does not concern the one that is
+        written to.
+        """
         return self._stated
 
     def isatty(self) -> bool:
@@ -50,7 +55,9 @@ class _Patient(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Take all of `data`. Raises OSError when the terminal is gone, which may be known only with a later piece."""
+        """Take all of `data`. Raises OSError when the terminal is gone, which may be known only
+        with a later piece.
+        """
         with self._changing:
             if self._problem is not None:
                 raise self._problem
@@ -91,7 +98,9 @@ class _Patient(io.RawIOBase):
         return taken
 
     def _go_on(self) -> None:
-        with selectors.DefaultSelector() as selector:  # not select(): that takes no descriptor above 1023
+        with (
+            selectors.DefaultSelector() as selector
+        ):  # not select(): that takes no descriptor above 1023
             with self._changing:
                 if self.closed:
                     return
@@ -113,14 +122,18 @@ class _Patient(io.RawIOBase):
 
 @contextlib.contextmanager
 def unhurried_output() -> Iterator[None]:
-    """Standard output waits for no terminal, for as long as the context lasts; nothing is done where it is none.
+    """Standard output waits for no terminal, for as long as the context lasts; nothing is done
+    where it is none.
 
     What is still kept at the end is given up: `settle` waits for it.
     """
     real = sys.stdout
     try:
         raw = _Patient(real.fileno())
-    except (OSError, AttributeError):  # no terminal, one that cannot be opened again, or a system without them
+    except (
+        OSError,
+        AttributeError,
+    ):  # no terminal, one that cannot be opened again, or a system without them
         yield
         return
     stream = io.TextIOWrapper(raw, real.encoding, real.errors, write_through=True)  # type: ignore[type-var]
@@ -133,7 +146,9 @@ def unhurried_output() -> Iterator[None]:
 
 
 def settle(stream: TextIO) -> None:
-    """Wait until the terminal has taken what was written: something else is about to write to it, or it is the end."""
+    """Wait until the terminal has taken what was written: something else is about to write to it,
+    or it is the end.
+    """
     stream.flush()
     raw = getattr(stream, "buffer", None)
     if isinstance(raw, _Patient):

@@ -1,4 +1,6 @@
-"""What is waited for: one line of a terminal that is drawn again while it lasts, and taken back wholly."""
+"""What is waited for: one line of a terminal that is drawn again while it lasts, and taken back
+wholly.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _ERASE = "\r\x1b[K"
 
 
 def waiting_line(text: str, seconds: float, columns: int, *, symbols: bool) -> str:
-    """`text`, a sign that turns where symbols can be shown, and from one second on the seconds, on less than `columns`.
+    """`text`, a sign that turns where symbols can be shown, and from one second on the seconds, on
+    less than `columns`.
 
     A full line would be broken by some terminals, and what is broken could not be taken back.
     """
@@ -29,7 +32,8 @@ def waiting_line(text: str, seconds: float, columns: int, *, symbols: bool) -> s
 
 
 class Waiting:
-    """The line on `out`. `text` is what is waited for, else what `draw` says; `more` how far it is; `hint` what helps.
+    """The line on `out`. `text` is what is waited for, else what `draw` says; `more` how far it is;
+    `hint` what helps.
 
     Where nothing can be drawn again (`redraws` is false) nothing is drawn.
     """
@@ -45,7 +49,13 @@ class Waiting:
 
     def begin(self, text: str = "") -> None:
         """Something is waited for from now on."""
-        self.text, self.more, self.hint, self.since, self.lasts = text, "", "", time.monotonic(), True
+        self.text, self.more, self.hint, self.since, self.lasts = (
+            text,
+            "",
+            "",
+            time.monotonic(),
+            True,
+        )
 
     def count(self, done: int, of: int) -> None:
         """Sessions are read; safe in any thread."""
@@ -59,11 +69,18 @@ class Waiting:
         self.text, self.more, self.hint, self.lasts = "", "", "", False
 
     def draw(self, otherwise: str, columns: int) -> None:
-        """Draw the line as it is by now, once it lasts long enough; `otherwise` is the text where there is none."""
+        """Draw the line as it is by now, once it lasts long enough; `otherwise` is the text where
+        there is none.
+        """
         seconds = time.monotonic() - self.since
         if not (self.redraws and self.lasts) or (seconds < SOON_SECONDS and not self._drawn):
             return
-        line = waiting_line(f"{self.text or otherwise}{self.more}{self.hint}", seconds, columns, symbols=self._symbols)
+        line = waiting_line(
+            f"{self.text or otherwise}{self.more}{self.hint}",
+            seconds,
+            columns,
+            symbols=self._symbols,
+        )
         if line != self._drawn:
             self._write(line)
 

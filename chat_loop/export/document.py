@@ -1,12 +1,14 @@
-"""A chain as one markdown document: a list of its sessions, then their transcripts as they are, one after the other.
+"""A chain as one markdown document: a list of its sessions, then their transcripts as they are, one
+after the other.
 
     <!-- chat:export v=1 sessions=3 -->      the list, for the reader; the number tells a document that was cut off
     <!-- chat:end -->
 
     <!-- chat:session v=1 id=… -->           a transcript
 
-A line that is a session's marker begins a transcript. No text can hold such a line, since the format escapes it; so
-nothing that was said can move the border between two sessions. One session alone is exported as its transcript.
+A line that is a session's marker begins a transcript. No text can hold such a line, since the
+format escapes it; so nothing that was said can move the border between two sessions. One session
+alone is exported as its transcript.
 """
 
 from __future__ import annotations
@@ -26,14 +28,18 @@ _BORDER = b"\n---\n\n"
 
 @dataclass(frozen=True)
 class Parts:
-    """A document taken apart: the transcripts in order, and how many it says it holds (None: it does not say)."""
+    """A document taken apart: the transcripts in order, and how many it says it holds (None: it
+    does not say).
+    """
 
     transcripts: tuple[bytes, ...]
     promised: int | None = None
 
 
 def joined(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
-    """Return the sessions as one document; its links to images lead into `folder`, a part of a URL."""
+    """Return the sessions as one document; its links to images lead into `folder`, a part of a
+    URL.
+    """
     transcripts = [render(session, folder) for session in sessions]
     if len(sessions) == 1:
         return transcripts[0]
@@ -41,7 +47,9 @@ def joined(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
 
 
 def taken_apart(data: bytes) -> Parts:
-    """Return the transcripts of a document. Bytes without a session's marker come back without transcripts."""
+    """Return the transcripts of a document. Bytes without a session's marker come back without
+    transcripts.
+    """
     promised = None
     starts: list[int] = []
     fenced = False
@@ -49,16 +57,22 @@ def taken_apart(data: bytes) -> Parts:
     while position < len(data):
         end = data.find(b"\n", position)
         end = len(data) if end < 0 else end
-        found = marker.read(data[position:end]) if data.startswith(marker.PREFIX, position) else None
+        found = (
+            marker.read(data[position:end]) if data.startswith(marker.PREFIX, position) else None
+        )
         if found is not None:
             if found.kind == KIND and not starts:
                 promised = found.number("sessions")
             elif found.kind == "session" and not fenced:
                 starts.append(position)
-            fenced = found.kind == "torn"  # a header that was torn off is written again in the same transcript
+            fenced = (
+                found.kind == "torn"
+            )  # a header that was torn off is written again in the same transcript
         position = end + 1
     ends = [*starts[1:], len(data)]
-    pieces = (data[start:end].removesuffix(_BORDER) for start, end in zip(starts, ends, strict=False))
+    pieces = (
+        data[start:end].removesuffix(_BORDER) for start, end in zip(starts, ends, strict=False)
+    )
     return Parts(tuple(pieces), promised)
 
 
@@ -74,5 +88,7 @@ def _contents(sessions: Sequence[Session]) -> str:
     for number, session in enumerate(sessions, 1):
         totals, header = session.totals, session.header
         when = f"{header.created:%Y-%m-%d %H:%M}"
-        lines.append(f"| {number} | {header.id} | {when} | {totals.queries} | {totals.combined:,} |")
+        lines.append(
+            f"| {number} | {header.id} | {when} | {totals.queries} | {totals.combined:,} |"
+        )
     return "\n".join([*lines, marker.write("end"), ""])

@@ -21,7 +21,9 @@ SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "json": ".json", "html": ".ht
 
 
 def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
-    """Return the images of the sessions by `Attachment.file`, and a sentence for each that cannot be read."""
+    """Return the images of the sessions by `Attachment.file`, and a sentence for each that cannot
+    be read.
+    """
     found: dict[str, bytes] = {}
     gone: dict[str, str] = {}
     for loaded in chain:
@@ -31,7 +33,9 @@ def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
                 try:
                     found[entry.file] = store.data(entry.file)
                 except ImageGone as error:
-                    gone[f"{entry.name}{entry.file}"] = f"{entry.name} is not in the export: {error}."
+                    gone[f"{entry.name}{entry.file}"] = (
+                        f"{entry.name} is not in the export: {error}."
+                    )
     return found, list(gone.values())
 
 
@@ -45,9 +49,10 @@ def exported(
 ) -> bytes:
     """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
 
-    Secrets are replaced by marks unless `secrets` says that they are to stay. From markdown and JSON the sessions can
-    be imported again. JSON holds `images`; markdown links to them in `folder`, a part of a URL, where the caller puts
-    them. The HTML page is complete in itself, loads nothing, and runs no script.
+    Secrets are replaced by marks unless `secrets` says that they are to stay. From markdown and
+    JSON the sessions can be imported again. JSON holds `images`; markdown links to them in
+    `folder`, a part of a URL, where the caller puts them. The HTML page is complete in itself,
+    loads nothing, and runs no script.
     """
     chain = [replace(loaded, session=_exportable(loaded.session, secrets)) for loaded in chain]
     match form:

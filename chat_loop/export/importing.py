@@ -1,8 +1,10 @@
-"""Sessions out of a document that somebody else may have made. Nothing here is believed before it was looked at.
+"""Sessions out of a document that somebody else may have made. Nothing here is believed before it
+was looked at.
 
-Taken are our JSON, our markdown (one transcript or a chain), and the transcripts of basic-agent-chat-loop, which become
-sessions in our format. What comes out can be stored as it is: ids that are ids, each once, parents that lead to an end,
-and nothing that a transcript could not hold.
+Taken are our JSON, our markdown (one transcript or a chain), and the transcripts of
+basic-agent-chat-loop, which become sessions in our format. What comes out can be stored as it is:
+ids that are ids, each once, parents that lead to an end, and nothing that a transcript could not
+hold.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Imported:
-    """The sessions of a document in its order, and a sentence for everything that was not taken as it stood."""
+    """The sessions of a document in its order, and a sentence for everything that was not taken as
+    it stood.
+    """
 
     sessions: tuple[Session, ...] = ()
     complaints: tuple[str, ...] = ()
@@ -51,7 +55,9 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
     """Read a document called `name` (a file's name; it is not opened). Never raises."""
     shown = encode_line(name)[:100]
     if len(data) > largest:
-        return Imported(complaints=(f"{shown}: It is larger than {size_text(largest)} and is not read.",))
+        return Imported(
+            complaints=(f"{shown}: It is larger than {size_text(largest)} and is not read.",)
+        )
     found = _read(data.removeprefix(_BOM), name)
     read = united([found])
     told = [f"{shown}: {complaint}" for complaint in read.complaints[:_TOLD]]
@@ -61,7 +67,9 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
 
 
 def united(parts: Iterable[Imported]) -> Imported:
-    """Several imports as one: each session once, under an id of its own, and no parents in a circle."""
+    """Several imports as one: each session once, under an id of its own, and no parents in a
+    circle.
+    """
     complaints: list[str] = []
     sessions: list[Session] = []
     images: dict[str, bytes] = {}
@@ -86,7 +94,11 @@ def _read(data: bytes, name: str) -> Imported:
         sessions = tuple(identified(session, complaints) for session in read.sessions)
         return Imported(sessions, tuple(complaints), read.images)
     if _HTML.match(start):
-        return Imported(complaints=("It is an HTML page, which is for reading; import the JSON or markdown export.",))
+        return Imported(
+            complaints=(
+                "It is an HTML page, which is for reading; import the JSON or markdown export.",
+            )
+        )
     if start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
         return _markdown(data, name)
     return _foreign(data, name)
@@ -94,7 +106,9 @@ def _read(data: bytes, name: str) -> Imported:
 
 def _markdown(data: bytes, name: str) -> Imported:
     if b"\r\n" in data:
-        data = data.replace(b"\r\n", b"\n")  # a transcript writes a carriage return visibly: an editor added these
+        data = data.replace(
+            b"\r\n", b"\n"
+        )  # a transcript writes a carriage return visibly: an editor added these
     parts = document.taken_apart(data)
     sessions: list[Session] = []
     complaints: list[str] = []
@@ -111,7 +125,8 @@ def _markdown(data: bytes, name: str) -> Imported:
     if parts.promised is not None and parts.promised != len(parts.transcripts):
         there = len(parts.transcripts)
         complaints.append(
-            f"It says that it holds {parts.promised:,} sessions, and {there:,} are there: it was cut off."
+            f"It says that it holds {parts.promised:,} sessions, and {there:,} are there: it "
+            "was cut off."
         )
     return Imported(tuple(sessions), tuple(complaints))
 
@@ -136,23 +151,33 @@ def identified(session: Session, complaints: list[str]) -> Session:
     header = session.header
     identity, parent = header.id, header.parent
     if not ID_PATTERN.fullmatch(identity):
-        identity = (_stem(header.agent.lower())[:40] or "session") + f"_{header.created:%Y%m%d_%H%M%S}"
-        complaints.append(f"A session's id, “{encode_line(header.id)[:40]}”, is none; it is now {identity}.")
+        identity = (
+            _stem(header.agent.lower())[:40] or "session"
+        ) + f"_{header.created:%Y%m%d_%H%M%S}"
+        complaints.append(
+            f"A session's id, “{encode_line(header.id)[:40]}”, is none; it is now {identity}."
+        )
     if parent and not ID_PATTERN.fullmatch(parent):
         parent = ""
         complaints.append(
-            f"The parent of {identity} has an id that is none; the session is now the first of its chain."
+            f"The parent of {identity} has an id that is none; the session is now the first "
+            "of its chain."
         )
     return replace(session, header=replace(header, id=identity, parent=parent))
 
 
 def _storable(sessions: Iterable[Session], complaints: list[str]) -> list[Session]:
-    """Those that a transcript gives back as they are, with names that its markers hold; others are refused."""
+    """Those that a transcript gives back as they are, with names that its markers hold; others are
+    refused.
+    """
     kept = []
     for given in sessions:
         session = _named(given)
         if session != given:
-            complaints.append(f"In {given.header.id}: names of tools, calls or models have signs that no marker holds.")
+            complaints.append(
+                f"In {given.header.id}: names of tools, calls or models have signs that no "
+                "marker holds."
+            )
         try:
             again = parse(render(session))
         except ValueError:
@@ -161,7 +186,10 @@ def _storable(sessions: Iterable[Session], complaints: list[str]) -> list[Sessio
             kept.append(session)
         else:
             where = _difference(session, again.session)
-            complaints.append(f"Session {session.header.id} is left out: {where} holds what no transcript can hold.")
+            complaints.append(
+                f"Session {session.header.id} is left out: {where} holds what no transcript "
+                "can hold."
+            )
     return kept
 
 
@@ -175,7 +203,9 @@ def _named(session: Session) -> Session:
 
     seal = session.seal
     if seal is not None and seal.compaction is not None:
-        seal = replace(seal, compaction=replace(seal.compaction, model=marker.value(seal.compaction.model)))
+        seal = replace(
+            seal, compaction=replace(seal.compaction, model=marker.value(seal.compaction.model))
+        )
     return replace(session, entries=tuple(map(named, session.entries)), seal=seal)
 
 
@@ -213,7 +243,9 @@ def _each_once(sessions: Sequence[Session], complaints: list[str]) -> list[Sessi
         if len(same) > 1:
             identity = _free(identity, len(same), taken)
             taken.add(identity)
-            complaints.append(f"More than one session is called {session.header.id}; one is now {identity}.")
+            complaints.append(
+                f"More than one session is called {session.header.id}; one is now {identity}."
+            )
         kept.append(replace(session, header=replace(session.header, id=identity)))
     return kept
 
@@ -241,9 +273,13 @@ def _uncircled(sessions: Sequence[Session], complaints: list[str]) -> list[Sessi
             identity = parents[identity]
         if identity in path:
             opened.add(identity)
-            complaints.append(f"The parents of {identity} lead back to it; it is now the first of its chain.")
+            complaints.append(
+                f"The parents of {identity} lead back to it; it is now the first of its chain."
+            )
         ended.update(path)
     return [
-        replace(session, header=replace(session.header, parent="")) if session.header.id in opened else session
+        replace(session, header=replace(session.header, parent=""))
+        if session.header.id in opened
+        else session
         for session in sessions
     ]

@@ -1,11 +1,14 @@
-"""A chain as JSON: every field of every record, under the names that `sessions/records.py` has for them.
+"""A chain as JSON: every field of every record, under the names that `sessions/records.py` has for
+them.
 
-    {"format": "chat-loop", "version": 1, "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}],
+    {"format": "chat-loop", "version": 1, "sessions": [{"header": {…}, "entries": [{"kind": "query",
+    …}], "seal": {…}}],
      "images": {"attachments/SHA256.png": "base64"}}
 
-An entry's kind is its class's name in lower case; times are ISO 8601. A number that is none (infinite) is null. Half of
-a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and a literal `⟦` before `U+` as `⟦U+27E6⟧`.
-Control characters are escaped throughout, so that the file can be looked at in a terminal.
+An entry's kind is its class's name in lower case; times are ISO 8601. A number that is none
+(infinite) is null. Half of a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and
+a literal `⟦` before `U+` as `⟦U+27E6⟧`. Control characters are escaped throughout, so that the file
+can be looked at in a terminal.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ KINDS: Mapping[str, type[Entry]] = {cls.__name__.lower(): cls for cls in get_arg
 
 _HALF = re.compile("[\ud800-\udfff]|⟦(?=U\\+)")
 _HALF_TOKEN = re.compile("⟦U\\+(D[89A-F][0-9A-F]{2}|27E6)⟧")
-_CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_CONTROL = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 T = TypeVar("T")
 
 
@@ -49,7 +54,9 @@ class _Wrong(Exception):
     """A value is not what it should be; the message says which and why."""
 
 
-def written(sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+def written(
+    sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})
+) -> bytes:
     """Return the sessions as a JSON document, with their images."""
     import msgspec
 
@@ -72,11 +79,15 @@ def read(data: bytes) -> Read:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return Read(complaints=(f"It is not valid JSON: {_reason(error)}.",))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        return Read(complaints=(f"It is JSON, but not an export of ours: “format” is not “{FORMAT}”.",))
+        return Read(
+            complaints=(f"It is JSON, but not an export of ours: “format” is not “{FORMAT}”.",)
+        )
     version = document.get("version")
     if type(version) is not int or version != VERSION:
         shown = version if type(version) is int and abs(version) < 10**6 else "unknown"
-        return Read(complaints=(f"Its version is {shown}, and this program reads version {VERSION}.",))
+        return Read(
+            complaints=(f"Its version is {shown}, and this program reads version {VERSION}.",)
+        )
     given = document.get("sessions")
     if not isinstance(given, list):
         return Read(complaints=("It has no list of sessions.",))
@@ -108,7 +119,9 @@ def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
 def _session(session: Session) -> dict[str, object]:
     return {
         "header": _plain(session.header),
-        "entries": [{"kind": type(entry).__name__.lower()} | _plain(entry) for entry in session.entries],
+        "entries": [
+            {"kind": type(entry).__name__.lower()} | _plain(entry) for entry in session.entries
+        ],
         "seal": _plain(session.seal),
     }
 
@@ -156,7 +169,10 @@ def _read_session(value: object, complaints: list[str], where: str) -> Session:
         kind = given.get("kind") if isinstance(given, dict) else None
         cls = KINDS.get(kind) if isinstance(kind, str) else None
         if cls is None:
-            complaints.append(f"{where}: entry {number} is of a kind that this program does not know; it is left out.")
+            complaints.append(
+                f"{where}: entry {number} is of a kind that this program does not know; it is "
+                "left out."
+            )
             continue
         entries.append(_built(cls, given, complaints, f"{where}: entry {number}"))
     header = _built(Header, value.get("header"), complaints, f"{where}: its header")
@@ -175,7 +191,9 @@ def _built(cls: type[T], given: object, complaints: list[str], where: str) -> T:
     unknown = sorted(_unknown(given, _plain(built)))
     if unknown:
         names = ", ".join(f"“{_whole(name)[:40]}”" for name in unknown[:3])
-        complaints.append(f"{where} has fields that this program does not know: {names}; they are left out.")
+        complaints.append(
+            f"{where} has fields that this program does not know: {names}; they are left out."
+        )
     return with_texts(built, _whole)
 
 

@@ -1,7 +1,9 @@
-"""What was said, as HTML: markdown with raw HTML off, links that lead only to the web, code coloured by classes.
+"""What was said, as HTML: markdown with raw HTML off, links that lead only to the web, code
+coloured by classes.
 
-Everything is escaped, images are links, and no markup of the text's own comes through. Linear in the text: nesting is
-bounded, and only code of a size that no colouring rule can be slow on is coloured.
+Everything is escaped, images are links, and no markup of the text's own comes through. Linear in
+the text: nesting is bounded, and only code of a size that no colouring rule can be slow on is
+coloured.
 """
 
 from __future__ import annotations
@@ -18,7 +20,17 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Error, Generic, Keyword, Name, Number, Operator, Punctuation, String
+from pygments.token import (
+    Comment,
+    Error,
+    Generic,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+)
 from pygments.token import Token as Kind
 
 _NESTING = 20
@@ -107,7 +119,9 @@ class _Renderer(RendererHTML):
     def heading_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
         return f"<h{_level(tokens[at])}>"
 
-    def heading_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
+    def heading_close(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env
+    ) -> str:
         return f"</h{_level(tokens[at])}>\n"
 
     def link_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
@@ -160,7 +174,9 @@ Env = MutableMapping[str, Any]
 @cache
 def _markdown() -> MarkdownIt:
     options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False}
-    return _Markdown("commonmark", options, renderer_cls=_Renderer).enable(["table", "strikethrough"])
+    return _Markdown("commonmark", options, renderer_cls=_Renderer).enable(
+        ["table", "strikethrough"]
+    )
 
 
 def prose(text: str, breaks: bool = False) -> str:
@@ -190,7 +206,9 @@ def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def code(text: str, language: str = "") -> str:
-    """Return a code block, with its language above it and coloured when it is one of those known."""
+    """Return a code block, with its language above it and coloured when it is one of those
+    known.
+    """
     name = language.lower()
     lexer = _lexer(_LANGUAGES[name]) if name in _LANGUAGES else None
     small = len(text) <= _COLOURED and not _UGLY.search(text)

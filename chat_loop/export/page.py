@@ -1,4 +1,5 @@
-"""A chain as one HTML page that is complete in itself: no script, nothing loaded, and a policy that forbids both.
+"""A chain as one HTML page that is complete in itself: no script, nothing loaded, and a policy that
+forbids both.
 
 The policy names the hash of the page's own style sheet, so that not even another style would count.
 """
@@ -10,7 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 
-from chat_loop.export.shown import anchor, day, entries_shown, facts, fields_of, fold, moment, seal_shown
+from chat_loop.export.shown import (
+    anchor,
+    day,
+    entries_shown,
+    facts,
+    fields_of,
+    fold,
+    moment,
+    seal_shown,
+)
 from chat_loop.export.style import STYLE
 from chat_loop.sessions.entries import Attachment, Query
 from chat_loop.sessions.escape import visible
@@ -33,7 +43,8 @@ _ENTRY = 70
 def page(chain: Sequence[Loaded]) -> bytes:
     """Return the page of the sessions, the oldest first."""
     text = "".join(_pieces(chain))
-    # Every text is in it by now: what a browser would hide or obey is made visible once, wherever it came from.
+    # Every text is in it by now: what a browser would hide or obey is made visible once, wherever
+    # it came from.
     return visible(text).encode()
 
 
@@ -55,13 +66,19 @@ def _pieces(chain: Sequence[Loaded]) -> Iterator[str]:
     for place, (loaded, depth) in enumerate(zip(chain, depths, strict=True)):
         yield from _session(loaded, depth, images, first=place == 0, last=place == len(chain) - 1)
     yield "</main>\n</div>\n"
-    yield '<footer class="end soft">Exported by chat-loop. Times are those of where it was said.</footer>\n'
+    yield (
+        '<footer class="end soft">Exported by chat-loop. Times are those of where it was '
+        "said.</footer>\n"
+    )
     yield "</body>\n</html>\n"
 
 
 def _head(title: str) -> str:
     digest = b64encode(sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -88,14 +105,17 @@ def _top(sessions: Sequence[Session], title: str) -> str:
     parts += [escape(" ".join(f"#{tag}" for tag in tags))] if tags else []
     kicker = f"Conversation with {escape(_cut(agents, _TITLE))}" if agents else "Conversation"
     return (
-        f'<header class="top">\n<p class="kicker">{kicker}</p>\n<h1 dir="auto">{escape(title)}</h1>\n'
+        f'<header class="top">\n<p class="kicker">{kicker}</p>\n<h1 '
+        f'dir="auto">{escape(title)}</h1>\n'
         f'<p class="soft">{" · ".join(parts)}</p>\n</header>\n'
     )
 
 
 def _counts(sessions: Sequence[Session]) -> str:
     totals = [session.totals for session in sessions]
-    return counts_text(sum(total.queries for total in totals), sum(total.combined for total in totals))
+    return counts_text(
+        sum(total.queries for total in totals), sum(total.combined for total in totals)
+    )
 
 
 def _navigation(sessions: Sequence[Session], depths: Sequence[int]) -> Iterator[str]:
@@ -137,14 +157,23 @@ class _Images:
         return data
 
 
-def _session(loaded: Loaded, depth: int, images: _Images, *, first: bool, last: bool) -> Iterator[str]:
+def _session(
+    loaded: Loaded, depth: int, images: _Images, *, first: bool, last: bool
+) -> Iterator[str]:
     session = loaded.session
     model = f" · {session.header.model}" if session.header.model else ""
-    yield f'<section class="session" id="{anchor(depth)}" aria-labelledby="{anchor(depth)}t">\n<header>\n'
+    yield (
+        f'<section class="session" id="{anchor(depth)}" '
+        f'aria-labelledby="{anchor(depth)}t">\n<header>\n'
+    )
     yield f'<h2 id="{anchor(depth)}t">Session {depth}</h2>\n<p class="soft">'
     yield f"{_when(session)} · {escape(_counts([session]) + model)}</p>\n"
     about = [*fields_of(session.header), *accounting(session.totals)]
-    about += [(f"Seal: {name.lower()}", value) for name, value in fields_of(session.seal)] if session.seal else []
+    about += (
+        [(f"Seal: {name.lower()}", value) for name, value in fields_of(session.seal)]
+        if session.seal
+        else []
+    )
     about += [("Damage", sentence) for sentence in loaded.damage]
     yield fold("About this session", facts(about), " about")
     yield "</header>\n"
@@ -153,7 +182,11 @@ def _session(loaded: Loaded, depth: int, images: _Images, *, first: bool, last: 
         yield from seal_shown(session.seal)
     before = "" if first else f'<a href="#{anchor(depth - 1)}">← Session {depth - 1}</a>'
     after = "" if last else f'<a href="#{anchor(depth + 1)}">Session {depth + 1} →</a>'
-    yield f'<p class="steps"><span>{before}</span><span>{after}</span></p>\n' if before or after else ""
+    yield (
+        f'<p class="steps"><span>{before}</span><span>{after}</span></p>\n'
+        if before or after
+        else ""
+    )
     yield "</section>\n"
 
 

@@ -22,7 +22,9 @@ from chat_loop.wording import counted
 
 
 def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
-    """A session and, when `whole`, its ancestors, the oldest first; and why there are no more, as a sentence."""
+    """A session and, when `whole`, its ancestors, the oldest first; and why there are no more, as a
+    sentence.
+    """
     if not whole:
         return [loaded], ""
     chain = ChainReader(sessions).read(loaded.session)
@@ -42,10 +44,14 @@ def form_of(name: str, target: str) -> Form:
         ending = Path(target).suffix.lower()
         name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), "")
         if ending and not name:
-            raise UsageError(f"There is no export as {ending[:20]}.", f"It takes {', '.join(SUFFIXES.values())}.")
+            raise UsageError(
+                f"There is no export as {ending[:20]}.", f"It takes {', '.join(SUFFIXES.values())}."
+            )
     form = next((form for form in SUFFIXES if form == (name or "markdown")), None)
     if form is None:
-        raise UsageError(f"There is no export as “{name[:40]}”.", f"It takes {', '.join(SUFFIXES)}.")
+        raise UsageError(
+            f"There is no export as “{name[:40]}”.", f"It takes {', '.join(SUFFIXES)}."
+        )
     return form
 
 
@@ -57,7 +63,9 @@ def stem_of(session: Session) -> str:
 
 @dataclass(frozen=True)
 class Written:
-    """An export on disk: its file, its bytes, how many images stand in `folder` beside it, and what is missing."""
+    """An export on disk: its file, its bytes, how many images stand in `folder` beside it, and what
+    is missing.
+    """
 
     path: Path
     size: int
@@ -67,22 +75,27 @@ class Written:
 
 
 def written(chain: Sequence[Loaded], target: str, form: Form, *, secrets: bool = False) -> Written:
-    """Write a chain, the oldest session first, to the file `target`, into the folder `target`, or into the working
-    directory, under the conversation's name. The images of a markdown document go into a folder beside it.
+    """Write a chain, the oldest session first, to the file `target`, into the folder `target`, or
+    into the working directory, under the conversation's name. The images of a markdown document go
+    into a folder beside it.
 
     Never over a file that is there: a name that the program chose gets a number. Raises SaveError.
     """
     last, path = chain[-1], place_of(target)
     named = bool(target) and not _is_folder(path)
     if not named:
-        path = path / f"{last.session.header.id if target else stem_of(last.session)}{SUFFIXES[form]}"
+        path = (
+            path / f"{last.session.header.id if target else stem_of(last.session)}{SUFFIXES[form]}"
+        )
     images, complaints = images_of(chain)
     first, count, files = path, 1, Files()
     try:
         while True:
             folder = path.with_name(f"{path.stem}-files") if form == "markdown" and images else None
             try:
-                if os.path.lexists(path) or (folder is not None and os.path.lexists(folder) and not named):
+                if os.path.lexists(path) or (
+                    folder is not None and os.path.lexists(folder) and not named
+                ):
                     raise FileExistsError
                 beside = IMAGE_FOLDER if folder is None else quote(folder.name)
                 data = exported(chain, form, secrets=secrets, images=images, folder=beside)
@@ -90,7 +103,9 @@ def written(chain: Sequence[Loaded], target: str, form: Form, *, secrets: bool =
                 break
             except FileExistsError:
                 if named:
-                    raise SaveError(f"{path} is there already: nothing is written.", "Name another file.") from None
+                    raise SaveError(
+                        f"{path} is there already: nothing is written.", "Name another file."
+                    ) from None
                 count += 1
                 path = first.with_name(f"{first.stem}-{count}{first.suffix}")
         if folder is not None:
@@ -98,17 +113,25 @@ def written(chain: Sequence[Loaded], target: str, form: Form, *, secrets: bool =
             for file, image in images.items():
                 store.keep(file, image)
     except OSError as error:
-        raise SaveError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
+        raise SaveError(
+            f"{path} cannot be written: {(error.strerror or str(error)).lower()}."
+        ) from error
     return Written(path, len(data), folder, len(images), tuple(complaints))
 
 
 def beside(made: Written) -> str:
     """The images of an export, as the end of a sentence; empty where none stand beside it."""
-    return f", with {counted(made.images, 'image')} in {made.folder}" if made.folder is not None else ""
+    return (
+        f", with {counted(made.images, 'image')} in {made.folder}"
+        if made.folder is not None
+        else ""
+    )
 
 
 def images_kept(store: ImageStore, found: Imported) -> list[str]:
-    """Keep the images of what was imported; return a sentence for each that neither came nor was there."""
+    """Keep the images of what was imported; return a sentence for each that neither came nor was
+    there.
+    """
     missing: dict[str, str] = {}
     for session in found.sessions:
         for entry in session.entries:
@@ -120,10 +143,14 @@ def images_kept(store: ImageStore, found: Imported) -> list[str]:
                 else:
                     store.data(entry.file)
             except ImageGone:
-                missing[f"{entry.name}{entry.file}"] = f"The image {entry.name} did not come with it."
+                missing[f"{entry.name}{entry.file}"] = (
+                    f"The image {entry.name} did not come with it."
+                )
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                missing[f"{entry.name}{entry.file}"] = f"The image {entry.name} is not kept: {reason}."
+                missing[f"{entry.name}{entry.file}"] = (
+                    f"The image {entry.name} is not kept: {reason}."
+                )
     return list(missing.values())
 
 

@@ -1,4 +1,6 @@
-"""The records of a session as HTML: an article per exchange, and what stands between as notes and folds."""
+"""The records of a session as HTML: an article per exchange, and what stands between as notes and
+folds.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,14 @@ from chat_loop.sessions.entries import (
 from chat_loop.sessions.records import Seal, Session, Summary
 from chat_loop.sessions.transcript import NOTES
 from chat_loop.values import Compaction, Usage
-from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, file_size_text, tokens_text
+from chat_loop.wording import (
+    STOPS,
+    compaction_text,
+    counts_text,
+    dollars_text,
+    file_size_text,
+    tokens_text,
+)
 
 _LISTS: Mapping[str, str] = {
     "topics": "Topics discussed",
@@ -42,11 +51,17 @@ _LISTS: Mapping[str, str] = {
     "files": "Files touched",
     "tools": "Tools used",
 }
-_SOURCES = {"model": "Summary", "extracted": "Summary, extracted without a model", "none": "No summary"}
+_SOURCES = {
+    "model": "Summary",
+    "extracted": "Summary, extracted without a model",
+    "none": "No summary",
+}
 
 
 def anchor(depth: int, query: int = 0) -> str:
-    """The id of a session on the page, or of its query: `s2`, `s2q14`; the query counted, whatever its number says."""
+    """The id of a session on the page, or of its query: `s2`, `s2q14`; the query counted, whatever
+    its number says.
+    """
     return f"s{depth}q{query}" if query else f"s{depth}"
 
 
@@ -60,13 +75,19 @@ def moment(at: datetime, shown: str = "") -> str:
     return f'<time datetime="{at.isoformat()}">{shown or f"{at:%H:%M:%S}"}</time>'
 
 
-def entries_shown(session: Session, depth: int, image: Callable[[Attachment], str]) -> Iterator[str]:
+def entries_shown(
+    session: Session, depth: int, image: Callable[[Attachment], str]
+) -> Iterator[str]:
     """The session's entries in their order. A result is shown in the fold of its call.
 
     `image` gives an attached image in base64, or an empty text when it is not to be shown.
     """
-    results = {(entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Result)}
-    calls = {(entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Call)}
+    results = {
+        (entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Result)
+    }
+    calls = {
+        (entry.number, entry.id): entry for entry in session.entries if isinstance(entry, Call)
+    }
     agent = session.header.agent
     count = 0
     for entry in session.entries:
@@ -82,7 +103,9 @@ def entries_shown(session: Session, depth: int, image: Callable[[Attachment], st
                 key = entry.number, entry.id
                 mine = calls[key] is entry
                 yield _use(entry, results.get(key) if mine else None)
-            case Result() if (entry.number, entry.id) in calls and results[entry.number, entry.id] is entry:
+            case Result() if (entry.number, entry.id) in calls and results[
+                entry.number, entry.id
+            ] is entry:
                 continue
             case Attachment():
                 yield _attachment(entry, image(entry) if entry.is_image else "")
@@ -123,7 +146,11 @@ def fold(title: str, inner: str, kind: str = "") -> str:
 
 def facts(pairs: Sequence[tuple[str, str]]) -> str:
     """Names and values that are text."""
-    return "<dl>\n" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in pairs) + "</dl>\n"
+    return (
+        "<dl>\n"
+        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in pairs)
+        + "</dl>\n"
+    )
 
 
 def fields_of(record: Any) -> list[tuple[str, str]]:
@@ -163,7 +190,10 @@ def _costs(seconds: float | None, usage: Usage | None, *more: str) -> str:
 
 
 def _query(entry: Query, depth: int, count: int) -> str:
-    place = f'<a class="ref" href="#{anchor(depth, count)}" aria-label="Link to this query">{depth}.{entry.number}</a>'
+    place = (
+        f'<a class="ref" href="#{anchor(depth, count)}" aria-label="Link to this '
+        f'query">{depth}.{entry.number}</a>'
+    )
     who = f'<div class="who"><b>You</b> {moment(entry.at)} {place}</div>\n'
     return f'<div class="query">{who}{_said(prose(entry.text, breaks=True))}</div>\n'
 
@@ -189,25 +219,36 @@ def _attachment(entry: Attachment, data: str) -> str:
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if data:
         source = f"data:{entry.media};base64,{data}"
-        shown = f'<img src="{source}" alt="{escape(entry.name)}" width="{entry.width}" height="{entry.height}">'
+        shown = (
+            f'<img src="{source}" alt="{escape(entry.name)}" width="{entry.width}" '
+            f'height="{entry.height}">'
+        )
         return f'<figure class="attached">{shown}<figcaption>{title}</figcaption></figure>\n'
     if entry.is_image:
-        return f'<div class="note"><p class="label">{title} The image is not in this page.</p></div>\n'
+        return (
+            f'<div class="note"><p class="label">{title} The image is not in this page.</p></div>\n'
+        )
     return fold(title, code(entry.text, entry.name.rpartition(".")[2] if "." in entry.name else ""))
 
 
 def _given(result: Result) -> str:
-    return f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n{code(result.text)}" + _costs(
-        result.seconds, None
+    return (
+        f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n{code(result.text)}"
+        + _costs(result.seconds, None)
     )
 
 
 def _between(entry: Entry, session: Session) -> str:
-    """Whatever is neither said nor a tool's; a kind of entry that is not known here is shown field by field."""
+    """Whatever is neither said nor a tool's; a kind of entry that is not known here is shown field
+    by field.
+    """
     match entry:
         case Pin() | Unpin() | Name() | Tag() | Untag() | Switch():
             label = NOTES[type(entry)][1].strip("*:")
-            return f'<div class="note"><p class="label">{label}</p>{_said(prose(entry.text, breaks=True))}</div>\n'
+            return (
+                '<div class="note"><p '
+                f'class="label">{label}</p>{_said(prose(entry.text, breaks=True))}</div>\n'
+            )
         case Result():
             return fold("<b>Result of a tool</b>", _given(entry))
         case Recall():
@@ -218,7 +259,8 @@ def _between(entry: Entry, session: Session) -> str:
             return f'<div class="note"><p class="label">Undo: query {entry.number}</p></div>\n'
         case _:
             return (
-                f'<div class="note"><p class="label">{named(type(entry).__name__)}</p>{facts(fields_of(entry))}</div>\n'
+                '<div class="note"><p '
+                f'class="label">{named(type(entry).__name__)}</p>{facts(fields_of(entry))}</div>\n'
             )
 
 

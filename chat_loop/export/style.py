@@ -1,4 +1,6 @@
-"""The page's style: one column of text, the chain beside it where there is room; light, dark, and on paper."""
+"""The page's style: one column of text, the chain beside it where there is room; light, dark, and
+on paper.
+"""
 
 from __future__ import annotations
 
@@ -147,4 +149,6 @@ COLOURS
 }
 """
 
-STYLE = _SHEET.replace("COLOURS", "\n".join(f"figure .{name} {{ color: var(--{name}); }}" for name in COLOURS))
+STYLE = _SHEET.replace(
+    "COLOURS", "\n".join(f"figure .{name} {{ color: var(--{name}); }}" for name in COLOURS)
+)

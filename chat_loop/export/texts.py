@@ -1,4 +1,6 @@
-"""Every text of a session, wherever it stands, changed by one function: how secrets are left out of an export."""
+"""Every text of a session, wherever it stands, changed by one function: how secrets are left out of
+an export.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,15 @@ STRUCTURE: Mapping[type, frozenset[str]] = {
     Seal: frozenset({"reason", "source"}),
     Compaction: frozenset({"first", "last", "why", "model"}),
 }
-"""The strings that are no text but hold the chain together. A string that is not named here is a text."""
+"""The strings that are no text but hold the chain together. A string that is not named here is a
+text.
+"""
 
 
 def with_texts(value: T, change: Callable[[str], str]) -> T:
-    """Return a record with each of its texts, and those of the records in it, as `change` gives them back."""
+    """Return a record with each of its texts, and those of the records in it, as `change` gives
+    them back.
+    """
     result: T = _changed(value, change)
     return result
 

@@ -1,4 +1,6 @@
-"""Exact values in one form (pure), so that "1 200 €" and "EUR 1,200", "3 pm" and "15:00" can be compared."""
+"""Exact values in one form (pure), so that "1 200 €" and "EUR 1,200", "3 pm" and "15:00" can be
+compared.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Value:
-    """One exact value, whole, and where it stands. `unit`: what a quantity counts, in the short form of `units`."""
+    """One exact value, whole, and where it stands. `unit`: what a quantity counts, in the short
+    form of `units`.
+    """
 
     text: str
     kind: Kind
@@ -27,11 +31,14 @@ class Value:
     unit: str = ""
 
 
-_TIME = re.compile(r"(\d{1,2})(?:[:.h時시] ?(\d{2})?)?(?::(\d{2}))? ?(?:分|분)? ?(a\.?m\.?|p\.?m\.?|uhr|h)?")
+_TIME = re.compile(
+    r"(\d{1,2})(?:[:.h時시] ?(\d{2})?)?(?::(\d{2}))? ?(?:分|분)? ?(a\.?m\.?|p\.?m\.?|uhr|h)?"
+)
 _ISO = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?")
 _DOTTED = re.compile(r"(\d{1,2})[./-] ?(\d{1,2})[./-]? ?(\d{4}|\d{2})?")
 _DAY_MONTH = re.compile(
-    r"(\d{1,2})(?:\.|st|nd|rd|th|er|º|°|te|ten)? ?(?:of |de |di |d')?([^\W\d_]{3,10})\.?,?(?: (?:de |del )?(\d{4}))?"
+    r"(\d{1,2})(?:\.|st|nd|rd|th|er|º|°|te|ten)? ?(?:of |de |di |d')?([^\W\d_]{3,10})\.?,?(?: "
+    r"(?:de |del )?(\d{4}))?"
 )
 _MONTH_DAY = re.compile(r"([^\W\d_]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?")
 _FIGURES = re.compile(r"\d(?:[\d.,'’ ]{0,30}\d)?")
@@ -42,9 +49,11 @@ _NUMBER_UNIT = re.compile(r"([^\d\s-]{0,4}) ?([-−]?\d(?:[\d.,'’ ]{0,30}\d)?)
 
 @lru_cache(maxsize=4096)
 def normal(value: str) -> str:
-    """One spelling for an exact value: small letters, no blanks, figures without separators, short units.
+    """One spelling for an exact value: small letters, no blanks, figures without separators, short
+    units.
 
-    Dates become `03-14` or `2026-03-14`, times `15:40`, quantities `1200eur`; anything else keeps its letters.
+    Dates become `03-14` or `2026-03-14`, times `15:40`, quantities `1200eur`; anything else keeps
+    its letters.
     """
     text = " ".join(unicodedata.normalize("NFKC", value.strip("\"'`„“”«»‘’ ")).casefold().split())
     if not any(c.isdigit() for c in text):
@@ -77,7 +86,11 @@ def _dated(day: str, month: int, year: str | None) -> str:
 
 def _time(text: str) -> str:
     match = _TIME.fullmatch(text)
-    if match is None or not (match.group(2) or match.group(4)) or ("." in text[:3] and not match.group(4)):
+    if (
+        match is None
+        or not (match.group(2) or match.group(4))
+        or ("." in text[:3] and not match.group(4))
+    ):
         return ""
     hour = int(match.group(1))
     half = (match.group(4) or "")[:1]
@@ -114,7 +127,9 @@ def _short(unit: str) -> str:
 
 
 def figure(text: str) -> str:
-    """A number's figures with "." before the decimals and nothing between thousands: `1.200,50` is `1200.5`."""
+    """A number's figures with "." before the decimals and nothing between thousands: `1.200,50` is
+    `1200.5`.
+    """
     text = text.replace("−", "-").replace("’", "").replace("'", "").replace(" ", "")
     if _GROUPS.fullmatch(text) and not text.startswith("0"):
         return text.replace(".", "").replace(",", "")

@@ -1,4 +1,6 @@
-"""Numbers as exact values (pure): a number with the currency, month, label, scale or unit that stands beside it."""
+"""Numbers as exact values (pure): a number with the currency, month, label, scale or unit that
+stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ _AMBIGUOUS = lexicon("in an a el ora m")
 
 
 def counted(text: str, start: int, end: int, floor: int) -> Value | None:
-    """The value around the number at `start`..`end`; what stands before `floor` is taken. None: not exact enough."""
+    """The value around the number at `start`..`end`; what stands before `floor` is taken. None: not
+    exact enough.
+    """
     number = text[start:end].rstrip(" -–—/×x")
     end = start + len(number)
     before = _BEFORE.search(text, max(floor, start - 43), start)
@@ -52,9 +56,17 @@ def counted(text: str, start: int, end: int, floor: int) -> Value | None:
     low = label.lower()
     ordinal = _ORDINAL.match(text, end)
     stop = ordinal.end() if ordinal else end
-    if before is not None and low in MONTHS and label[0].isupper() and len(number) in (1, 2, 4) and number.isdigit():
+    if (
+        before is not None
+        and low in MONTHS
+        and label[0].isupper()
+        and len(number) in (1, 2, 4)
+        and number.isdigit()
+    ):
         stop = end if text[end:stop] == "." or len(number) == 4 else stop
-        return Value(text[before.start() : (stop := _with_year(text, stop))], "date", before.start(), stop)
+        return Value(
+            text[before.start() : (stop := _with_year(text, stop))], "date", before.start(), stop
+        )
     month = _MONTH.match(text, stop)
     if month is not None and month.group(1).lower() in MONTHS and len(number) <= 7:
         stop = _with_year(text, month.end())
@@ -65,7 +77,9 @@ def counted(text: str, start: int, end: int, floor: int) -> Value | None:
     if end < len(text) and (text[end].isalpha() or text[end] == "_") and stop == end:
         code = _ALPHANUMERIC.match(text, start)
         return None if code is None else Value(code.group(), "id", start, code.end())
-    currency = next((sign for sign in "€$£¥" if sign in number), low if low in UNITS and len(low) == 3 else "")
+    currency = next(
+        (sign for sign in "€$£¥" if sign in number), low if low in UNITS and len(low) == 3 else ""
+    )
     if currency and UNITS[currency][1] == "money" and (currency in number or low == currency):
         start = start if currency in number or before is None else before.start()
         return Value(text[start:stop], "quantity", start, stop, UNITS[currency][0])
@@ -102,14 +116,20 @@ def _with_year(text: str, stop: int) -> int:
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:
-    """The short name of the unit behind a number and where it ends; a scale such as "Mio." may stand between."""
+    """The short name of the unit behind a number and where it ends; a scale such as "Mio." may
+    stand between.
+    """
     stop = end
     for _ in range(2):
         match = _AFTER.match(text, stop)
         if match is None:
             break
         word = match.group(1).lower().replace(" ", "")
-        if stop == end and word in SCALES and (word not in UNITS or text[match.end() :].lstrip()[:1] in tuple("€$£")):
+        if (
+            stop == end
+            and word in SCALES
+            and (word not in UNITS or text[match.end() :].lstrip()[:1] in tuple("€$£"))
+        ):
             stop = match.end() if len(word) < 4 else match.end(1)
             continue
         base, _, per = word.partition("/")

@@ -1,7 +1,9 @@
-"""Cues (data): the phrases by which people decide, forbid, reject, plan, finish and correct, in seven languages.
+"""Cues (data): the phrases by which people decide, forbid, reject, plan, finish and correct, in
+seven languages.
 
-A line is a kind and its phrases. In a phrase `a/b` is either word, `*` up to four words in between, and `^` the
-beginning of the sentence. What is listed under `idle` is said without meaning it: it hides the cues inside it.
+A line is a kind and its phrases. In a phrase `a/b` is either word, `*` up to four words in between,
+and `^` the beginning of the sentence. What is listed under `idle` is said without meaning it: it
+hides the cues inside it.
 """
 
 from __future__ import annotations

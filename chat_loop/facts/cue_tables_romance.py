@@ -1,4 +1,6 @@
-"""Cues (data) of French, Spanish, Italian and Portuguese; `cue_tables` says how they are written."""
+"""Cues (data) of French, Spanish, Italian and Portuguese; `cue_tables` says how they are
+written.
+"""
 
 from __future__ import annotations
 

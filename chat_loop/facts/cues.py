@@ -1,4 +1,6 @@
-"""Cues (pure): which of the phrases of `cue_tables` stand in a sentence, found in one pass over its words."""
+"""Cues (pure): which of the phrases of `cue_tables` stand in a sentence, found in one pass over its
+words.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _Phrase = tuple[str, bool, _Words]
 
 @dataclass(slots=True)
 class _Starts:
-    """The phrases that begin with one word: that word alone, with a certain second word, or with a gap behind it."""
+    """The phrases that begin with one word: that word alone, with a certain second word, or with a
+    gap behind it.
+    """
 
     single: list[_Phrase] = field(default_factory=list)
     pairs: dict[str, list[_Phrase]] = field(default_factory=dict)
@@ -41,7 +45,11 @@ class _Starts:
         """Those that can stand before the word `second` in a sentence of the words `present`."""
         found = [*self.single, *self.pairs.get(second, ())]
         if self.gapped:
-            found += [phrase for needed, phrase in self.gapped if not needed or not needed.isdisjoint(present)]
+            found += [
+                phrase
+                for needed, phrase in self.gapped
+                if not needed or not needed.isdisjoint(present)
+            ]
         return found
 
 
@@ -52,7 +60,9 @@ _OPENERS = lexicon(
     dan graag
     """
 )
-_LABEL = re.compile(r"[*_]{0,3}([^\W\d_]{2,20})(?: [^\W\d_]{2,12}){0,2}[*_]{0,3}(?:\s?:[*_]{0,3}|\s[-–—])\s")
+_LABEL = re.compile(
+    r"[*_]{0,3}([^\W\d_]{2,20})(?: [^\W\d_]{2,12}){0,2}[*_]{0,3}(?:\s?:[*_]{0,3}|\s[-–—])\s"
+)
 
 
 @cache
@@ -82,7 +92,9 @@ def label(sentence: str) -> str:
 
 
 def cues(words: Sequence[str], language: str) -> frozenset[str]:
-    """The kinds of all phrases that stand among the words of one sentence, but for those that mean nothing there."""
+    """The kinds of all phrases that stand among the words of one sentence, but for those that mean
+    nothing there.
+    """
     table = _table(language)
     starts = [(at, table[word]) for at, word in enumerate(words) if word in table]
     if not starts:
@@ -94,7 +106,9 @@ def cues(words: Sequence[str], language: str) -> frozenset[str]:
     while opening < len(words) - 1 and words[opening] in _OPENERS:
         opening += 1
     for at, start in starts:
-        for kind, opens, rest in start.phrases(words[at + 1] if at + 1 < len(words) else "", present):
+        for kind, opens, rest in start.phrases(
+            words[at + 1] if at + 1 < len(words) else "", present
+        ):
             if opens and at != opening and not (at < opening and words[at] in _OPENERS):
                 continue
             end = _end(words, at + 1, rest)

@@ -1,6 +1,8 @@
-"""Exact values (pure): what in a text must be carried to the letter, such as numbers with units, paths, ids and names.
+"""Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
+paths, ids and names.
 
-Everything is found in linear time: bounded patterns for the shapes, and for a number a look at the words beside it.
+Everything is found in linear time: bounded patterns for the shapes, and for a number a look at the
+words beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _TRIGGER = re.compile(
     r"[0-9@/\\_`\"„“«‘「#½¼¾=.:(A-Z-](?:(?<=[0-9@/\\_`\"„“«‘「#½¼¾=])|(?<=[^\W_][.:])(?=[^\W_])|(?<=[a-zß-ÿ][A-Z])"
     r"|(?<=-)(?<!\S-)(?=-?[a-z])|(?<=\w\()(?=\)))"
 )
-"""A sign that the word around it may be an exact value; all other words are passed over. One leading class is fast."""
+"""A sign that the word around it may be an exact value; all other words are passed over. One
+leading class is fast.
+"""
 _LONGEST_WORD = 120
 
 _SEGMENT = r"[\w.@+~%-]{1,120}"
@@ -97,7 +101,8 @@ _JOINTS = lexicon(
 def find(text: str, german: bool | None = None, words: Sequence[str] | None = None) -> list[Value]:
     """The exact values of `text` in the order they stand there, none inside another.
 
-    `german`: whether nouns are written with a capital; None finds out. `words`: the text's tokens, when known.
+    `german`: whether nouns are written with a capital; None finds out. `words`: the text's tokens,
+    when known.
     """
     if words is None:
         words = tokens(text)
@@ -138,12 +143,20 @@ def _value(text: str, match: re.Match[str], floor: int) -> Value | None:
         return counted(text, start, end, floor)
     if kind in ("code", "quote"):
         inside = text[start + 1 : end - 1]
-        return Value(text[start:end], kind, start, end) if inside.strip() and inside.count(" ") < 12 else None
+        return (
+            Value(text[start:end], kind, start, end)
+            if inside.strip() and inside.count(" ") < 12
+            else None
+        )
     if kind not in ("time", "date", "phone"):
         while end > start + 1 and text[end - 1] in _TRAILING and not _opened(text, start, end):
             end -= 1
     whole = text[start:end]
-    if (kind == "path" and not _is_path(whole)) or len(whole) < 2 or (kind == "id" and whole.isdigit()):
+    if (
+        (kind == "path" and not _is_path(whole))
+        or len(whole) < 2
+        or (kind == "id" and whole.isdigit())
+    ):
         return None
     return Value(whole, kind, start, end)
 
@@ -157,7 +170,9 @@ def _is_path(whole: str) -> bool:
     """Not "and/or", "km/h", "e.g" or two sentences without a blank between them."""
     if "/" not in whole and "\\" not in whole:
         name, _, last = whole.rpartition(".")
-        return last.partition(":")[0].lower() not in _JOINTS and len(name) != 1 and not name.isdigit()
+        return (
+            last.partition(":")[0].lower() not in _JOINTS and len(name) != 1 and not name.isdigit()
+        )
     if whole[0] in "/~." or "\\" in whole:
         return any(c.isalnum() for c in whole)
     return _PLAIN_SLASH.fullmatch(whole) is None

@@ -1,6 +1,8 @@
-"""Harvest (pure): the sentences of a span that must not be lost, word for word, found by code in both speakers' words.
+"""Harvest (pure): the sentences of a span that must not be lost, word for word, found by code in
+both speakers' words.
 
-Only what users say in their own words makes rules; the same sentence in a reply or in a pasted text is at most a fact.
+Only what users say in their own words makes rules; the same sentence in a reply or in a pasted text
+is at most a fact.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 
 OWN_WORDS = 20_000
-"""A query of more characters than this is something pasted; people write several pages themselves."""
+"""A query of more characters than this is something pasted; people write several pages
+themselves.
+"""
 LOOKED_AT = 60_000
 """Characters of one text that are read: half of them at its beginning, half at its end."""
 LONGEST_JOIN = 300
@@ -50,12 +54,16 @@ class Found:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Candidate:
-    """A sentence on its way into the ledger. What it leans on may still be joined to it, and echoes add weight."""
+    """A sentence on its way into the ledger. What it leans on may still be joined to it, and echoes
+    add weight.
+    """
 
     found: Found
     reading: Reading
     own: Reading
-    """The correction alone, when it was joined to what it corrects; otherwise the same as `reading`."""
+    """The correction alone, when it was joined to what it corrects; otherwise the same as
+    `reading`.
+    """
     corrects: Candidate | None = None
     base: Reading | None = None
     """For a vague correction, the statement it corrects without earlier corrections of it."""
@@ -138,12 +146,18 @@ class _Harvester:
             turn.before, turn.kept_before = reading, candidate
         if speaker == "reply":
             for candidate in turn.made[LONG_REPLY:]:
-                candidate.found = dataclasses.replace(candidate.found, weight=max(1, candidate.found.weight - 1))
-        self._question = turn.before if turn.before is not None and judge.asks(turn.before.text) else None
+                candidate.found = dataclasses.replace(
+                    candidate.found, weight=max(1, candidate.found.weight - 1)
+                )
+        self._question = (
+            turn.before if turn.before is not None and judge.asks(turn.before.text) else None
+        )
         self.kept += turn.made
 
     def _taken(self, turn: _Turn, sentence: Sentence, own: Reading) -> Candidate | None:
-        """What a sentence becomes: a new candidate, a longer one that was there before, or nothing."""
+        """What a sentence becomes: a new candidate, a longer one that was there before, or
+        nothing.
+        """
         verdict = judge.verdict(own, sentence.role, turn.speaker, turn.pasted)
         if verdict is None and _gives_reason(own, turn):
             verdict = ("fact", 1)
@@ -158,9 +172,13 @@ class _Harvester:
                 base, old = corrected
                 joined = _join(base, own)
                 kind, least = (old.found.kind, old.found.weight) if old is not None else ("fact", 1)
-                return Candidate(_found(joined, turn, kind, max(weight, least)), joined, own, old, base)
+                return Candidate(
+                    _found(joined, turn, kind, max(weight, least)), joined, own, old, base
+                )
         reading = own
-        leans = judge.leans(own) or (turn.before is None and self._question is not None and judge.answers(own))
+        leans = judge.leans(own) or (
+            turn.before is None and self._question is not None and judge.answers(own)
+        )
         if sentence.role == "said" and leans:
             before = self._leaned_on(own, turn)
             if before is None:
@@ -178,16 +196,24 @@ class _Harvester:
         return all(self._user.issuperset(tokens(value.text)) for value in own.values)
 
     def _leaned_on(self, own: Reading, turn: _Turn) -> Reading | None:
-        """The sentence without which `own` says nothing: the one before it, or the question that it answers."""
+        """The sentence without which `own` says nothing: the one before it, or the question that it
+        answers.
+        """
         before = turn.kept_before.reading if turn.kept_before is not None else turn.before
         if before is None or len(before.words) < 3:
             before = self._question
-        if before is None or len(before.text) + len(own.text) > LONGEST_JOIN or len(before.words) < 3:
+        if (
+            before is None
+            or len(before.text) + len(own.text) > LONGEST_JOIN
+            or len(before.words) < 3
+        ):
             return None
         return before
 
     def _corrected(self, own: Reading) -> tuple[Reading, Candidate | None] | None:
-        """The newest statement whose value "make it 45 instead" can mean, and its candidate when it has one."""
+        """The newest statement whose value "make it 45 instead" can mean, and its candidate when it
+        has one.
+        """
         for heard, candidate in reversed(self._heard):
             if candidate is not None and candidate.found.kind == "rule":
                 continue
@@ -198,7 +224,9 @@ class _Harvester:
         return None
 
     def _said_already(self, reading: Reading, own: Reading, speaker: Speaker) -> bool:
-        """Whether a sentence only repeats what this exchange or the one before it said; the first gains by it."""
+        """Whether a sentence only repeats what this exchange or the one before it said; the first
+        gains by it.
+        """
         for candidate in (item for group in reversed(self._recent) for item in group):
             if _repeats(own, candidate.reading, speaker):
                 if not candidate.echoed and candidate.found.speaker == "user":
@@ -237,16 +265,25 @@ def _join(before: Reading, own: Reading) -> Reading:
 
 
 def _gives_reason(own: Reading, turn: _Turn) -> bool:
-    """Whether a sentence goes on about the user's decision before it: "We take oak. It was cheaper than beech." """
+    """Whether a sentence goes on about the user's decision before it: "We take oak. It was cheaper
+    than beech."
+    """
     before = turn.kept_before
-    if before is None or turn.speaker != "user" or not 2 < len(own.words) <= _LONGEST_REASON or judge.asks(own.text):
+    if (
+        before is None
+        or turn.speaker != "user"
+        or not 2 < len(own.words) <= _LONGEST_REASON
+        or judge.asks(own.text)
+    ):
         return False
     decided = before.found.kind in ("decision", "rejected") and "reason" not in before.reading.cues
     return decided and judge.leans(own)
 
 
 def _repeats(own: Reading, said: Reading, speaker: Speaker) -> bool:
-    """Whether `said` has all values of a sentence and enough of its words; a reply is an echo with fewer of them."""
+    """Whether `said` has all values of a sentence and enough of its words; a reply is an echo with
+    fewer of them.
+    """
     if not own.normals <= said.normals:
         return False
     common, left, right = shared(own.about, said.about)
@@ -257,4 +294,6 @@ def _repeats(own: Reading, said: Reading, speaker: Speaker) -> bool:
 
 def _bare(reading: Reading) -> frozenset[str]:
     """The values of a sentence as an echo may shorten them: figures without units."""
-    return frozenset(" ".join(figures(value.text)) or normal(value.text) for value in reading.values)
+    return frozenset(
+        " ".join(figures(value.text)) or normal(value.text) for value in reading.values
+    )

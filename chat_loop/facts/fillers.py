@@ -27,12 +27,15 @@ _MOST = 3
 def _pattern() -> re.Pattern[str]:
     paused = "|".join(_BEFORE_A_PAUSE.strip().split("\n"))
     return re.compile(
-        rf"(?:(?:{paused})(?:[,:;!…]| –| —|\.\.\.)\s+|(?:{_BEFORE_A_WORD}) (?=[^\W\d_]{{2,}}))", re.IGNORECASE
+        rf"(?:(?:{paused})(?:[,:;!…]| –| —|\.\.\.)\s+|(?:{_BEFORE_A_WORD}) (?=[^\W\d_]{{2,}}))",
+        re.IGNORECASE,
     )
 
 
 def without_filler(sentence: str) -> str:
-    """The sentence from its first word that says something. This is the only change to a sentence that is kept."""
+    """The sentence from its first word that says something. This is the only change to a sentence
+    that is kept.
+    """
     for _ in range(_MOST):
         match = _pattern().match(sentence)
         if match is None or match.end() >= len(sentence):

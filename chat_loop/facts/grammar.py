@@ -1,4 +1,6 @@
-"""Grammar (data): the small words by which a sentence shows of whom it speaks, and whether it commands."""
+"""Grammar (data): the small words by which a sentence shows of whom it speaks, and whether it
+commands.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ WE = lexicon(
 BUT = lexicon("but though aber jedoch mais pero ma però mas maar")
 POLITE = lexicon("please bitte svp plaît favor favore alstublieft alsjeblieft surtout")
 WANTS = lexicon(
-    "want möchte möchten veux veut voulons voudrais quiero queremos voglio vorrei vogliamo quero wil willen"
+    "want möchte möchten veux veut voulons voudrais quiero queremos voglio vorrei vogliamo "
+    "quero wil willen"
 )
 SPEAKER = lexicon("i ich je yo io eu ik it that this das es ça c eso isso het dat cannot")
 """Who opens a sentence that forbids nothing: "I cannot find it", "that can't be"."""

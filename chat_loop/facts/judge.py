@@ -1,4 +1,6 @@
-"""Judging one sentence (pure): is it a decision, a rule, a rejection, a task, a fact, or only talk; and how heavy."""
+"""Judging one sentence (pure): is it a decision, a rule, a rejection, a task, a fact, or only talk;
+and how heavy.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def asks(sentence: str) -> bool:
 
 
 def leans(reading: Reading) -> bool:
-    """Whether a sentence says nothing without the one before it: "It is at 5432.", "Tuesdays at 6.", "Because ..."."""
+    """Whether a sentence says nothing without the one before it: "It is at 5432.", "Tuesdays at
+    6.", "Because ...".
+    """
     words = reading.words
     if not words:
         return False
@@ -43,24 +47,39 @@ def leans(reading: Reading) -> bool:
         return second not in grammar.EXPLETIVES.get(first, ())
     if first in grammar.PERHAPS.get(reading.language, ()) and second in grammar.VERBS:
         return True
-    if "reason" in reading.cues and len(words) < 30 and (first in grammar.REASONS or second in grammar.REASONS):
+    if (
+        "reason" in reading.cues
+        and len(words) < 30
+        and (first in grammar.REASONS or second in grammar.REASONS)
+    ):
         return True
     return not reading.about and len(words) <= 6 and bool(reading.values) and not reading.label
 
 
 def answers(reading: Reading) -> bool:
-    """Whether a sentence can only be the answer to a question: "Platform 9.", "For this dough 30 minutes."."""
+    """Whether a sentence can only be the answer to a question: "Platform 9.", "For this dough 30
+    minutes.".
+    """
     short = len(reading.words) <= 6 and len(reading.about) <= 1 and bool(reading.values)
     return short and grammar.VERBS.isdisjoint(reading.words) and not reading.label
 
 
 def vague_update(reading: Reading) -> bool:
-    """Whether a sentence corrects a value without naming what it is the value of: "make it 45 instead"."""
-    return bool(reading.measured) and "update" in reading.cues and len(reading.words) <= 14 and not reading.about
+    """Whether a sentence corrects a value without naming what it is the value of: "make it 45
+    instead".
+    """
+    return (
+        bool(reading.measured)
+        and "update" in reading.cues
+        and len(reading.words) <= 14
+        and not reading.about
+    )
 
 
 def same_measure(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> bool:
-    """Whether some value of the new sentence can replace one of the old: the same kind, or a bare number."""
+    """Whether some value of the new sentence can replace one of the old: the same kind, or a bare
+    number.
+    """
     for kind, values in new.items():
         if kind in old and values != old[kind]:
             return True
@@ -68,7 +87,9 @@ def same_measure(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[
     return set(new) == {"number"} and bool(amounts)
 
 
-def verdict(reading: Reading, role: Role, speaker: Speaker, pasted: bool) -> tuple[Kind, int] | None:
+def verdict(
+    reading: Reading, role: Role, speaker: Speaker, pasted: bool
+) -> tuple[Kind, int] | None:
     """The sentence's kind and weight, or None when it is nothing to keep."""
     if role == "heading" or len(reading.text) < 4:
         return None
@@ -76,7 +97,11 @@ def verdict(reading: Reading, role: Role, speaker: Speaker, pasted: bool) -> tup
         return ("fact", 4 if speaker == "user" else 3)
     worth = reading.exactness
     if pasted or role in ("row", "quoted"):
-        return ("fact", 1 if role != "quoted" and worth < 2 else 2) if worth and not asks(reading.text) else None
+        return (
+            ("fact", 1 if role != "quoted" and worth < 2 else 2)
+            if worth and not asks(reading.text)
+            else None
+        )
     if speaker == "user":
         return _of_user(reading, worth)
     return _of_reply(reading, worth, role)
@@ -93,8 +118,12 @@ def _of_user(reading: Reading, worth: int) -> tuple[Kind, int] | None:
         return ("fact", 3) if (worth >= 2 and len(reading.values) > 1) or worth == 3 else None
     kind = _kind(reading)
     enough = 1 if kind == "done" else 2
-    if kind is not None and ((reading.about and len(reading.stems) >= enough) or worth or reading.label):
-        heavy = {"rule": 9, "decision": 8, "rejected": 8, "task": 7, "done": 3 + worth, "fact": 5}[kind]
+    if kind is not None and (
+        (reading.about and len(reading.stems) >= enough) or worth or reading.label
+    ):
+        heavy = {"rule": 9, "decision": 8, "rejected": 8, "task": 7, "done": 3 + worth, "fact": 5}[
+            kind
+        ]
         heavy += ("reason" in cues) + noted + bool(reading.label)
         if kind == "decision" and not reading.label and not cues & _DECIDING:
             heavy -= 3
@@ -106,7 +135,13 @@ def _of_user(reading: Reading, worth: int) -> tuple[Kind, int] | None:
     if worth == 1 and not reading.measured:
         belongs = noted or (grammar.OURS & frozenset(reading.words) and len(reading.about) > 1)
         return _of_person(reading, 6) or (("fact", 4 if noted else 3) if belongs else None)
-    weight = 4 + worth + (2 if noted or reading.label else 0) + ("update" in cues) - reading.text.endswith("!")
+    weight = (
+        4
+        + worth
+        + (2 if noted or reading.label else 0)
+        + ("update" in cues)
+        - reading.text.endswith("!")
+    )
     return ("fact", min(12, weight))
 
 
@@ -116,7 +151,11 @@ def _in_question(reading: Reading, worth: int, noted: bool) -> tuple[Kind, int] 
         return ("fact", 6)
     before, comma, _ = reading.text.partition(", ")
     opening = reading.words[0] if reading.words else ""
-    stated = comma and opening not in grammar.ASKING and any(value.end <= len(before) for value in reading.values)
+    stated = (
+        comma
+        and opening not in grammar.ASKING
+        and any(value.end <= len(before) for value in reading.values)
+    )
     return ("fact", 4) if stated and worth >= 2 and "maybe" not in reading.cues else None
 
 
@@ -144,7 +183,8 @@ def _kind(reading: Reading) -> Kind | None:
 
 
 def _forbids(reading: Reading, words: frozenset[str]) -> bool:
-    """Whether a negation or an "only" goes with a modal verb, with wanting, with a "please" or with what "we" do.
+    """Whether a negation or an "only" goes with a modal verb, with wanting, with a "please" or with
+    what "we" do.
 
     What "I" cannot do and what "it" cannot be is no rule.
     """
@@ -158,7 +198,9 @@ def _forbids(reading: Reading, words: frozenset[str]) -> bool:
         return False
     if denied and words & grammar.POLITE:
         return True
-    return len(reading.about) > 1 and (bool(words & grammar.MODALS) or (denied and _says_we(reading, words)))
+    return len(reading.about) > 1 and (
+        bool(words & grammar.MODALS) or (denied and _says_we(reading, words))
+    )
 
 
 def _says_we(reading: Reading, words: frozenset[str]) -> bool:
@@ -176,7 +218,9 @@ def _commands(reading: Reading) -> bool:
 
 
 def _without_values(reading: Reading) -> tuple[Kind, int] | None:
-    """A sentence without anything exact: only health and what belongs to a person is worth a line."""
+    """A sentence without anything exact: only health and what belongs to a person is worth a
+    line.
+    """
     if "health" in reading.cues and len(reading.words) < 30:
         return ("fact", 7)
     return None
@@ -200,8 +244,17 @@ def _of_reply(reading: Reading, worth: int, role: Role) -> tuple[Kind, int] | No
     hedged = "hedge" in cues
     if kind in ("decision", "rejected", "task") and not hedged and len(reading.about) > 1:
         told = ours or worth or bool(reading.label)
-        return (kind, (5 if told else 3) + ("reason" in cues) - (role == "item") + bool(reading.label))
-    if kind == "rule" and not worth and not hedged and grammar.WE & frozenset(reading.words) and len(reading.about) > 1:
+        return (
+            kind,
+            (5 if told else 3) + ("reason" in cues) - (role == "item") + bool(reading.label),
+        )
+    if (
+        kind == "rule"
+        and not worth
+        and not hedged
+        and grammar.WE & frozenset(reading.words)
+        and len(reading.about) > 1
+    ):
         return ("decision", 4)
     if not worth:
         return None

@@ -1,4 +1,6 @@
-"""Days and proper names (pure): capitalised words that do not open a sentence, and weekdays in small letters."""
+"""Days and proper names (pure): capitalised words that do not open a sentence, and weekdays in
+small letters.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from chat_loop.facts.words import stopwords
 
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’-]{0,40}")
 _PARTICLE = re.compile(
-    r"[ ](?:van der|van den|van de|van|von der|von|de la|de los|del|de|da|dos|di|du|le|la|zu|ten|ter)?[ ]?"
+    r"[ ](?:van der|van den|van de|van|von der|von|de la|de "
+    r"los|del|de|da|dos|di|du|le|la|zu|ten|ter)?[ ]?"
 )
 DAYS = frozenset(day for day in (*WEEKDAYS, *MONTHS_ALONE) if len(day) > 4)
 """Days and months, in small letters."""
@@ -38,12 +41,15 @@ _MEASURES = lexicon(
 )
 """German nouns that stand before another noun without naming anybody."""
 _GERMAN_VERB = re.compile(r" (?:[a-zäöüß]{2,14}t|wird|war|kann|muss|soll|mag)(?!\w)")
-"""What follows a name that opens a German sentence; other openings may be any word before a noun."""
+"""What follows a name that opens a German sentence; other openings may be any word before a
+noun.
+"""
 _ENDS = '.!?:\n;•*#>|([{"“„«-–—。！？'
 
 
 def between(text: str, start: int, end: int, german: bool, days: bool) -> list[Value]:
-    """The days and names between two positions, in order. In German text a lone capitalised word is no name.
+    """The days and names between two positions, in order. In German text a lone capitalised word is
+    no name.
 
     `days`: whether some of DAYS is among the words, so that it pays to look for it.
     """
@@ -72,13 +78,17 @@ def between(text: str, start: int, end: int, german: bool, days: bool) -> list[V
             run.append((begin, stop))
     found += _named(text, run, german)
     if days:
-        found += [Value(match.group(), "day", *match.span()) for match in _DAY.finditer(text, start, end)]
+        found += [
+            Value(match.group(), "day", *match.span()) for match in _DAY.finditer(text, start, end)
+        ]
         found.sort(key=lambda value: value.start)
     return found
 
 
 def _common(word: str, low: str) -> bool:
-    """Whether a capitalised word names nobody: a function word, a greeting, an acronym, a contraction."""
+    """Whether a capitalised word names nobody: a function word, a greeting, an acronym, a
+    contraction.
+    """
     if low in stopwords() or low in _GREETINGS:
         return True
     return _is_acronym(word) or "'" in word[2:] or "’" in word[2:]
@@ -116,7 +126,9 @@ def _named(text: str, run: list[tuple[int, int]], german: bool) -> list[Value]:
     elif len(run) == 2 and _initial(text, begin) and _is_acronym(text[slice(*run[1])]):
         return []  # "Answer OK."
     elif (
-        german and not titled and (first in _MEASURES or (_initial(text, begin) and not _GERMAN_VERB.match(text, end)))
+        german
+        and not titled
+        and (first in _MEASURES or (_initial(text, begin) and not _GERMAN_VERB.match(text, end)))
     ):
         return []
     return [Value(text[begin:end], "name", begin, end)]

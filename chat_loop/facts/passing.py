@@ -1,4 +1,6 @@
-"""What is said of a moment (pure): a walk, the weather, a film. Few of its numbers will be asked for again."""
+"""What is said of a moment (pure): a walk, the weather, a film. Few of its numbers will be asked
+for again.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,19 @@ from collections.abc import Mapping
 from chat_loop.facts.lexicon import lexicon
 from chat_loop.facts.reading import Reading
 
-_LASTING = frozenset({"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"})
+_LASTING = frozenset(
+    {"url", "email", "path", "id", "version", "address", "phone", "code", "identifier"}
+)
 """Kinds of values that name a thing for good."""
 _PAST: Mapping[str, frozenset[str]] = {
     "en": lexicon(
-        "was were had did got went came saw took bought met ran said told lent felt found slept left made ate drank"
+        "was were had did got went came saw took bought met ran said told lent felt found "
+        "slept left made ate drank"
         " heard spent lost won began forgot sang swam wrote drove flew rode sat stood"
     ),
-    "de": lexicon("war waren hatte hatten kam kamen ging gingen gab sah sahen las fand lief saß stand schlief"),
+    "de": lexicon(
+        "war waren hatte hatten kam kamen ging gingen gab sah sahen las fand lief saß stand schlief"
+    ),
     "fr": lexicon("ai avons suis étais était étaient avait avaient avions fut"),
     "es": lexicon("fui fue fueron estuve estuvo hice hizo tuve tuvo vi vimos dijo"),
     "it": lexicon("ho abbiamo era erano avevo avevamo stavo stavamo fu c'era"),
@@ -49,22 +56,28 @@ _THEMES = lexicon(
     """
 )
 _SHOWN = lexicon(
-    "example.org example.com typical typically typischerweise theoretisch theoretically muster montrer mostrare mostrar"
+    "example.org example.com typical typically typischerweise theoretisch theoretically "
+    "muster montrer mostrare mostrar"
     " exemple ejemplo esempio exemplo voorbeeld hypothetically"
 )
 _CONDITION = lexicon("if should wenn falls sollte si se cuando quando als indien")
 _WOULD = lexicon(
-    "would i'd could might würde würdest würden könntest könnte pourrais pourriez serait serais podrías sería potresti"
+    "would i'd could might würde würdest würden könntest könnte pourrais pourriez serait "
+    "serais podrías sería potresti"
     " sarebbe poderia seria zou kunt"
 )
 _VAGUE = lexicon(
-    "rarely usually generally probably often sometimes selten meist meistens allgemein wahrscheinlich oft manchmal"
-    " rarement souvent généralement probablement normalmente raramente probabilmente spesso zelden vaak meestal"
+    "rarely usually generally probably often sometimes selten meist meistens allgemein "
+    "wahrscheinlich oft manchmal"
+    " rarement souvent généralement probablement normalmente raramente probabilmente spesso "
+    "zelden vaak meestal"
 )
 
 
 def in_passing(reading: Reading) -> bool:
-    """Whether a sentence tells an episode, a scene or an example rather than how something is or has to be."""
+    """Whether a sentence tells an episode, a scene or an example rather than how something is or
+    has to be.
+    """
     words = frozenset(reading.words)
     if reading.label or "note" in reading.cues or "update" in reading.cues:
         return False
@@ -92,4 +105,6 @@ def _is_past(reading: Reading, words: frozenset[str]) -> bool:
     if language == "de":
         return bool(words & _HAVE) and any(_PERFECT.fullmatch(word) for word in words)
     ending = _ENDINGS.get(language)
-    return ending is not None and any(ending.fullmatch(word) and word not in _NO_PAST for word in words)
+    return ending is not None and any(
+        ending.fullmatch(word) and word not in _NO_PAST for word in words
+    )

@@ -1,4 +1,6 @@
-"""Reading one sentence (pure): its words, exact values and cues, and what it is about apart from its values."""
+"""Reading one sentence (pure): its words, exact values and cues, and what it is about apart from
+its values.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from chat_loop.facts.words import LIMITS, NEGATIONS, alike, content, generic, st
 _KEYS = frozenset({"name", "identifier"})
 """Values that say what a sentence is about rather than what it says of it."""
 _DECISIVE = NEGATIONS | LIMITS
-_EXACT = {"id": 3, "path": 3, "url": 3, "email": 3, "phone": 3, "address": 3, "version": 3, "code": 2, "identifier": 2}
+_EXACT = {
+    "id": 3,
+    "path": 3,
+    "url": 3,
+    "email": 3,
+    "phone": 3,
+    "address": 3,
+    "version": 3,
+    "code": 2,
+    "identifier": 2,
+}
 _MEASURED = frozenset(
     {
         "quantity",
@@ -37,7 +49,9 @@ _MEASURED = frozenset(
 
 
 class Reading(NamedTuple):
-    """A sentence as the ledger compares it. `stems`: its content words in order, without those inside values."""
+    """A sentence as the ledger compares it. `stems`: its content words in order, without those
+    inside values.
+    """
 
     text: str
     language: str
@@ -59,7 +73,9 @@ class Reading(NamedTuple):
 
     @property
     def exactness(self) -> int:
-        """How much is lost with its values: 0 nothing, 1 a bare number or a name, 2 a measure, 3 a path or an id."""
+        """How much is lost with its values: 0 nothing, 1 a bare number or a name, 2 a measure, 3 a
+        path or an id.
+        """
         return max((_worth(value) for value in self.values), default=0)
 
 
@@ -88,14 +104,17 @@ def dimension(value: Value) -> str:
 def read(sentence: str, language: str, whole: bool = True) -> Reading:
     """Read one sentence of at most a few hundred characters, in the language its speaker uses.
 
-    Not `whole`: when it holds neither a value nor a cue, that is all there is to know, and the rest stays empty.
+    Not `whole`: when it holds neither a value nor a cue, that is all there is to know, and the rest
+    stays empty.
     """
     words = tokens(sentence)
     found = tuple(find(sentence, language == "de", words))
     said = cues(words, language or "en")
     announced = label(sentence)
     if not (whole or found or said or announced) and _DECISIVE.isdisjoint(words):
-        return Reading(sentence, language, words, (), said, "", (), (), words, frozenset(), frozenset(), {})
+        return Reading(
+            sentence, language, words, (), said, "", (), (), words, frozenset(), frozenset(), {}
+        )
     outside = _outside(sentence, found) if found else words
     stems = content(outside, language)
     common = generic()
@@ -109,7 +128,11 @@ def read(sentence: str, language: str, whole: bool = True) -> Reading:
         stems=stems,
         about=tuple(stem for stem in stems if stem not in common),
         frame=tuple(outside),
-        marks=frozenset(word for word in outside if (len(word) == 1 or word.isdigit()) and word not in stopwords()),
+        marks=frozenset(
+            word
+            for word in outside
+            if (len(word) == 1 or word.isdigit()) and word not in stopwords()
+        ),
         normals=frozenset(normal(value.text) for value in found) if found else frozenset(),
         measured=_measured(found) if found else {},
     )
@@ -135,18 +158,26 @@ def _outside(sentence: str, found: tuple[Value, ...]) -> Sequence[str]:
         if value.kind == "quantity" and value.unit not in _SHORT_UNITS:
             pieces.append(value.unit)
     pieces.append(sentence[position:])
-    return [word for word in tokens(" ".join(pieces)) if word not in WEEKDAYS and word not in MONTHS]
+    return [
+        word for word in tokens(" ".join(pieces)) if word not in WEEKDAYS and word not in MONTHS
+    ]
 
 
-def shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
-    """How many stems two sentences have in common, and the stems that only the one and only the other has."""
+def shared(
+    one: tuple[str, ...], other: tuple[str, ...]
+) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+    """How many stems two sentences have in common, and the stems that only the one and only the
+    other has.
+    """
     left = [stem for stem in one if stem not in other]
     right = [stem for stem in other if stem not in one]
     common = len(one) - len(left)
     if left and right:
         for stem in tuple(left):
             for candidate in right:
-                if (stem[:3] == candidate[:3] or stem[-4:] == candidate[-4:]) and alike(stem, candidate):
+                if (stem[:3] == candidate[:3] or stem[-4:] == candidate[-4:]) and alike(
+                    stem, candidate
+                ):
                     left.remove(stem)
                     right.remove(candidate)
                     common += 1

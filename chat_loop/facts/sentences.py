@@ -1,7 +1,8 @@
-"""Sentences (pure): a text cut into the pieces that can stand in the ledger, each word for word, on one line.
+"""Sentences (pure): a text cut into the pieces that can stand in the ledger, each word for word, on
+one line.
 
-Markdown is understood as far as it decides what is said: fenced code is left out (a one-line command is kept), list
-items, table rows, headings and quotations are marked as what they are.
+Markdown is understood as far as it decides what is said: fenced code is left out (a one-line
+command is kept), list items, table rows, headings and quotations are marked as what they are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Role = Literal["said", "item", "row", "heading", "quoted", "command"]
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence with single blanks between its words. `first`: it opens its line or paragraph."""
+    """One sentence with single blanks between its words. `first`: it opens its line or
+    paragraph.
+    """
 
     text: str
     role: Role = "said"
@@ -68,7 +71,9 @@ def _flat(text: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[str, Role]]:
-    """Lines, those of a hard-wrapped paragraph joined, without bullets and signs of markdown before them."""
+    """Lines, those of a hard-wrapped paragraph joined, without bullets and signs of markdown before
+    them.
+    """
     waiting: tuple[str, Role] | None = None
     for line, role in _lines(text):
         if waiting is not None and role == "said" and _wraps(waiting[0], line):
@@ -87,7 +92,9 @@ def _wraps(before: str, line: str) -> bool:
 
 
 def _lines(text: str) -> Iterator[tuple[str, Role]]:
-    """The lines with what they are; an empty one for what separates paragraphs. Fenced code is left out."""
+    """The lines with what they are; an empty one for what separates paragraphs. Fenced code is left
+    out.
+    """
     fence = ""
     block: list[str] = []
     for line in text.split("\n"):
@@ -145,12 +152,16 @@ def _goes_on(flat: str, end: re.Match[str]) -> bool:
         before = flat[max(0, word.start() - 12) : word.start()].split()
         after = flat[end.end() : end.end() + 12].split()
         month = bool(after) and after[0].lower().rstrip(".,") in MONTHS
-        return month or following.islower() or (bool(before) and before[-1].lower() in _ORDINAL_BEFORE)
+        return (
+            month or following.islower() or (bool(before) and before[-1].lower() in _ORDINAL_BEFORE)
+        )
     return last in ("etc", "usw", "min", "max", "p.m", "a.m") and following.islower()
 
 
 def _pieces(sentence: str) -> Iterator[str]:
-    """A sentence of at most LONGEST characters as it is; a longer one in whole clauses, or cut when it has none."""
+    """A sentence of at most LONGEST characters as it is; a longer one in whole clauses, or cut when
+    it has none.
+    """
     start = 0
     while len(sentence) - start > LONGEST:
         low, high = start + LONGEST // 2, start + LONGEST

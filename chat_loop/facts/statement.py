@@ -12,7 +12,9 @@ from chat_loop.frozen import dataclass
 
 @dataclass(frozen=True)
 class Statement:
-    """What is compared. `own`: the sentence without the one it leans on; `may_replace`: False for pasted text."""
+    """What is compared. `own`: the sentence without the one it leans on; `may_replace`: False for
+    pasted text.
+    """
 
     reading: Reading
     own: Reading
@@ -25,7 +27,9 @@ class Statement:
 
 
 def closes(new: Statement, old: Statement) -> bool:
-    """Whether a task is done now: the user (or, for a task of its own, the model) says so in much the same words."""
+    """Whether a task is done now: the user (or, for a task of its own, the model) says so in much
+    the same words.
+    """
     if old.kind != "task" or new.kind == "task" or "done" not in new.own.cues | {new.own.label}:
         return False
     if "task" in new.own.cues or (new.speaker == "reply" and old.speaker == "user"):

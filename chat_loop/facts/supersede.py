@@ -1,8 +1,9 @@
 """Supersession (pure): which statements a newer one replaces, and which tasks it closes.
 
-A statement is replaced only where the newer one says so: it names the old value beside its own, or a label announces it
-("Correction: …"). Otherwise both stay, the newer one later: two services with similar names are two facts. That a newer
-sentence looks like a new value of the same only decides which of them goes first where not all have room.
+A statement is replaced only where the newer one says so: it names the old value beside its own, or
+a label announces it ("Correction: …"). Otherwise both stay, the newer one later: two services with
+similar names are two facts. That a newer sentence looks like a new value of the same only decides
+which of them goes first where not all have room.
 """
 
 from __future__ import annotations
@@ -34,9 +35,13 @@ _ENOUGH = 1.7
 
 
 _RELATED = 0.8
-"""The same for a statement that may be about the same: it only decides which of the two goes first."""
+"""The same for a statement that may be about the same: it only decides which of the two goes
+first.
+"""
 _UNCUED = 2.0
-"""The same where nothing says that something has changed; then the newer sentence may have nothing else, either."""
+"""The same where nothing says that something has changed; then the newer sentence may have nothing
+else, either.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,9 @@ class Outcome:
 
 
 def supersede(statements: Sequence[Statement], newer: int, *, all_doubts: bool = True) -> Outcome:
-    """Compare the statements from position `newer` on with all before them, in the order they were said; the others as
-    well with `all_doubts`, but they replace and close nothing any more."""
+    """Compare the statements from position `newer` on with all before them, in the order they were
+    said; the others as well with `all_doubts`, but they replace and close nothing any more.
+    """
     index = _Index()
     replaced: dict[int, int] = {}
     closed: dict[int, int] = {}
@@ -63,7 +69,9 @@ def supersede(statements: Sequence[Statement], newer: int, *, all_doubts: bool =
             if number >= newer and statement.corrects is not None:
                 replaced[statement.corrects] = number
             live = [at for at in index.near(statement) if at not in replaced and at not in closed]
-            for old in _best(statement, [at for at in live if at not in doubtful], statements, index.weigh):
+            for old in _best(
+                statement, [at for at in live if at not in doubtful], statements, index.weigh
+            ):
                 said = number >= newer and _says_so(statement, statements[old])
                 (replaced if said else doubtful)[old] = number
             for old in live if number >= newer else ():
@@ -76,8 +84,9 @@ def supersede(statements: Sequence[Statement], newer: int, *, all_doubts: bool =
 def elders(staying: Sequence[Statement], going: Sequence[Statement]) -> list[tuple[int, int]]:
     """Pairs of positions: what stays, and what goes although it may be the newer word on the same.
 
-    That it replaces the older is not sure enough to let that go; but the older should not stand alone. Both sequences
-    are in the order they were said; a statement is older than those of later sessions of the chain.
+    That it replaces the older is not sure enough to let that go; but the older should not stand
+    alone. Both sequences are in the order they were said; a statement is older than those of later
+    sessions of the chain.
     """
     index = _Index()
     for number, statement in enumerate(staying):
@@ -116,9 +125,13 @@ class _Index:
         return 1.0 / (1.0 + 0.15 * max(0, len(self._words.get(stem_[:4], ())) - 2))
 
     def near(self, statement: Statement) -> list[int]:
-        """What a statement could replace, oldest first: without cue and value, what is worded the same."""
+        """What a statement could replace, oldest first: without cue and value, what is worded the
+        same.
+        """
         own = statement.own
-        if not (own.cues & {"update", "swap", "done"} or own.label in ("update", "done") or own.measured):
+        if not (
+            own.cues & {"update", "swap", "done"} or own.label in ("update", "done") or own.measured
+        ):
             return self._frames.get(_frame(statement.reading), [])[-_BUCKET:]
         found: set[int] = set()
         for key in _keys(statement.reading):
@@ -127,7 +140,9 @@ class _Index:
 
 
 def _keys(reading: Reading) -> Iterator[str]:
-    """The beginnings of a sentence's words (of long compounds the end too), and its values: rooms have numbers."""
+    """The beginnings of a sentence's words (of long compounds the end too), and its values: rooms
+    have numbers.
+    """
     for word in reading.about:
         yield word[:4]
         if len(word) > 8:
@@ -140,9 +155,14 @@ def _frame(reading: Reading) -> object:
 
 
 def _best(
-    new: Statement, live: Sequence[int], statements: Sequence[Statement], weigh: Callable[[str], float]
+    new: Statement,
+    live: Sequence[int],
+    statements: Sequence[Statement],
+    weigh: Callable[[str], float],
 ) -> list[int]:
-    """The best match among the live statements: several when they are about the same, none when it is not clear."""
+    """The best match among the live statements: several when they are about the same, none when it
+    is not clear.
+    """
     scored: list[tuple[float, int]] = []
     for at in live:
         old = statements[at]
@@ -159,25 +179,39 @@ def _best(
 
 
 def _says_so(new: Statement, old: Statement) -> bool:
-    """Whether a statement names what it replaces, or a label announces it and they differ in their last value only."""
+    """Whether a statement names what it replaces, or a label announces it and they differ in their
+    last value only.
+    """
     before, after = old.reading, new.own
     labeled = after.label == "update"
     if not (labeled or after.cues & {"update", "swap"}):
         return False
-    changed = [kind for kind, values in after.measured.items() if before.measured.get(kind, values) != values]
+    changed = [
+        kind
+        for kind, values in after.measured.items()
+        if before.measured.get(kind, values) != values
+    ]
     if not changed or (labeled and _last_differs(before, after)):
         return True
-    return len(after.normals) > len(before.normals) and any(_names(after.measured, before.measured, k) for k in changed)
+    return len(after.normals) > len(before.normals) and any(
+        _names(after.measured, before.measured, k) for k in changed
+    )
 
 
 def _names(after: Measured, before: Measured, kind: str) -> bool:
-    """Whether a sentence holds all that another measures of a kind, perhaps without units: "not 30 but 45 seconds"."""
+    """Whether a sentence holds all that another measures of a kind, perhaps without units: "not 30
+    but 45 seconds".
+    """
     figure = {figure for value in before[kind] for figure in figures(value)}
-    return before[kind] <= after[kind] or bool(figure and figure <= after.get("number", frozenset()))
+    return before[kind] <= after[kind] or bool(
+        figure and figure <= after.get("number", frozenset())
+    )
 
 
 def _last_differs(old: Reading, new: Reading) -> bool:
-    """Whether the last values of two sentences measure the same, and all values before them are equal."""
+    """Whether the last values of two sentences measure the same, and all values before them are
+    equal.
+    """
     before, after = ([value for value in one.values if value.kind != "name"] for one in (old, new))
     if not before or not after or dimension(before[-1]) != dimension(after[-1]):
         return False
@@ -185,7 +219,9 @@ def _last_differs(old: Reading, new: Reading) -> bool:
 
 
 def _has_authority(new: Statement, old: Statement) -> bool:
-    """A reply never touches what the user decided or ruled, and corrects the user only in so many words."""
+    """A reply never touches what the user decided or ruled, and corrects the user only in so many
+    words.
+    """
     if old.kind == "task":
         return False
     if new.speaker == "user" or old.speaker != "user":
@@ -194,7 +230,9 @@ def _has_authority(new: Statement, old: Statement) -> bool:
 
 
 def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float]) -> float:
-    """How surely `new` says something else about what `old` is about; 0 when it does not, or not surely."""
+    """How surely `new` says something else about what `old` is about; 0 when it does not, or not
+    surely.
+    """
     before, after = old.reading.measured, new.own.measured
     changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
     cue = bool(new.own.cues & {"update", "swap"}) or new.own.label == "update"
@@ -212,7 +250,9 @@ def _same_subject(new: Statement, old: Statement, weigh: Callable[[str], float])
 
 
 def _related(new: Statement, old: Statement, weigh: Callable[[str], float]) -> float:
-    """What the words weigh that `new` has in common with an older statement that measures the same otherwise."""
+    """What the words weigh that `new` has in common with an older statement that measures the same
+    otherwise.
+    """
     before, after = old.reading.measured, new.own.measured
     changed = [kind for kind, values in after.items() if kind in before and before[kind] != values]
     if not changed or new.ref == old.ref or not _openings(old.reading) & _openings(new.reading):
@@ -231,7 +271,12 @@ def _apart(old: Reading, new: Reading) -> bool:
 
 
 def _shared_subject(
-    new: Statement, old: Statement, changed: Sequence[str], weigh: Callable[[str], float], *, cue: bool
+    new: Statement,
+    old: Statement,
+    changed: Sequence[str],
+    weigh: Callable[[str], float],
+    *,
+    cue: bool,
 ) -> float:
     """The same by the words that the two have in common and by those that only one of them has."""
     before, after = old.reading.measured, new.own.measured
@@ -256,7 +301,9 @@ def _shared_subject(
     return score if strength >= _ENOUGH and strength >= other else 0.0
 
 
-def _nothing_else(old: Statement, left: Sequence[str], right: Sequence[str], common: int, *, mentions: bool) -> bool:
+def _nothing_else(
+    old: Statement, left: Sequence[str], right: Sequence[str], common: int, *, mentions: bool
+) -> bool:
     """Whether what two sentences do not share is too little to tell them apart."""
     if left and right and (not mentions or common < 2):
         return False
@@ -264,10 +311,14 @@ def _nothing_else(old: Statement, left: Sequence[str], right: Sequence[str], com
 
 
 def _named_apart(old: Reading, new: Reading) -> bool:
-    """Whether both sentences name somebody or something, and not the same: Ben's shoe size, Anna's shoe size."""
+    """Whether both sentences name somebody or something, and not the same: Ben's shoe size, Anna's
+    shoe size.
+    """
     before = {value.text.casefold() for value in old.values if value.kind == "name"}
     after = {value.text.casefold() for value in new.values if value.kind == "name"}
-    return bool(before and after) and not any(_part(one, other) for one in before for other in after)
+    return bool(before and after) and not any(
+        _part(one, other) for one in before for other in after
+    )
 
 
 def _part(one: str, other: str) -> bool:
@@ -275,9 +326,13 @@ def _part(one: str, other: str) -> bool:
 
 
 def _other_key(before: Measured, after: Measured) -> bool:
-    """Whether two sentences measure the same of different things, such as of room 12 and room 14."""
+    """Whether two sentences measure the same of different things, such as of room 12 and room
+    14.
+    """
     measures = any(kind not in _NAMING for kind in before.keys() & after.keys())
-    return measures and any(kind in before and kind in after and not before[kind] & after[kind] for kind in _NAMING)
+    return measures and any(
+        kind in before and kind in after and not before[kind] & after[kind] for kind in _NAMING
+    )
 
 
 def _mentions(before: Measured, after: Measured, changed: Sequence[str]) -> bool:
@@ -305,7 +360,11 @@ def _same_frame(new: Reading, old: Reading, changed: Sequence[str]) -> bool:
         return False
     if len(new.stems) < 2 and new.frame != old.frame:
         return False
-    return frozenset(new.about) == frozenset(old.about) and new.marks == old.marks and _last_differs(old, new)
+    return (
+        frozenset(new.about) == frozenset(old.about)
+        and new.marks == old.marks
+        and _last_differs(old, new)
+    )
 
 
 def _switched(new: Statement, old: Statement) -> float:
@@ -328,5 +387,9 @@ def _zone(reading: Reading, changed: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=2048)
 def _around(text: str, spots: tuple[int, ...], language: str) -> frozenset[str]:
     bounds = [0, *(match.end() for match in _CLAUSES.finditer(text)), len(text) + 1]
-    kept = [text[low:high] for low, high in pairwise(bounds) if any(low <= spot < high for spot in spots)]
+    kept = [
+        text[low:high]
+        for low, high in pairwise(bounds)
+        if any(low <= spot < high for spot in spots)
+    ]
     return frozenset(content(tokens(" ".join(kept)), language))

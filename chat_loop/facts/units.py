@@ -1,4 +1,6 @@
-"""Units, currencies, months and weekdays (data): the words that make a number an exact value, in seven languages."""
+"""Units, currencies, months and weekdays (data): the words that make a number an exact value, in
+seven languages.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,13 @@ SCALES: Mapping[str, int] = {
     word: size
     for words, size in (
         ("k tsd tausend thousand mille mil mila duizend 千", 10**3),
-        ("m mio million millions millionen millón millones milione milioni milhão milhões mln miljoen 万", 10**6),
+        (
+            (
+                "m mio million millions millionen millón millones milione milioni milhão milhões "
+                "mln miljoen 万"
+            ),
+            10**6,
+        ),
         ("mrd bn billion billions milliarden milliards miliardi mld miljard 億", 10**9),
     )
     for word in words.split()
@@ -152,7 +160,10 @@ WEEKDAYS: Mapping[str, int] = {
         (
             "monday mondays montag montags lundi lunes lunedì segunda-feira maandag",
             "tuesday tuesdays dienstag dienstags mardi martes martedì terça-feira dinsdag",
-            "wednesday wednesdays mittwoch mittwochs mercredi miércoles mercoledì quarta-feira woensdag",
+            (
+                "wednesday wednesdays mittwoch mittwochs mercredi miércoles mercoledì "
+                "quarta-feira woensdag"
+            ),
             "thursday thursdays donnerstag donnerstags jeudi jueves giovedì quinta-feira donderdag",
             "friday fridays freitag freitags vendredi viernes venerdì sexta-feira vrijdag",
             "saturday saturdays samstag samstags sonnabend samedi sábado sabato zaterdag",
@@ -163,7 +174,9 @@ WEEKDAYS: Mapping[str, int] = {
     for word in words.split()
 }
 
-MONTHS_ALONE = frozenset(word for word in MONTHS if len(word) > 4 and word not in ("march", "mars", "marzo")) | {
+MONTHS_ALONE = frozenset(
+    word for word in MONTHS if len(word) > 4 and word not in ("march", "mars", "marzo")
+) | {
     "juni",
     "juli",
     "juin",

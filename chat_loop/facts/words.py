@@ -1,4 +1,6 @@
-"""Words (pure): a sentence's tokens, the language it is in, and its content words in a form that can be compared."""
+"""Words (pure): a sentence's tokens, the language it is in, and its content words in a form that
+can be compared.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,8 @@ NEGATIONS = lexicon(
 )
 """Words that deny or forbid, of all languages."""
 LIMITS = lexicon(
-    "only solely nur bloß ausschließlich seul seule seuls seules uniquement seulement solo sólo solamente"
+    "only solely nur bloß ausschließlich seul seule seuls seules uniquement seulement solo "
+    "sólo solamente"
     " únicamente soltanto solamente só somente apenas alleen enkel slechts"
 )
 """Words that allow one thing and nothing else."""
@@ -126,7 +129,9 @@ _ENDINGS = re.compile(r"(?:ungen|ung|ments?|ings?|ed|es|en|er|em|s|e|n|a|o|i)\Z"
 
 @lru_cache(maxsize=1024)
 def tokens(text: str) -> tuple[str, ...]:
-    """The words and numbers of `text` in small letters; French and Italian elisions stand alone ("j", "ai")."""
+    """The words and numbers of `text` in small letters; French and Italian elisions stand alone
+    ("j", "ai").
+    """
     return tuple(_WORD.findall(text.replace("’", "'").lower()))
 
 
@@ -139,7 +144,10 @@ def _function_sets() -> Mapping[str, frozenset[str]]:
 def _languages() -> Mapping[str, tuple[int, ...]]:
     """A function word -> the positions in LANGUAGES of those that have it."""
     sets = _function_sets()
-    return {word: tuple(n for n, name in enumerate(LANGUAGES) if word in sets[name]) for word in stopwords()}
+    return {
+        word: tuple(n for n, name in enumerate(LANGUAGES) if word in sets[name])
+        for word in stopwords()
+    }
 
 
 @cache
@@ -155,7 +163,8 @@ def generic() -> frozenset[str]:
 
 
 def language(found: Iterable[str], fallback: str = "", least: int = 1) -> str:
-    """The language most of whose function words stand among the tokens; `fallback` when that is not clear.
+    """The language most of whose function words stand among the tokens; `fallback` when that is not
+    clear.
 
     `least`: how many function words it takes; they must be more than any other language has.
     """
@@ -181,7 +190,9 @@ def stem(word: str) -> str:
     """A word without accents and without the commonest endings of the seven languages."""
     word = word.removesuffix("'s")
     if not word.isascii():
-        word = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+        word = "".join(
+            c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)
+        )
     if len(word) <= 4 or word.isdigit():
         return word[:3] if len(word) == 4 and word[3] == "s" and word[2] != "s" else word
     match = _ENDINGS.search(word)
@@ -203,16 +214,25 @@ def content(found: Iterable[str], language: str = "") -> tuple[str, ...]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two stems mean the same: one begins with the other ("prod", "production"), a compound ends with it, or
-    they are forms of one word ("restituir", "restituit")."""
+    """Whether two stems mean the same: one begins with the other ("prod", "production"), a compound
+    ends with it, or they are forms of one word ("restituir", "restituit").
+    """
     if one == other:
         return True
     if any(sign.isdigit() for sign in one + other):
         return False  # service1 and service12 are two things
     short, long = sorted((one, other), key=len)
-    if len(short) >= 3 and long.startswith(short) and (len(short) >= 4 or len(long) - len(short) > 3):
+    if (
+        len(short) >= 3
+        and long.startswith(short)
+        and (len(short) >= 4 or len(long) - len(short) > 3)
+    ):
         return True
-    forms = len(short) > _SAME_FORM and long[:_SAME_FORM] == short[:_SAME_FORM] and len(long) <= _SAME_FORM + 3
+    forms = (
+        len(short) > _SAME_FORM
+        and long[:_SAME_FORM] == short[:_SAME_FORM]
+        and len(long) <= _SAME_FORM + 3
+    )
     return forms or (len(short) >= 5 and long.endswith(short))
 
 

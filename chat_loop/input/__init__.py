@@ -1,1 +1,3 @@
-"""The parts of the line editor: what is pasted, what is remembered, what the keys do, what is completed."""
+"""The parts of the line editor: what is pasted, what is remembered, what the keys do, what is
+completed.
+"""

@@ -8,7 +8,9 @@ from __future__ import annotations
 from unicodedata import category
 
 LOOKED_AT = 64
-"""Code points before the cursor in which the last character is looked for; longer ones are taken in parts."""
+"""Code points before the cursor in which the last character is looked for; longer ones are taken in
+parts.
+"""
 _JOINER = "\u200d"
 
 
@@ -17,7 +19,9 @@ def first(text: str) -> int:
     size = min(len(text), 1)
     if _is_flag(text[:1]) and _is_flag(text[1:2]):
         size = 2
-    while size < len(text) and (_extends(text[size]) or (text[size - 1] == _JOINER and not text[size].isascii())):
+    while size < len(text) and (
+        _extends(text[size]) or (text[size - 1] == _JOINER and not text[size].isascii())
+    ):
         size += 1
     return size
 
@@ -32,7 +36,9 @@ def last(text: str) -> int:
 
 
 def _extends(sign: str) -> bool:
-    """Whether a code point belongs to the one before it: accents, selectors, joiners, colours of the skin, tags."""
+    """Whether a code point belongs to the one before it: accents, selectors, joiners, colours of
+    the skin, tags.
+    """
     if sign.isascii():
         return False
     return (

@@ -16,7 +16,9 @@ class Completions(Completer):
     def __init__(self, complete: Callable[[str], Iterable[Choice]]) -> None:
         self._complete = complete
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
         for choice in self._complete(document.text_before_cursor):
             yield Completion(
                 choice.text,

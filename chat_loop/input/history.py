@@ -1,7 +1,7 @@
 """What was entered, over sessions: a private file of a bounded size, for several terminals at once.
 
-An entry is a line `# time` and its lines, each behind a `+`. Every entry is one write at the end of the file. When that
-has grown large it is renamed, and a new one begun; both are read.
+An entry is a line `# time` and its lines, each behind a `+`. Every entry is one write at the end of
+the file. When that has grown large it is renamed, and a new one begun; both are read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class PrivateHistory(History):
-    """Entries in a file that only the user can read; a disk that refuses it costs the history, not the chat.
+    """Entries in a file that only the user can read; a disk that refuses it costs the history, not
+    the chat.
 
     An entry that holds a secret, or for which `withheld` says so, is remembered for this run only.
     """
@@ -76,7 +77,9 @@ def entries(data: bytes) -> list[str]:
 
 def _append(path: Path, data: bytes) -> bool:
     """Write at the end; whether the file is large enough to begin another."""
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | _NONBLOCK | _CLOEXEC | _BINARY, 0o600)
+    descriptor = os.open(
+        path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | _NONBLOCK | _CLOEXEC | _BINARY, 0o600
+    )
     try:
         status = os.fstat(descriptor)
         regular = stat.S_ISREG(status.st_mode)

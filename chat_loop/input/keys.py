@@ -38,7 +38,9 @@ A_FLOOD = 64
 GRACE_SECONDS = 0.05
 """Enter at the end of a burst waits so long: only when more keys follow was it pasted."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
-"""Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are Ctrl-J."""
+"""Alt-Enter, and Shift-Enter and Alt-Enter of terminals that tell them from Enter: they are
+Ctrl-J.
+"""
 
 ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
@@ -46,11 +48,12 @@ ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 class Lines:
     """Whether Enter ends the entry or only its line.
 
-    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once.
-    `several`: it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was typed before
-    the prompt stood; `waiting()` says whether more is there to be read. `pasting`: what is read now is a paste.
-    `flood`: what came of a paste that the terminal does not announce; it is put into the line when no more of it waits.
-    `held`: an Enter at its end, which ends the entry unless more keys follow at once.
+    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once. `several`:
+    it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was
+    typed before the prompt stood; `waiting()` says whether more is there to be read. `pasting`:
+    what is read now is a paste. `flood`: what came of a paste that the terminal does not announce;
+    it is put into the line when no more of it waits. `held`: an Enter at its end, which ends the
+    entry unless more keys follow at once.
     """
 
     def __init__(self, waiting: Callable[[], bool], pastes: Pastes) -> None:
@@ -112,7 +115,9 @@ class Lines:
     def hold(self, buffer: Buffer) -> None:
         """Keep an Enter with which a burst of keys ends until it is known whether more follow."""
         self.pasting = True
-        self.held = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._release, get_app(), buffer)
+        self.held = asyncio.get_running_loop().call_later(
+            GRACE_SECONDS, self._release, get_app(), buffer
+        )
 
     def followed(self, buffer: Buffer) -> None:
         """Put the Enter that was held into the line, if one was: another key follows it."""
@@ -147,25 +152,37 @@ class Lines:
 
     def flooded(self) -> bool:
         """Whether so much waits to be read that nobody can have typed it."""
-        return bool(self.flood) or (not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD)
+        return bool(self.flood) or (
+            not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD
+        )
 
     def _pasted(self) -> bool:
-        """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead, each is one."""
+        """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead,
+        each is one.
+        """
         if not self.ahead and not self.pasting:
-            keys = [press for press in get_app().key_processor.input_queue if press.key != Keys.CPRResponse]
+            keys = [
+                press
+                for press in get_app().key_processor.input_queue
+                if press.key != Keys.CPRResponse
+            ]
             self.pasting = len(keys) >= A_PASTE or (bool(keys) and self.waiting())
         return self.pasting
 
 
 def plain(press: KeyPress) -> bool:
     """Whether a key only puts a character into the line, when it is pasted."""
-    return press.key in (Keys.ControlM, Keys.ControlI) or (len(press.data) == 1 and press.data.isprintable())
+    return press.key in (Keys.ControlM, Keys.ControlI) or (
+        len(press.data) == 1 and press.data.isprintable()
+    )
 
 
 def continued(document: Document) -> bool:
     """Whether the line before the cursor ends with a backslash that is not itself behind one."""
     before = document.text_before_cursor
-    return document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    return (
+        document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    )
 
 
 def readable(source: Input) -> bool:
@@ -191,7 +208,9 @@ def bindings(
     _add_pasting(keys, lines, inserting)
     _add_characters(keys, inserting)
 
-    @keys.add("c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text))
+    @keys.add(
+        "c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text)
+    )
     @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
         if event.current_buffer.text or lines.several or lines.flood:
@@ -232,18 +251,24 @@ def _add_characters(keys: KeyBindings, inserting: Filter) -> None:
     @keys.add("c-b", filter=inserting & emacs_mode)
     def left(event: KeyPressEvent) -> None:
         for _ in range(_times(event)):
-            event.current_buffer.cursor_left(last(event.current_buffer.document.current_line_before_cursor))
+            event.current_buffer.cursor_left(
+                last(event.current_buffer.document.current_line_before_cursor)
+            )
 
     @keys.add("right", filter=inserting)
     @keys.add("c-f", filter=inserting & emacs_mode)
     def right(event: KeyPressEvent) -> None:
         for _ in range(_times(event)):
-            event.current_buffer.cursor_right(first(event.current_buffer.document.current_line_after_cursor))
+            event.current_buffer.cursor_right(
+                first(event.current_buffer.document.current_line_after_cursor)
+            )
 
     @keys.add("c-h", filter=inserting)
     def backspace(event: KeyPressEvent) -> None:
         for _ in range(_times(event)):
-            event.current_buffer.delete_before_cursor(last(event.current_buffer.document.text_before_cursor))
+            event.current_buffer.delete_before_cursor(
+                last(event.current_buffer.document.text_before_cursor)
+            )
 
     @keys.add("delete", filter=inserting)
     def delete(event: KeyPressEvent) -> None:

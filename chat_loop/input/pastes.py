@@ -9,7 +9,9 @@ MOST_HELD = 16_000_000
 
 
 class Pastes:
-    """What was pasted in this run. A long paste stands in the line as its size, which is its name here."""
+    """What was pasted in this run. A long paste stands in the line as its size, which is its name
+    here.
+    """
 
     def __init__(self) -> None:
         self._folded: dict[str, str] = {}
@@ -34,7 +36,9 @@ class Pastes:
         return name
 
     def going_on(self, before: str, text: str) -> tuple[int, str]:
-        """As `fold`, for a text that comes in parts: how much of `before` makes way for it, and what stands there."""
+        """As `fold`, for a text that comes in parts: how much of `before` makes way for it, and
+        what stands there.
+        """
         last = next(reversed(self._folded), "")
         if last and before.endswith(last):
             return len(last), self.fold(self._folded[last] + text)

@@ -1,4 +1,6 @@
-"""Which sessions a cleaning takes away (pure): whole chains that nobody has used for long, and nothing else."""
+"""Which sessions a cleaning takes away (pure): whole chains that nobody has used for long, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +12,48 @@ from chat_loop.library.lineage import Link
 from chat_loop.sessions.row import SessionRow
 
 KEPT_STATES = ("foreign", "damaged")
-"""Files that are no sessions of ours, or may hold more than can be read: they are left to their owner."""
+"""Files that are no sessions of ours, or may hold more than can be read: they are left to their
+owner.
+"""
 
 
-def forgotten(rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime) -> list[SessionRow]:
-    """The sessions that only belong to conversations which last changed before a moment, newest first.
+def forgotten(
+    rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime
+) -> list[SessionRow]:
+    """The sessions that only belong to conversations which last changed before a moment, newest
+    first.
 
-    An old session of which one goes on that stays is its archive, and stays. No session comes after one that it goes
-    on from.
+    An old session of which one goes on that stays is its archive, and stays. No session comes after
+    one that it goes on from.
     """
     staying = lineage((row.id for row in rows if _stays(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
 
 
 def _stays(row: SessionRow, before: datetime) -> bool:
-    """Return True for what was used later, for what nobody knows the date of, and for what is no session of ours."""
+    """Return True for what was used later, for what nobody knows the date of, and for what is no
+    session of ours.
+    """
     return row.updated is None or row.updated >= before or row.state in KEPT_STATES
 
 
 def originals(
-    rows: Sequence[SessionRow], links: Mapping[str, Link], before: datetime, needed: Collection[str] = ()
+    rows: Sequence[SessionRow],
+    links: Mapping[str, Link],
+    before: datetime,
+    needed: Collection[str] = (),
 ) -> list[SessionRow]:
-    """The sealed sessions older than a moment that a child goes on from by their summary, in the same order.
+    """The sealed sessions older than a moment that a child goes on from by their summary, in the
+    same order.
 
     `needed` are the ids of those whose own words somebody still goes on from.
     """
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
-    chosen = [row for row in rows if row.id in parents and not _stays(row, before) and row.state == "sealed"]
+    chosen = [
+        row
+        for row in rows
+        if row.id in parents and not _stays(row, before) and row.state == "sealed"
+    ]
     return _children_first([row for row in chosen if row.id not in needed], links)
 
 
@@ -53,14 +70,19 @@ def lineage(ids: Iterable[str], links: Mapping[str, Link]) -> set[str]:
 
 
 def _children_first(rows: Sequence[SessionRow], links: Mapping[str, Link]) -> list[SessionRow]:
-    """The rows in their order, but for those that come after others that go on from them, be it through sessions that
-    are not among the rows. A circle is opened at its first."""
+    """The rows in their order, but for those that come after others that go on from them, be it
+    through sessions that are not among the rows. A circle is opened at its first.
+    """
     place = {row.id: number for number, row in enumerate(rows)}
     by_id = {row.id: row for row in rows}
     for between in sorted(lineage(place, links) - place.keys()):
         place[between] = len(place)
     parents = {
-        one: [parent for parent in (links[one].parents if one in links else ()) if parent in place and parent != one]
+        one: [
+            parent
+            for parent in (links[one].parents if one in links else ())
+            if parent in place and parent != one
+        ]
         for one in place
     }
     children = dict.fromkeys(place, 0)

@@ -1,4 +1,6 @@
-"""What the index keeps of a session (pure): its row, its exchanges without secrets, and what its seal tells."""
+"""What the index keeps of a session (pure): its row, its exchanges without secrets, and what its
+seal tells.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class Sealed:
 
 @dataclass(frozen=True, kw_only=True)
 class Digest:
-    """Everything that the index keeps of one file. `size` and `changed` are those of the file that was read."""
+    """Everything that the index keeps of one file. `size` and `changed` are those of the file that
+    was read.
+    """
 
     row: SessionRow
     size: int
@@ -76,7 +80,9 @@ class Digest:
 
 def digest(row: SessionRow, session: Session | None, size: int, changed: int) -> Digest:
     """What is kept of a session; only its row when nothing in its file can be read."""
-    kept_row = shown(row if session is None else replace(row, spent=(*session.usage_of_models.items(),)))
+    kept_row = shown(
+        row if session is None else replace(row, spent=(*session.usage_of_models.items(),))
+    )
     if session is None:
         return Digest(row=kept_row, size=size, changed=changed, header_id=row.id)
     exchanges = session.exchanges
@@ -94,7 +100,9 @@ def digest(row: SessionRow, session: Session | None, size: int, changed: int) ->
 
 
 def said(exchanges: Iterable[Exchange], covered: int = 0, first: int = 1) -> Iterable[Said]:
-    """Exchanges as they are kept, from position `first` on; those up to query `covered` are archived."""
+    """Exchanges as they are kept, from position `first` on; those up to query `covered` are
+    archived.
+    """
     for position, exchange in enumerate(exchanges, first):
         query = kept(exchange.query.text)
         reply = kept(exchange.reply.text) if exchange.reply is not None else ""
@@ -117,7 +125,11 @@ def end_of(seal: Seal | None, first: int, last: int) -> Sealed:
     if seal is None:
         return Sealed()
     at = seal.at.isoformat()
-    audit = None if seal.compaction is None else Audit(at=at, seconds=seal.seconds, compaction=seal.compaction)
+    audit = (
+        None
+        if seal.compaction is None
+        else Audit(at=at, seconds=seal.seconds, compaction=seal.compaction)
+    )
     if seal.summary is None:
         return Sealed(audit=audit)
     told = Told(
@@ -127,5 +139,7 @@ def end_of(seal: Seal | None, first: int, last: int) -> Sealed:
         tokens=estimate(block.render(seal.summary)),
         source=seal.source,
     )
-    facts = tuple((section, kept(item)) for section in _SECTIONS for item in getattr(seal.summary, section))
+    facts = tuple(
+        (section, kept(item)) for section in _SECTIONS for item in getattr(seal.summary, section)
+    )
     return Sealed(told=told, audit=audit, facts=facts)

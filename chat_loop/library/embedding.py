@@ -1,7 +1,9 @@
-"""Vectors for what has none, made in a process of its own: `python -m chat_loop.library.embedding FOLDER`.
+"""Vectors for what has none, made in a process of its own: `python -m chat_loop.library.embedding
+FOLDER`.
 
-The sentence model takes 200 MB and a core for as long as it works; a process gives both back, runs behind everything
-else, and can be stopped at any moment, which a thread inside the model's runtime cannot.
+The sentence model takes 200 MB and a core for as long as it works; a process gives both back, runs
+behind everything else, and can be stopped at any moment, which a thread inside the model's runtime
+cannot.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ NICE = 10
 UNUSABLE = 3
 """The exit code where the sentence model is no good: another try would be as bad."""
 MOST_SKIPPED = 32
-"""After a process that could not work, so many occasions are let pass at most: 1, then 2, then 4, and so on."""
+"""After a process that could not work, so many occasions are let pass at most: 1, then 2, then 4,
+and so on.
+"""
 
 
 class Embedding:
@@ -39,7 +43,9 @@ class Embedding:
         self._failures = self._skipped = 0
 
     def start_if_needed(self, index: Index) -> bool:
-        """Have what has no vectors embedded; False: nothing is left to do here. Raises IndexTrouble."""
+        """Have what has no vectors embedded; False: nothing is left to do here. Raises
+        IndexTrouble.
+        """
         from chat_loop.library.meanings import missing
         from chat_loop.search import meaning
 
@@ -83,7 +89,9 @@ class Embedding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Embed until everything has vectors, or the process that asked for it is gone; return the exit code."""
+    """Embed until everything has vectors, or the process that asked for it is gone; return the exit
+    code.
+    """
     from chat_loop.library.file import IndexTrouble
     from chat_loop.library.index import Index
     from chat_loop.library.meanings import Meanings

@@ -15,18 +15,24 @@ _FIGURES = {
     "summaries": "SELECT count(*) FROM message_summaries",
     "tokens_of_summaries": "SELECT coalesce(sum(tokens), 0) FROM message_summaries",
     "compactions": "SELECT count(*) FROM compactions",
-    "tokens_saved_by_compactions": "SELECT coalesce(sum(max(before - after, 0)), 0) FROM compactions",
+    "tokens_saved_by_compactions": "SELECT coalesce(sum(max(before - after, 0)), 0) FROM "
+    "compactions",
     "cost_of_compactions": (
-        "SELECT CASE WHEN count(cost) < count(*) THEN NULL ELSE coalesce(sum(cost), 0.0) END FROM compactions"
+        "SELECT CASE WHEN count(cost) < count(*) THEN NULL ELSE coalesce(sum(cost), 0.0) END "
+        "FROM compactions"
     ),
 }
 NAMES = tuple(_FIGURES)
 
 
 def figures(index: Index) -> dict[str, int | float | None]:
-    """Return the numbers by name: counts, tokens, bytes, and US dollars as a float, None where a price is unknown.
+    """Return the numbers by name: counts, tokens, bytes, and US dollars as a float, None where a
+    price is unknown.
 
     Raises IndexTrouble.
     """
     links = {identity: known.link for identity, known in index.known().items()}
-    return {name: index.ask(question)[0][0] if question else len(chains(links)) for name, question in _FIGURES.items()}
+    return {
+        name: index.ask(question)[0][0] if question else len(chains(links))
+        for name, question in _FIGURES.items()
+    }

@@ -1,8 +1,9 @@
-"""The index's file (act): opened, made when it is missing, set aside when it is damaged or of a newer version.
+"""The index's file (act): opened, made when it is missing, set aside when it is damaged or of a
+newer version.
 
-A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write. A writer's
-transactions are short, so that nobody waits long for them. A file that was moved away while it was open is refused by
-SQLite itself as soon as somebody writes to it.
+A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write. A
+writer's transactions are short, so that nobody waits long for them. A file that was moved away
+while it was open is refused by SQLite itself as soon as somebody writes to it.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ _WHY = {
 class IndexTrouble(Exception):
     """The index cannot be used now; a sentence says why. Everything works without it.
 
-    `damaged`: its file is no good and must be made anew. `newer`: the same, and another version of the program made it.
-    `moved`: another file stands in its place by now, or none.
+    `damaged`: its file is no good and must be made anew. `newer`: the same, and another version of
+    the program made it. `moved`: another file stands in its place by now, or none.
     """
 
-    def __init__(self, message: str, *, damaged: bool = False, newer: bool = False, moved: bool = False) -> None:
+    def __init__(
+        self, message: str, *, damaged: bool = False, newer: bool = False, moved: bool = False
+    ) -> None:
         super().__init__(message)
         self.damaged = damaged or newer
         self.newer = newer
@@ -66,7 +69,9 @@ class IndexTrouble(Exception):
 
 
 def connect(directory: Path, busy: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Open the index of a sessions folder, and make one when there is none that can be used. Raises IndexTrouble."""
+    """Open the index of a sessions folder, and make one when there is none that can be used. Raises
+    IndexTrouble.
+    """
     path = directory / FILE
     for _ in range(2):
         with translated(path):
@@ -78,7 +83,8 @@ def connect(directory: Path, busy: float = BUSY_SECONDS) -> sqlite3.Connection:
 
 
 def set_aside(directory: Path, now: datetime, *, newer: bool = False) -> Path | None:
-    """Move a damaged index out of the way, to be looked at or deleted by its owner; return where it is.
+    """Move a damaged index out of the way, to be looked at or deleted by its owner; return where it
+    is.
 
     None when it cannot be moved, or when somebody holds it: then it is not as bad as it looked.
     """
@@ -98,26 +104,34 @@ def set_aside(directory: Path, now: datetime, *, newer: bool = False) -> Path | 
         with contextlib.suppress(OSError):
             path.with_name(path.name + suffix).unlink()
     with contextlib.suppress(OSError):
-        for old in sorted(directory.glob(f"{_ASIDE}*.sqlite"), key=lambda one: one.lstat().st_mtime_ns)[:-MOST_ASIDE]:
+        for old in sorted(
+            directory.glob(f"{_ASIDE}*.sqlite"), key=lambda one: one.lstat().st_mtime_ns
+        )[:-MOST_ASIDE]:
             old.unlink()
     return aside
 
 
 def put_away(directory: Path, now: datetime, error: IndexTrouble) -> tuple[str, bool]:
-    """What is to be told of a failure, and whether another index can be opened, since that one is out of the way."""
+    """What is to be told of a failure, and whether another index can be opened, since that one is
+    out of the way.
+    """
     if error.moved:
         return "", True
     aside = set_aside(directory, now, newer=error.newer) if error.damaged else None
     if aside is None:
         return str(error), False
     what = "was made by a newer version of the program" if error.newer else "was damaged"
-    return f"The index {what}: it is kept as {aside.name}, and a new one is made from the sessions.", True
+    return (
+        f"The index {what}: it is kept as {aside.name}, and a new one is made from the sessions.",
+        True,
+    )
 
 
 def clear(database: sqlite3.Connection, path: Path) -> None:
     """Make every table anew, empty, in one transaction. Raises IndexTrouble.
 
-    The file stays, for others have it open: a writer's journal would be taken for that of a new file of the same name.
+    The file stays, for others have it open: a writer's journal would be taken for that of a new
+    file of the same name.
     """
     tables = re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", TABLES)
     drops = "".join(f"DROP TABLE IF EXISTS {table};" for table in tables)
@@ -132,29 +146,43 @@ def clear(database: sqlite3.Connection, path: Path) -> None:
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite into IndexTrouble. Any other error is a bug, of which the index knows nothing."""
+    """Translate errors of SQLite into IndexTrouble. Any other error is a bug, of which the index
+    knows nothing.
+    """
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
-        if code is None:  # said by Python's module: a text that is no UTF-8, or an index that was closed
+        if (
+            code is None
+        ):  # said by Python's module: a text that is no UTF-8, or an index that was closed
             damaged, why = isinstance(error, sqlite3.OperationalError), str(error)
         else:
             damaged, why = code & 0xFF in _DAMAGED, _WHY.get(code & 0xFF, str(error))
         what = "is damaged" if damaged else "cannot be used now"
         moved = code == sqlite3.SQLITE_READONLY_DBMOVED
-        raise IndexTrouble(f"The index {path} {what}: {why}.", damaged=damaged, moved=moved) from error
-    except UnicodeDecodeError as error:  # a name of a table that is no text any more, in what SQLite says of it
-        raise IndexTrouble(f"The index {path} is damaged: it holds what nobody wrote.", damaged=True) from error
+        raise IndexTrouble(
+            f"The index {path} {what}: {why}.", damaged=damaged, moved=moved
+        ) from error
+    except (
+        UnicodeDecodeError
+    ) as error:  # a name of a table that is no text any more, in what SQLite says of it
+        raise IndexTrouble(
+            f"The index {path} is damaged: it holds what nobody wrote.", damaged=True
+        ) from error
 
 
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection, path: Path, *, writes: bool = True) -> Iterator[None]:
-    """All or nothing; without `writes`, several questions of which all see the same. Raises IndexTrouble."""
+    """All or nothing; without `writes`, several questions of which all see the same. Raises
+    IndexTrouble.
+    """
     with translated(path):
         database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
-            if writes:  # here SQLite says that the file was replaced; out of a virtual table another error comes
+            # here SQLite says that the file was replaced; out of a virtual table another error
+            # comes
+            if writes:
                 database.execute(f"PRAGMA user_version={VERSION}")
             yield
             database.execute("COMMIT")
@@ -165,7 +193,9 @@ def transaction(database: sqlite3.Connection, path: Path, *, writes: bool = True
 
 
 def _opened(path: Path, busy: float) -> sqlite3.Connection | None:
-    """The index at `path`; None when there is none yet, or one of an older version, which is deleted."""
+    """The index at `path`; None when there is none yet, or one of an older version, which is
+    deleted.
+    """
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -188,17 +218,23 @@ def _opened(path: Path, busy: float) -> sqlite3.Connection | None:
         return database
     database.close()
     if application != APPLICATION:
-        raise IndexTrouble(f"The index {path} is damaged: it is no index of sessions.", damaged=True)
+        raise IndexTrouble(
+            f"The index {path} is damaged: it is no index of sessions.", damaged=True
+        )
     if version > VERSION:
-        raise IndexTrouble(f"The index {path} was made by a newer version of the program.", newer=True)
+        raise IndexTrouble(
+            f"The index {path} was made by a newer version of the program.", newer=True
+        )
     _forget(path)
     return None
 
 
 def _make(path: Path) -> None:
-    """Make an empty index under another name and put it in its place whole: nobody ever sees half of one.
+    """Make an empty index under another name and put it in its place whole: nobody ever sees half
+    of one.
 
-    Another process may have been faster: then its index is used. Raises IndexTrouble and sqlite3.Error.
+    Another process may have been faster: then its index is used. Raises IndexTrouble and
+    sqlite3.Error.
     """
     new = path.with_name(f"{path.name}.{os.urandom(6).hex()}.tmp")
     try:
@@ -207,14 +243,17 @@ def _make(path: Path) -> None:
         try:
             with contextlib.closing(_connected(new, BUSY_SECONDS)) as database:
                 database.executescript(
-                    f"BEGIN; {TABLES} PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION}; COMMIT;"
+                    f"BEGIN; {TABLES} PRAGMA application_id={APPLICATION}; PRAGMA "
+                    f"user_version={VERSION}; COMMIT;"
                 )
             _placed(new, path)
         finally:
             for suffix in ("", "-journal"):
                 new.with_name(new.name + suffix).unlink(missing_ok=True)
     except OSError as error:
-        raise IndexTrouble(f"The index cannot be made in {path.parent}: {_reason(error)}.") from error
+        raise IndexTrouble(
+            f"The index cannot be made in {path.parent}: {_reason(error)}."
+        ) from error
 
 
 def _placed(new: Path, path: Path) -> None:
@@ -229,7 +268,9 @@ def _placed(new: Path, path: Path) -> None:
 
 
 def _forget(path: Path) -> None:
-    """An index of an older version is derived from the same files: this one is made from them as well."""
+    """An index of an older version is derived from the same files: this one is made from them as
+    well.
+    """
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -247,7 +288,10 @@ def _held(path: Path) -> bool:
             database.execute("BEGIN EXCLUSIVE")
             database.execute("ROLLBACK")
         except sqlite3.Error as error:
-            return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+            )
     return False
 
 

@@ -1,8 +1,9 @@
 """Searching all sessions: likely exchanges from the index, then ranked by their sentences.
 
-The index says which exchanges hold the words of a query, or related ones, and how rare each is. The best of them, with
-their neighbours, are looked at sentence by sentence (`search/ranking.py`), as the archive of a chain is. Where the
-sentence model is installed, the exchanges whose meaning is nearest come in between (`search/fuse.py`).
+The index says which exchanges hold the words of a query, or related ones, and how rare each is. The
+best of them, with their neighbours, are looked at sentence by sentence (`search/ranking.py`), as
+the archive of a chain is. Where the sentence model is installed, the exchanges whose meaning is
+nearest come in between (`search/fuse.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _INTEGERS = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """An exchange that answers a query: where it is, and the sentences that fit (`hit.places`, the best first).
+    """An exchange that answers a query: where it is, and the sentences that fit (`hit.places`, the
+    best first).
 
     `hit.exchange` holds its texts without secrets. `row` is the session's.
     """
@@ -82,10 +84,14 @@ def search_all(
     progress: Callable[[int, int], None] | None = None,
     meanings: Meanings | None = None,
 ) -> list[Found]:
-    """Find in every session of a library, brought up to date before. Raises SessionError when it has no index."""
+    """Find in every session of a library, brought up to date before. Raises SessionError when it
+    has no index.
+    """
     if not library.directory.exists():
         return []
-    return library.answered(lambda index: find(index, text, wanted, limit, common, meanings), progress)
+    return library.answered(
+        lambda index: find(index, text, wanted, limit, common, meanings), progress
+    )
 
 
 def find(
@@ -96,8 +102,8 @@ def find(
     common: Collection[str],
     meanings: Meanings | None = None,
 ) -> list[Found]:
-    """The exchanges that fit `text` best, the best first; none when nothing does. `common` are folded words that tell
-    nothing.
+    """The exchanges that fit `text` best, the best first; none when nothing does. `common` are
+    folded words that tell nothing.
 
     Without `meanings` only its words are looked for. Raises IndexTrouble.
     """
@@ -126,16 +132,27 @@ def find(
             hits = _with_meaning(index, text, hits, where, values, meanings)
         hits = hits[:limit]
         rows = _rows(index, {hit.exchange.depth for hit in hits})
-        return [_found(index, rows[hit.exchange.depth], hit) for hit in hits if hit.exchange.depth in rows]
+        return [
+            _found(index, rows[hit.exchange.depth], hit)
+            for hit in hits
+            if hit.exchange.depth in rows
+        ]
 
 
 def _with_meaning(
-    index: Index, text: str, hits: Sequence[Hit], where: str, values: Sequence[object], meanings: Meanings
+    index: Index,
+    text: str,
+    hits: Sequence[Hit],
+    where: str,
+    values: Sequence[object],
+    meanings: Meanings,
 ) -> list[Hit]:
     """The hits and what is near in meaning, in one order."""
     among = None
     if where:
-        among = {key for (key,) in index.ask(f"SELECT e.key FROM exchanges e WHERE 1 {where}", values)}
+        among = {
+            key for (key,) in index.ask(f"SELECT e.key FROM exchanges e WHERE 1 {where}", values)
+        }
     near = meanings.nearest(index, text, _LOOKED_AT, among)
     if not near:
         return list(hits)
@@ -143,21 +160,30 @@ def _with_meaning(
     places: dict[int, str] = {
         key: f"{session}.{position}"
         for key, session, position in index.ask(
-            f"SELECT e.key, {_INTEGERS} FROM exchanges e WHERE e.key IN ({', '.join(str(key) for key, _ in near)})"
+            f"SELECT e.key, {_INTEGERS} FROM exchanges e WHERE e.key IN "
+            f"({', '.join(str(key) for key, _ in near)})"
         )
     }
-    meant = near_enough(text, [(places[key], similarity) for key, similarity in near if key in places], by_ref)
+    meant = near_enough(
+        text, [(places[key], similarity) for key, similarity in near if key in places], by_ref
+    )
     new = [_split(place) for place, _ in meant if place not in by_ref]
     by_ref |= {exchange.ref: Hit(exchange, 0.0, 0.0) for exchange in _exchanges(index, new)}
     keys = index.ask(
         f"SELECT e.key, {_INTEGERS} FROM json_each(?) AS place JOIN exchanges e "
-        "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]')",
+        "ON e.session = json_extract(place.value, '$[0]') AND e.position = "
+        "json_extract(place.value, '$[1]')",
         (json.dumps([_split(hit.exchange.ref) for hit in hits]),),
     )
     known = meanings.has(index, [key for key, _, _ in keys])
     unknown = {f"{session}.{position}" for key, session, position in keys if key not in known}
     worded = [
-        Worded(hit.exchange.ref, hit.score, hit.strength, exactly(text, (said for _, said in texts(hit.exchange))))
+        Worded(
+            hit.exchange.ref,
+            hit.score,
+            hit.strength,
+            exactly(text, (said for _, said in texts(hit.exchange))),
+        )
         for hit in hits
     ]
     return [by_ref[ref] for ref in fused(worded, meant, familiar=familiar(text), unknown=unknown)]
@@ -170,16 +196,22 @@ def _split(ref: str) -> tuple[int, int]:
 
 def _filter(wanted: Wanted) -> tuple[str, list[object]]:
     condition, values = wanted.sql()
-    return ("" if condition == "1" else f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"), values
+    return (
+        "" if condition == "1" else f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
+    ), values
 
 
 def _matching(index: Index, term: Term) -> tuple[str, bool]:
-    """The FTS5 expression of a term with its related words, and whether the term itself is there."""
+    """The FTS5 expression of a term with its related words, and whether the term itself is
+    there.
+    """
 
     def containing(part: str) -> list[str]:
         if len(part) < 3:
             return []
-        found = index.ask(f"SELECT word FROM parts WHERE parts MATCH ? LIMIT {_CANDIDATES}", (_quoted(part),))
+        found = index.ask(
+            f"SELECT word FROM parts WHERE parts MATCH ? LIMIT {_CANDIDATES}", (_quoted(part),)
+        )
         return [word for (word,) in found]
 
     def known(words: Iterable[str]) -> list[str]:
@@ -190,15 +222,21 @@ def _matching(index: Index, term: Term) -> tuple[str, bool]:
     there = bool(index.ask("SELECT 1 FROM said WHERE said MATCH ? LIMIT 1", (own,)))
     others = [phrase(word) for word, _ in related_forms(term, containing, known, {}, there)]
     longer = [] if there else _longer(term, containing)
-    return " OR ".join((own, *(_quoted(" ".join(words)) for words in others if words), *longer)), there
+    return " OR ".join(
+        (own, *(_quoted(" ".join(words)) for words in others if words), *longer)
+    ), there
 
 
 def _longer(term: Term, containing: Callable[[str], Iterable[str]]) -> list[str]:
-    """Expressions for longer ids that an id of several words is a part of: `XOPS-22178` for `ops-221`."""
+    """Expressions for longer ids that an id of several words is a part of: `XOPS-22178` for
+    `ops-221`.
+    """
     if not term.exact or len(term.words) < 2:
         return []
     first, *rest = term.words
-    beginnings = dict.fromkeys((first, *(word for word in containing(first) if word.endswith(first))))
+    beginnings = dict.fromkeys(
+        (first, *(word for word in containing(first) if word.endswith(first)))
+    )
     return [f"{_quoted(' '.join((word, *rest)))} *" for word in list(beginnings)[:_LONGER]]
 
 
@@ -207,7 +245,9 @@ def _near(asked: Sequence[Term], among: Mapping[Term, tuple[int, int]]) -> list[
 
     A long exchange that holds many common ones is likely, but seldom what is looked for.
     """
-    rarest = sorted((term for term in asked if among[term][0]), key=lambda term: among[term][0])[:_RAREST]
+    rarest = sorted((term for term in asked if among[term][0]), key=lambda term: among[term][0])[
+        :_RAREST
+    ]
     return [
         f"NEAR({_quoted(' '.join(one.words))} {_quoted(' '.join(other.words))}, {_SENTENCE})"
         for one, other in combinations(rarest, 2)
@@ -224,7 +264,12 @@ def _held(index: Index, match: str) -> int:
 
 
 def _likely(
-    index: Index, matches: Sequence[str], where: str, values: Sequence[object], *, newest: bool = False
+    index: Index,
+    matches: Sequence[str],
+    where: str,
+    values: Sequence[object],
+    *,
+    newest: bool = False,
 ) -> dict[_Place, float]:
     """Exchanges that hold some of what is asked for, with how well."""
     order = "e.key DESC" if newest else "rank"
@@ -268,18 +313,25 @@ def _ranked(
 
 
 def _exchanges(index: Index, places: Iterable[tuple[int, int]]) -> list[Exchange]:
-    """Exchanges by session and position, oldest first. Here a reference is `session key.position`."""
+    """Exchanges by session and position, oldest first. Here a reference is `session
+    key.position`.
+    """
     found = index.ask(
         f"SELECT {_INTEGERS}, e.at, e.query, e.reply FROM json_each(?) AS place JOIN exchanges e "
-        "ON e.session = json_extract(place.value, '$[0]') AND e.position = json_extract(place.value, '$[1]') "
+        "ON e.session = json_extract(place.value, '$[0]') AND e.position = "
+        "json_extract(place.value, '$[1]') "
         "ORDER BY e.at, e.key",
         (json.dumps(list(places)),),
     )
     return [_exchange(index, *row) for row in found]
 
 
-def _exchange(index: Index, session: int, position: int, at: object, query: object, reply: object) -> Exchange:
-    """Return an exchange as the index keeps it, under the reference `session key.position`. Raises IndexTrouble."""
+def _exchange(
+    index: Index, session: int, position: int, at: object, query: object, reply: object
+) -> Exchange:
+    """Return an exchange as the index keeps it, under the reference `session key.position`. Raises
+    IndexTrouble.
+    """
     if not (isinstance(at, str) and isinstance(query, str) and isinstance(reply, str)):
         raise index.damage()
     try:
@@ -300,6 +352,10 @@ def _rows(index: Index, keys: Collection[int]) -> dict[int, SessionRow]:
 def _found(index: Index, row: SessionRow, hit: Hit) -> Found:
     """A hit under the number that its query has in its file."""
     key, position = hit.exchange.depth, hit.exchange.query.number
-    number = index.ask("SELECT number FROM exchanges WHERE session = ? AND position = ?", (key, position))[0][0]
-    exchange = replace(hit.exchange, query=replace(hit.exchange.query, number=number), depth=row.depth)
+    number = index.ask(
+        "SELECT number FROM exchanges WHERE session = ? AND position = ?", (key, position)
+    )[0][0]
+    exchange = replace(
+        hit.exchange, query=replace(hit.exchange.query, number=number), depth=row.depth
+    )
     return Found(row=row, hit=replace(hit, exchange=exchange))

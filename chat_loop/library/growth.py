@@ -9,7 +9,18 @@ from pathlib import Path
 
 from chat_loop.sessions import listing
 from chat_loop.sessions.dates import used_at
-from chat_loop.sessions.entries import OF_QUERY, Entry, Name, Query, Reply, Restoration, Switch, Tag, Undo, Untag
+from chat_loop.sessions.entries import (
+    OF_QUERY,
+    Entry,
+    Name,
+    Query,
+    Reply,
+    Restoration,
+    Switch,
+    Tag,
+    Undo,
+    Untag,
+)
 from chat_loop.sessions.records import Exchange, Header, Session, answers
 from chat_loop.sessions.row import SessionRow
 from chat_loop.values import Usage
@@ -37,11 +48,14 @@ class Growth:
     def goes_on(self, session: Session) -> bool:
         """Whether `session` is the one that was seen, with nothing but more entries."""
         seen = self._seen
-        return not seen or (len(session.entries) >= seen and session.entries[seen - 1] is self._last)
+        return not seen or (
+            len(session.entries) >= seen and session.entries[seen - 1] is self._last
+        )
 
     def take(self, session: Session) -> tuple[int, tuple[Exchange, ...]]:
-        """Look at the entries that are new; return the exchanges that are not as they were, and how many stay before
-        them."""
+        """Look at the entries that are new; return the exchanges that are not as they were, and how
+        many stay before them.
+        """
         start = _beginning(session.entries, self._seen)
         before = session.entries[start : self._seen]
         keep = self._standing - len(Session(header=session.header, entries=before).exchanges)
@@ -98,9 +112,13 @@ class Growth:
 
 def _beginning(entries: tuple[Entry, ...], seen: int) -> int:
     """Where the exchanges begin that the entries from `seen` on are about."""
-    numbers = [entry.number for entry in entries[seen:] if isinstance(entry, OF_QUERY) and entry.number]
+    numbers = [
+        entry.number for entry in entries[seen:] if isinstance(entry, OF_QUERY) and entry.number
+    ]
     lowest = min(numbers, default=None)
-    if lowest is None or any(isinstance(entry, Query) and entry.number == lowest for entry in entries[seen:]):
+    if lowest is None or any(
+        isinstance(entry, Query) and entry.number == lowest for entry in entries[seen:]
+    ):
         return seen
     for at in range(seen - 1, -1, -1):
         entry = entries[at]

@@ -1,7 +1,7 @@
 """The index: what is known of all sessions of a folder, in one SQLite file beside them.
 
-SQLite notices when its own structure is damaged, not when a text or a number is another one. So what a listing is made
-of has checksums.
+SQLite notices when its own structure is damaged, not when a text or a number is another one. So
+what a listing is made of has checksums.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from chat_loop.library.file import BUSY_SECONDS, FILE, IndexTrouble, clear, connect, transaction, translated
+from chat_loop.library.file import (
+    BUSY_SECONDS,
+    FILE,
+    IndexTrouble,
+    clear,
+    connect,
+    transaction,
+    translated,
+)
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import number
 from chat_loop.sessions.dates import instant, moment
@@ -28,7 +36,8 @@ if TYPE_CHECKING:
 
 _LINK = "id, parent, merged, compacted, until, used, queries, mode, answered"
 _SHOWN = (
-    "id, used, state, created, agent, project, parent, merged, depth, queries, tokens, name, compacted, until, words, "
+    "id, used, state, created, agent, project, parent, merged, depth, queries, tokens, name, "
+    "compacted, until, words, "
     "mode, answered, spent, tags"
 )
 _LONGEST_WORD = 200
@@ -75,24 +84,34 @@ class Index:
         with translated(self.path):
             for start in range(0, len(ids), _CHUNK):
                 part = ids[start : start + _CHUNK]
-                for row in self._all(f"SELECT {_SHOWN}, whole FROM sessions WHERE id IN ({_marks(part)})", part):
+                for row in self._all(
+                    f"SELECT {_SHOWN}, whole FROM sessions WHERE id IN ({_marks(part)})", part
+                ):
                     if crc32(repr(row[:-1]).encode()) != row[-1]:
                         raise self.damage()
                     rows[row[0]] = self._row(row)
             if len(rows) < len(ids):
-                # They were dropped meanwhile, which is no damage, or what SQLite looks ids up in is not right.
+                # They were dropped meanwhile, which is no damage, or what SQLite looks ids up in is
+                # not right.
                 missing = next(identity for identity in ids if identity not in rows)
                 if self._all("SELECT 1 FROM sessions NOT INDEXED WHERE id = ?", (missing,)):
                     raise self.damage()
-                raise IndexTrouble(f"The index {self.path} cannot be used now: another process changes it.")
+                raise IndexTrouble(
+                    f"The index {self.path} cannot be used now: another process changes it."
+                )
         return rows
 
     def matching(self, condition: str, values: Sequence[object]) -> set[str]:
         """The ids of the sessions for which a condition over the table `sessions` holds."""
-        return {identity for (identity,) in self.ask(f"SELECT id FROM sessions WHERE {condition}", values)}
+        return {
+            identity
+            for (identity,) in self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
+        }
 
     def put(self, digests: Collection[Digest]) -> None:
-        """Take what was read of files, in the place of what was known of them, in one transaction."""
+        """Take what was read of files, in the place of what was known of them, in one
+        transaction.
+        """
         with self._changing() as held:
             for digest in digests:
                 self._drop([digest.row.id], held)
@@ -100,7 +119,8 @@ class Index:
                 self._insert_said(key, digest.said, held)
 
     def grow(self, digest: Digest, keep: int) -> bool:
-        """Take a session of which the first `keep` exchanges are there and stay; `digest.said` is what follows them.
+        """Take a session of which the first `keep` exchanges are there and stay; `digest.said` is
+        what follows them.
 
         False, with nothing changed, when they are not there.
         """
@@ -113,13 +133,16 @@ class Index:
             self._insert_said(key, digest.said, held)
             if (told := digest.sealed.told) is not None:
                 self._database.execute(
-                    "UPDATE exchanges SET archived = number <= ?1 WHERE session = ?2 AND archived != (number <= ?1)",
+                    "UPDATE exchanges SET archived = number <= ?1 WHERE session = ?2 AND "
+                    "archived != (number <= ?1)",
                     (told.last, key),
                 )
             return True
 
     def keep_vectors(self, vectors: Iterable[tuple[int, str, bytes]]) -> None:
-        """Keep what exchanges mean: (key, space, vectors one after the other), in the place of what was there."""
+        """Keep what exchanges mean: (key, space, vectors one after the other), in the place of what
+        was there.
+        """
         rows = list(vectors)
         with self._changing():
             self._database.executemany(
@@ -140,16 +163,24 @@ class Index:
 
     def counted(self, key: int) -> int:
         """How many exchanges of a session it knows."""
-        return int(self.ask("SELECT coalesce(max(position), 0) FROM exchanges WHERE session = ?", (key,))[0][0])
+        return int(
+            self.ask("SELECT coalesce(max(position), 0) FROM exchanges WHERE session = ?", (key,))[
+                0
+            ][0]
+        )
 
     def span(self, identity: str) -> tuple[int, int]:
         """The lowest and the highest number of a session's queries; zeros when there are none."""
         numbers = "coalesce(min(number), 0), coalesce(max(number), 0)"
-        lowest, highest = self.ask(f"SELECT {numbers} FROM exchanges WHERE session = ?", (self.key_of(identity),))[0]
+        lowest, highest = self.ask(
+            f"SELECT {numbers} FROM exchanges WHERE session = ?", (self.key_of(identity),)
+        )[0]
         return lowest, highest
 
     def reading(self) -> AbstractContextManager[None]:
-        """What is asked in this context is answered from one state of the index. Whoever writes waits meanwhile."""
+        """What is asked in this context is answered from one state of the index. Whoever writes
+        waits meanwhile.
+        """
         return transaction(self._database, self.path, writes=False)
 
     def changes(self) -> int:
@@ -165,7 +196,21 @@ class Index:
         return self._database.execute(statement, values).fetchall()
 
     def _row(self, row: tuple[Any, ...]) -> SessionRow:
-        identity, used, state, created, agent, project, parent, merged, depth, queries, tokens, name, *rest = row
+        (
+            identity,
+            used,
+            state,
+            created,
+            agent,
+            project,
+            parent,
+            merged,
+            depth,
+            queries,
+            tokens,
+            name,
+            *rest,
+        ) = row
         compacted, until, words, mode, answered, spent, tags, _ = rest
         return SessionRow(
             id=identity,
@@ -193,7 +238,8 @@ class Index:
     def _insert_row(self, digest: Digest) -> int:
         values = _values(digest)
         key = self._database.execute(
-            f"INSERT INTO sessions ({', '.join(values)}) VALUES ({_marks(values)})", (*values.values(),)
+            f"INSERT INTO sessions ({', '.join(values)}) VALUES ({_marks(values)})",
+            (*values.values(),),
         ).lastrowid
         assert key is not None
         self._insert_around(digest, key)
@@ -202,7 +248,9 @@ class Index:
     def _update_row(self, digest: Digest, key: int) -> None:
         values = _values(digest)
         columns = ", ".join(f"{column} = ?" for column in values)
-        self._database.execute(f"UPDATE sessions SET {columns} WHERE key = ?", (*values.values(), key))
+        self._database.execute(
+            f"UPDATE sessions SET {columns} WHERE key = ?", (*values.values(), key)
+        )
         for table in ("tags", "message_summaries", "compactions", "facts"):
             self._database.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
         self._insert_around(digest, key)
@@ -211,7 +259,10 @@ class Index:
         """What stands in tables beside the row."""
         execute, many, sealed = self._database.execute, self._database.executemany, digest.sealed
         many("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(key, tag) for tag in digest.row.tags])
-        many("INSERT INTO facts VALUES (?, ?, ?)", [(key, section, text) for section, text in sealed.facts])
+        many(
+            "INSERT INTO facts VALUES (?, ?, ?)",
+            [(key, section, text) for section, text in sealed.facts],
+        )
         if (told := sealed.told) is not None:
             block = (key, told.at, told.first, told.last, told.tokens, told.source)
             execute(f"INSERT INTO message_summaries VALUES ({_marks(block)})", block)
@@ -222,29 +273,52 @@ class Index:
     def _insert_said(self, session: int, said: Sequence[Said], held: Counter[str]) -> None:
         if not said:
             return
-        first = self._all("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'exchanges'")[0][0]
+        first = self._all(
+            "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'exchanges'"
+        )[0][0]
         keyed = list(enumerate(said, first))
         many = self._database.executemany
         lines = [
-            (key, session, one.position, one.number, one.at, one.query, one.reply, one.archived, one.input, one.output)
+            (
+                key,
+                session,
+                one.position,
+                one.number,
+                one.at,
+                one.query,
+                one.reply,
+                one.archived,
+                one.input,
+                one.output,
+            )
             for key, one in keyed
         ]
         many(f"INSERT INTO exchanges VALUES ({_marks(lines[0])})", lines)
-        many("INSERT INTO said (rowid, words) VALUES (?, ?)", [(key, one.words) for key, one in keyed])
+        many(
+            "INSERT INTO said (rowid, words) VALUES (?, ?)",
+            [(key, one.words) for key, one in keyed],
+        )
         for one in said:
             held.update(set(one.words.split()))
 
     def _count_words(self, held: Counter[str]) -> None:
         """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
         execute, least = self._database.execute, "FROM lexicon WHERE held < 1"
-        changed = [(word, count) for word, count in sorted(held.items()) if count and len(word) <= _LONGEST_WORD]
+        changed = [
+            (word, count)
+            for word, count in sorted(held.items())
+            if count and len(word) <= _LONGEST_WORD
+        ]
         if changed:
             last = self._all("SELECT coalesce(max(key), 0) FROM lexicon")[0]
             self._database.executemany(
-                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) ON CONFLICT (word) DO "
+                "UPDATE SET held = held + ?2",
                 changed,
             )
-            execute("INSERT INTO parts (rowid, word) SELECT key, word FROM lexicon WHERE key > ?", last)
+            execute(
+                "INSERT INTO parts (rowid, word) SELECT key, word FROM lexicon WHERE key > ?", last
+            )
             execute(f"DELETE FROM parts WHERE rowid IN (SELECT key {least})")
             execute(f"DELETE {least}")
 
@@ -269,7 +343,9 @@ class Index:
 
     @contextmanager
     def _changing(self) -> Iterator[Counter[str]]:
-        """Change everything or nothing; what is yielded takes how many exchanges more, or fewer, hold a word."""
+        """Change everything or nothing; what is yielded takes how many exchanges more, or fewer,
+        hold a word.
+        """
         with transaction(self._database, self.path):
             held: Counter[str] = Counter()
             yield held
@@ -277,7 +353,9 @@ class Index:
 
     def damage(self) -> IndexTrouble:
         """Return what is raised when the index holds what nobody wrote."""
-        return IndexTrouble(f"The index {self.path} is damaged: it holds what nobody wrote.", damaged=True)
+        return IndexTrouble(
+            f"The index {self.path} is damaged: it holds what nobody wrote.", damaged=True
+        )
 
 
 def _values(digest: Digest) -> dict[str, object]:
@@ -304,21 +382,37 @@ def _values(digest: Digest) -> dict[str, object]:
         "words": row.words,
         "mode": row.mode,
         "answered": int(row.answered),
-        "spent": None if row.spent is None else json.dumps([(model, asdict(usage)) for model, usage in row.spent]),
+        "spent": None
+        if row.spent is None
+        else json.dumps([(model, asdict(usage)) for model, usage in row.spent]),
         "tags": " ".join(row.tags),
     }
-    link, shown = (tuple(values[column] for column in columns.split(", ")) for columns in (_LINK, _SHOWN))
+    link, shown = (
+        tuple(values[column] for column in columns.split(", ")) for columns in (_LINK, _SHOWN)
+    )
     return values | {"link": crc32(repr(link).encode()), "whole": crc32(repr(shown).encode())}
 
 
 def _usages(text: str | None) -> tuple[tuple[str, Usage], ...] | None:
-    return None if text is None else tuple((model, Usage(**numbers)) for model, numbers in json.loads(text))
+    return (
+        None
+        if text is None
+        else tuple((model, Usage(**numbers)) for model, numbers in json.loads(text))
+    )
 
 
 def _audit(sealed: Sealed) -> tuple[object, ...]:
     assert sealed.audit is not None
     one = sealed.audit.compaction
-    sizes = (one.first, one.last, number(one.before), number(one.after), one.why, one.model, one.cost)
+    sizes = (
+        one.first,
+        one.last,
+        number(one.before),
+        number(one.after),
+        one.why,
+        one.model,
+        one.cost,
+    )
     counts = map(number, (one.decisions, one.pins, one.facts, one.archived, one.superseded))
     return sealed.audit.at, *sizes, sealed.audit.seconds, *counts
 

@@ -1,7 +1,7 @@
 """Keeper: keeps the index up to date behind the prompt, in a thread of its own.
 
-It never raises and never holds anybody up: what goes wrong is a sentence in `trouble`, and whatever was missed is found
-by size and modification time the next time.
+It never raises and never holds anybody up: what goes wrong is a sentence in `trouble`, and whatever
+was missed is found by size and modification time the next time.
 """
 
 from __future__ import annotations
@@ -49,11 +49,15 @@ class _Note:
 class Keeper:
     """One folder's index. `now()` is the time; `jobs` are done when every file is in the index."""
 
-    def __init__(self, directory: Path, now: Callable[[], datetime], jobs: Sequence[Job] = ()) -> None:
+    def __init__(
+        self, directory: Path, now: Callable[[], datetime], jobs: Sequence[Job] = ()
+    ) -> None:
         self.directory = directory
         self.now = now
         self.trouble = ""
-        """Why the index is not up to date, or what was wrong with it, as a sentence; empty: nothing."""
+        """Why the index is not up to date, or what was wrong with it, as a sentence; empty:
+        nothing.
+        """
         self._lasting = False
         self._jobs = tuple(jobs)
         self._lock = threading.Lock()
@@ -73,7 +77,9 @@ class Keeper:
                 self._thread.start()
 
     def note(self, session: Session, path: Path, *, sealed: bool = False) -> None:
-        """The session at `path`, of which everything is saved, has further entries or was sealed; returns at once."""
+        """The session at `path`, of which everything is saved, has further entries or was sealed;
+        returns at once.
+        """
         try:
             status = path.lstat()
         except OSError:
@@ -146,7 +152,9 @@ class Keeper:
         return self._index
 
     def _catch_up(self) -> bool:
-        """Read the newest files that the index does not know; True when there may be more, or something else came."""
+        """Read the newest files that the index does not know; True when there may be more, or
+        something else came.
+        """
         from chat_loop.library.refresh import refresh
         from chat_loop.library.stale import stale
         from chat_loop.sessions.listing import newest_first
@@ -193,12 +201,16 @@ class Keeper:
         if growth is None or not growth.goes_on(note.session):
             growth = Growth(note.session.header)
         self._growths.pop(path, None)
-        grown(self._opened(), growth, note.session, path, note.size, note.changed, sealed=note.sealed)
+        grown(
+            self._opened(), growth, note.session, path, note.size, note.changed, sealed=note.sealed
+        )
         if not note.sealed:
             self._growths[path] = growth
 
     def _may_go_on(self, error: IndexTrouble) -> bool:
-        """Let the index go, and say why. True when it is out of the way: a new one can be opened."""
+        """Let the index go, and say why. True when it is out of the way: a new one can be
+        opened.
+        """
         from chat_loop.library.file import put_away
 
         if self._index is not None:

@@ -1,4 +1,6 @@
-"""Library: the sessions of a folder as a whole, from the index as far as that knows them, else from the files."""
+"""Library: the sessions of a folder as a whole, from the index as far as that knows them, else from
+the files.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,18 @@ if TYPE_CHECKING:
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
-"""So much that changed is read into the index at once, while the user waits; more is read from the files as it is."""
+"""So much that changed is read into the index at once, while the user waits; more is read from the
+files as it is.
+"""
 AHEAD = timedelta(days=1)
 """A record that is dated further ahead was written by a clock that was wrong."""
 LONG = 4 << 20
 """A part of a longer session is not counted."""
 
 PATIENCE_SECONDS = 5.0
-"""How long is waited for another process that writes, by somebody who asked for the index to be brought up to date."""
+"""How long is waited for another process that writes, by somebody who asked for the index to be
+brought up to date.
+"""
 TRIES = 6
 """So often an index that other processes replace meanwhile is opened again."""
 
@@ -58,9 +64,10 @@ class _View:
 class Library:
     """One folder's sessions. `now()` is the time. Not for several threads at once.
 
-    `progress(done, of)` is told while files are read for a listing, and that all are. A `thorough` one reads everything
-    that changed into the index at once, however much that is: nobody else does.
-    `trouble` is why the index was not used for everything the last time, as a sentence; empty: it was.
+    `progress(done, of)` is told while files are read for a listing, and that all are. A `thorough`
+    one reads everything that changed into the index at once, however much that is: nobody else
+    does. `trouble` is why the index was not used for everything the last time, as a sentence;
+    empty: it was.
     """
 
     def __init__(
@@ -98,12 +105,14 @@ class Library:
         here: str = "",
         everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
-        """Return the `limit` conversations that were used last of those that are wanted, and how many more there are.
+        """Return the `limit` conversations that were used last of those that are wanted, and how
+        many more there are.
 
-        The row of a conversation is that of its newest session, with the numbers of its chain; after one that is in
-        `unfolded` the rows of its older sessions follow. Without `fold` each session has a row of its own. Runs of `-p`
-        and conversations without a reply are there only with `everything`, but for the one that is open `here`.
-        Raises SessionError when the folder cannot be read.
+        The row of a conversation is that of its newest session, with the numbers of its chain;
+        after one that is in `unfolded` the rows of its older sessions follow. Without `fold` each
+        session has a row of its own. Runs of `-p` and conversations without a reply are there only
+        with `everything`, but for the one that is open `here`. Raises SessionError when the folder
+        cannot be read.
         """
         there = self._stamps()
         view = _View(limit, wanted or Wanted(), fold, unfolded, here, everything)
@@ -117,7 +126,9 @@ class Library:
         return self._shelf(there, self._using(there, self._caught_up(there)) or {}).links
 
     def listed(self) -> list[str]:
-        """Return the ids of the conversations in the order in which lists number them. Raises SessionError."""
+        """Return the ids of the conversations in the order in which lists number them. Raises
+        SessionError.
+        """
         from chat_loop.library.lineage import chains
 
         links = self.links()
@@ -127,16 +138,21 @@ class Library:
         from chat_loop.library.shelf import Shelf, no_progress
 
         latest = instant(self.now() + AHEAD) or 0
-        return Shelf(self.directory, there, known, latest, self._read, self._progress or no_progress)
+        return Shelf(
+            self.directory, there, known, latest, self._read, self._progress or no_progress
+        )
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
-        """What became of those of the sessions that were compacted, as a line: `61K → 9.4K tokens`."""
+        """What became of those of the sessions that were compacted, as a line: `61K → 9.4K
+        tokens`.
+        """
         import json  # not before it is asked for
 
         wanted = json.dumps(list(ids))
         found = self.asked(
             lambda index: index.ask(
-                "SELECT s.id, c.before, c.after FROM compactions c JOIN sessions s ON s.key = c.session "
+                "SELECT s.id, c.before, c.after FROM compactions c JOIN sessions s ON s.key = "
+                "c.session "
                 "WHERE s.id IN (SELECT value FROM json_each(?))",
                 (wanted,),
             )
@@ -149,18 +165,32 @@ class Library:
     def row(self, identity: str) -> SessionRow:
         """Return one session's row, from its file."""
         row = listing.row(self.directory / f"{identity}.md")
-        return row if row.updated is None or row.updated <= self.now() + AHEAD else replace(row, updated=None)
+        return (
+            row
+            if row.updated is None or row.updated <= self.now() + AHEAD
+            else replace(row, updated=None)
+        )
 
-    def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False) -> int:
-        """Read every changed file into the index (`anew`: every file); return how many. Raises SessionError."""
+    def bring_up_to_date(
+        self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False
+    ) -> int:
+        """Read every changed file into the index (`anew`: every file); return how many. Raises
+        SessionError.
+        """
         return self._brought(lambda index, count: count, progress, anew=anew)
 
-    def answered(self, question: Callable[[Index], T], progress: Callable[[int, int], None] | None = None) -> T:
+    def answered(
+        self, question: Callable[[Index], T], progress: Callable[[int, int], None] | None = None
+    ) -> T:
         """What the index answers when every changed file is in it. Raises SessionError."""
         return self._brought(lambda index, count: question(index), progress)
 
     def _brought(
-        self, question: Callable[[Index, int], T], progress: Callable[[int, int], None] | None, *, anew: bool = False
+        self,
+        question: Callable[[Index, int], T],
+        progress: Callable[[int, int], None] | None,
+        *,
+        anew: bool = False,
     ) -> T:
         from chat_loop.library.file import FILE, IndexTrouble
         from chat_loop.library.index import Index
@@ -176,31 +206,47 @@ class Library:
                     index.clear()
                     anew = False  # whoever else makes it anew meanwhile does the same work
                 changes = index.changes()
-                count = refresh(index, self.directory, stale(index.known(), there), progress=progress)
+                count = refresh(
+                    index, self.directory, stale(index.known(), there), progress=progress
+                )
                 answer = question(index, count)
-                if index.changes() == changes or {stamp.id for stamp in there} <= index.known().keys():
+                if (
+                    index.changes() == changes
+                    or {stamp.id for stamp in there} <= index.known().keys()
+                ):
                     return answer
             except IndexTrouble as error:
                 if not self._gave_up(error) or (left < TRIES - 1 and not error.moved):
-                    raise SessionError(self.trouble, "Everything but searching works without it.") from error
+                    raise SessionError(
+                        self.trouble, "Everything but searching works without it."
+                    ) from error
         raise SessionError(
-            f"The index {self.directory / FILE} is busy: other processes make it anew. Try again in a moment."
+            f"The index {self.directory / FILE} is busy: other processes make it anew. Try "
+            "again in a moment."
         )
 
     def asked(self, question: Callable[[Index], T]) -> T | None:
-        """What the index answers when it is up to date; None when there is none that can be used: see `trouble`."""
+        """What the index answers when it is up to date; None when there is none that can be used:
+        see `trouble`.
+        """
         there = self._stamps()
         known = self._caught_up(there)
-        return self._using(there, lambda index: question(index) if known(index) and not self._behind else None)
+        return self._using(
+            there, lambda index: question(index) if known(index) and not self._behind else None
+        )
 
     def _stamps(self) -> list[Stamp]:
         try:
             return listing.newest_first(self.directory)
         except OSError as error:
-            raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
+            raise SessionError(
+                f"The sessions folder {self.directory} cannot be read: {error.strerror}."
+            ) from error
 
     def _using(self, there: Sequence[Stamp], question: Callable[[Index], T]) -> T | None:
-        """What the index answers; None when it cannot. A damaged one is set aside, and a new one asked."""
+        """What the index answers; None when it cannot. A damaged one is set aside, and a new one
+        asked.
+        """
         if not there:
             return None
         from chat_loop.library.file import BUSY_SECONDS, IndexTrouble
@@ -227,17 +273,26 @@ class Library:
 
             known, self._behind = index.known(), False
             behind = stale(known, there)
-            much = len(behind.files) > SOON_FILES or sum(stamp.size for stamp in behind.files) > SOON_BYTES
+            much = (
+                len(behind.files) > SOON_FILES
+                or sum(stamp.size for stamp in behind.files) > SOON_BYTES
+            )
             if much and not self._thorough:
                 self._behind = True
                 count = len(behind.files)
                 are = "is" if count == 1 else "are"
-                self.trouble = self.trouble or f"{counted(count, 'session')} {are} not in the index yet."
+                self.trouble = (
+                    self.trouble or f"{counted(count, 'session')} {are} not in the index yet."
+                )
             elif behind:
-                from chat_loop.library.refresh import refresh  # reads files, which most listings need not
+                from chat_loop.library.refresh import (
+                    refresh,
+                )  # reads files, which most listings need not
 
                 try:
-                    refresh(index, self.directory, behind, progress=self._progress if much else None)
+                    refresh(
+                        index, self.directory, behind, progress=self._progress if much else None
+                    )
                 except IndexTrouble as error:
                     if error.damaged or error.moved:
                         raise
@@ -250,7 +305,9 @@ class Library:
         return known
 
     def _gave_up(self, error: IndexTrouble) -> bool:
-        """Let the index go, and say why. True when it is out of the way: a new one can be opened."""
+        """Let the index go, and say why. True when it is out of the way: a new one can be
+        opened.
+        """
         from chat_loop.library.file import put_away
 
         self.close()
@@ -261,16 +318,22 @@ class Library:
     def _listed(
         self, there: Sequence[Stamp], known: Mapping[str, Known], index: Index | None, view: _View
     ) -> tuple[list[SessionRow], int]:
-        """Return the listing from what is known in the index and, for the rest, from the files. Raises IndexTrouble."""
+        """Return the listing from what is known in the index and, for the rest, from the files.
+        Raises IndexTrouble.
+        """
         from chat_loop.library.lineage import Shares, chains
 
         shelf = self._shelf(there, known)
         self._read = {}
         links, wanted = shelf.links, view.wanted
         found = chains(links, view.here) if view.fold else []
-        every: dict[str, Chain | None] = {chain.id: chain for chain in found} if view.fold else dict.fromkeys(links)
+        every: dict[str, Chain | None] = (
+            {chain.id: chain for chain in found} if view.fold else dict.fromkeys(links)
+        )
         chosen = {
-            one: chain for one, chain in every.items() if view.everything or links[one].is_listed or one == view.here
+            one: chain
+            for one, chain in every.items()
+            if view.everything or links[one].is_listed or one == view.here
         }
         if wanted:
             any_one, newest = wanted.of_any, wanted.of_newest
@@ -281,21 +344,41 @@ class Library:
                 for one, chain in chosen.items()
                 if wanted.dated(links[one].used)
                 and shelf.holds(one, newest, of_newest)
-                and any(shelf.holds(session, any_one, of_any) for session in (chain.taken if chain else (one,)))
+                and any(
+                    shelf.holds(session, any_one, of_any)
+                    for session in (chain.taken if chain else (one,))
+                )
             }
         shown = dict(islice(chosen.items(), view.limit))
-        ids = dict.fromkeys(one for identity, chain in shown.items() for one in (chain.taken if chain else (identity,)))
-        indexed = index.rows([one for one in ids if one not in shelf.rows]) if index is not None else {}
-        by_id = {one: row for one in ids if (row := shelf.rows.get(one) or indexed.get(one)) is not None}
-        by_id = {one: row if links[one].used is not None else replace(row, updated=None) for one, row in by_id.items()}
+        ids = dict.fromkeys(
+            one
+            for identity, chain in shown.items()
+            for one in (chain.taken if chain else (identity,))
+        )
+        indexed = (
+            index.rows([one for one in ids if one not in shelf.rows]) if index is not None else {}
+        )
+        by_id = {
+            one: row for one in ids if (row := shelf.rows.get(one) or indexed.get(one)) is not None
+        }
+        by_id = {
+            one: row if links[one].used is not None else replace(row, updated=None)
+            for one, row in by_id.items()
+        }
         rows = []
         shares, unfolded = Shares(found), set(shown)
         for one, chain in shown.items():
             if one not in by_id:
                 continue
-            rows.append(self._conversation(chain, by_id, shares, links) if chain is not None else by_id[one])
+            rows.append(
+                self._conversation(chain, by_id, shares, links) if chain is not None else by_id[one]
+            )
             if chain is not None and one in view.unfolded:
-                older = [session for session in chain.behind if session in by_id and session not in unfolded]
+                older = [
+                    session
+                    for session in chain.behind
+                    if session in by_id and session not in unfolded
+                ]
                 unfolded.update(older)
                 rows += [replace(by_id[identity], behind=one) for identity in older]
         here = view.here
@@ -303,9 +386,15 @@ class Library:
         return rows, len(chosen) - len(shown)
 
     def _conversation(
-        self, chain: Chain, by_id: Mapping[str, SessionRow], shares: Shares, links: Mapping[str, Link]
+        self,
+        chain: Chain,
+        by_id: Mapping[str, SessionRow],
+        shares: Shares,
+        links: Mapping[str, Link],
     ) -> SessionRow:
-        """Return the row of a conversation: that of its newest session, with what the whole chain comes to."""
+        """Return the row of a conversation: that of its newest session, with what the whole chain
+        comes to.
+        """
         row = by_id[chain.id]
         if len(chain.taken) == 1 and not shares.shared(chain):  # most are
             return replace(row, compactions=1) if row.compacted else row
@@ -327,7 +416,9 @@ class Library:
         )
 
     def _part(self, row: SessionRow, number: int) -> SessionRow:
-        """Return the row of a session up to a query, as the sessions that fork there go on from it."""
+        """Return the row of a session up to a query, as the sessions that fork there go on from
+        it.
+        """
         from chat_loop.library.lineage import ALL
         from chat_loop.library.stored import shown
 
@@ -364,7 +455,9 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
     return None if None in found else sum(filter(None, found))
 
 
-def _spent(parts: Iterable[tuple[tuple[str, Usage], ...] | None]) -> tuple[tuple[str, Usage], ...] | None:
+def _spent(
+    parts: Iterable[tuple[tuple[str, Usage], ...] | None],
+) -> tuple[tuple[str, Usage], ...] | None:
     """Return the tokens of each model in all parts; None when those of one part are unknown."""
     found: dict[str, Usage] = {}
     for part in parts:

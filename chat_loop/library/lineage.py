@@ -11,14 +11,18 @@ from chat_loop.frozen import dataclass
 
 
 class Link(NamedTuple):
-    """What ties a session to others. `merged` is its second parent; either may be empty, or of no session there is."""
+    """What ties a session to others. `merged` is its second parent; either may be empty, or of no
+    session there is.
+    """
 
     id: str
     parent: str = ""
     merged: str = ""
     compacted: bool = False
     until: str = ""
-    """The last query of its parent that it goes on from: what the parent said after it is another way to go on."""
+    """The last query of its parent that it goes on from: what the parent said after it is another
+    way to go on.
+    """
     used: int | None = None
     """When it was used, in microseconds; None: nobody knows."""
     queries: int | None = None
@@ -27,8 +31,12 @@ class Link(NamedTuple):
 
     @property
     def is_listed(self) -> bool:
-        """False for a run of `-p`, and for a conversation without a reply: those are listed only on demand."""
-        return not self.mode and (self.answered or bool(self.parent or self.merged) or not self.queries)
+        """False for a run of `-p`, and for a conversation without a reply: those are listed only on
+        demand.
+        """
+        return not self.mode and (
+            self.answered or bool(self.parent or self.merged) or not self.queries
+        )
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -43,8 +51,9 @@ ALL = sys.maxsize
 
 @dataclass(frozen=True)
 class Chain:
-    """A conversation: its newest session `id`, and each of its sessions, nearest first, with the number of its last
-    query that belongs to the conversation."""
+    """A conversation: its newest session `id`, and each of its sessions, nearest first, with the
+    number of its last query that belongs to the conversation.
+    """
 
     id: str
     taken: Mapping[str, int]
@@ -57,7 +66,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class Node:
-    """A session in a tree: `stem` is what is drawn before it, one pair of characters for each level."""
+    """A session in a tree: `stem` is what is drawn before it, one pair of characters for each
+    level.
+    """
 
     id: str
     stem: str
@@ -66,10 +77,12 @@ class Node:
 
 
 def chains(links: Mapping[str, Link], here: str = "") -> list[Chain]:
-    """Return the conversations, in the order of `links`: one for each session that no other one goes on with.
+    """Return the conversations, in the order of `links`: one for each session that no other one
+    goes on with.
 
-    A session that was forked from has words that no other one goes on with: it stays. One in which nothing was asked is
-    left out where its parent's words are part of another conversation, unless it is `here`.
+    A session that was forked from has words that no other one goes on with: it stays. One in which
+    nothing was asked is left out where its parent's words are part of another conversation, unless
+    it is `here`.
     """
     order = list(links)
     tips = _tips(order, links)
@@ -90,18 +103,27 @@ def chains(links: Mapping[str, Link], here: str = "") -> list[Chain]:
 
 def _is_unused(link: Link, links: Mapping[str, Link]) -> bool:
     """Return True for a session without a query that was only given its parent's words."""
-    return link.queries == 0 and not (link.until or link.merged) and link.parent in links and link.parent != link.id
+    return (
+        link.queries == 0
+        and not (link.until or link.merged)
+        and link.parent in links
+        and link.parent != link.id
+    )
 
 
 def taken(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
-    """Return a session and all that it comes from, nearest first, with the number of the last query that counts."""
+    """Return a session and all that it comes from, nearest first, with the number of the last query
+    that counts.
+    """
     found = {identity: ALL}
     queue = deque(found)
     while queue:
         one = queue.popleft()
         link = links.get(one)
         for parent in _parents(one, links):
-            number = link.until.partition(".")[2] if link is not None and parent == link.parent else ""
+            number = (
+                link.until.partition(".")[2] if link is not None and parent == link.parent else ""
+            )
             if parent not in found:
                 queue.append(parent)
             found[parent] = max(found.get(parent, 0), int(number) if number else ALL)
@@ -110,7 +132,9 @@ def taken(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Fork:
-    """Where a conversation leaves others: its first session that they do not have, and the one before it."""
+    """Where a conversation leaves others: its first session that they do not have, and the one
+    before it.
+    """
 
     first: str
     parent: str
@@ -134,7 +158,9 @@ class Shares:
         found = {}
         for identity, number in chain.taken.items():
             if self._count[identity] > 1:
-                found[identity] = min(number, self._most[identity][number == self._most[identity][0]])
+                found[identity] = min(
+                    number, self._most[identity][number == self._most[identity][0]]
+                )
         return found
 
     def fork(self, chain: Chain, links: Mapping[str, Link]) -> Fork | None:
@@ -171,7 +197,9 @@ def _reach(identity: str, links: Mapping[str, Link], reached: set[str]) -> None:
 
 
 def _parents_first(chosen: Iterable[str], links: Mapping[str, Link]) -> list[str]:
-    """The sessions and all that they come from, each after its parents; in a circle they end where they began."""
+    """The sessions and all that they come from, each after its parents; in a circle they end where
+    they began.
+    """
     order: list[str] = []
     entered: set[str] = set()
     for start in chosen:
@@ -204,7 +232,9 @@ def _parents(identity: str, links: Mapping[str, Link]) -> Sequence[str]:
 
 
 def tree(identity: str, links: Mapping[str, Link]) -> tuple[Node, ...]:
-    """Everything that is related to a session, from the oldest ancestors on; children in the order of `links`."""
+    """Everything that is related to a session, from the oldest ancestors on; children in the order
+    of `links`.
+    """
     children: dict[str, list[str]] = {}
     for one in links:
         for parent in _parents(one, links):
@@ -213,13 +243,19 @@ def tree(identity: str, links: Mapping[str, Link]) -> tuple[Node, ...]:
     roots = [one for one in links if one in family and not _parents(one, links)]
     nodes: list[Node] = []
     drawn: set[str] = set()
-    for root in (*roots, identity, *(one for one in links if one in family)):  # those in circles have no root
+    for root in (
+        *roots,
+        identity,
+        *(one for one in links if one in family),
+    ):  # those in circles have no root
         if root not in drawn:
             nodes += _drawn(root, children, drawn)
     return tuple(nodes)
 
 
-def _family(identity: str, links: Mapping[str, Link], children: Mapping[str, Sequence[str]]) -> set[str]:
+def _family(
+    identity: str, links: Mapping[str, Link], children: Mapping[str, Sequence[str]]
+) -> set[str]:
     family = {identity}
     queue = [identity]
     while queue:
@@ -232,7 +268,9 @@ def _family(identity: str, links: Mapping[str, Link], children: Mapping[str, Seq
 
 
 def _drawn(root: str, children: Mapping[str, Sequence[str]], drawn: set[str]) -> Iterator[Node]:
-    """One root with everything below it. An only child stands at its parent's level: a chain is a straight line."""
+    """One root with everything below it. An only child stands at its parent's level: a chain is a
+    straight line.
+    """
     stack: list[tuple[str, str, str]] = [(root, "", "")]
     while stack:
         identity, stem, below = stack.pop()

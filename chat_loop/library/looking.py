@@ -1,4 +1,6 @@
-"""How the index stands (act), looked at without changing it: nothing is made, repaired or set aside."""
+"""How the index stands (act), looked at without changing it: nothing is made, repaired or set
+aside.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from chat_loop.sessions.listing import Stamp
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """`size` in bytes, 0: there is none. `trouble` is a sentence. `behind`: files that it does not know as they are.
+    """`size` in bytes, 0: there is none. `trouble` is a sentence. `behind`: files that it does not
+    know as they are.
 
     `aside`: damaged and newer ones that were kept, with their sizes.
     """
@@ -36,11 +39,18 @@ def condition(directory: Path, there: Sequence[Stamp]) -> Condition:
     except FileNotFoundError:
         return Condition(aside=aside)
     except OSError as error:
-        return Condition(trouble=f"{path} cannot be looked at: {(error.strerror or str(error)).lower()}.", aside=aside)
+        return Condition(
+            trouble=f"{path} cannot be looked at: {(error.strerror or str(error)).lower()}.",
+            aside=aside,
+        )
     if path.is_symlink() or not path.is_file():
-        return Condition(size=size, trouble=f"{path} is not a regular file: it is not used.", aside=aside)
+        return Condition(
+            size=size, trouble=f"{path} is not a regular file: it is not used.", aside=aside
+        )
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.5)) as database:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.5)
+        ) as database:
             version, known = _read(database)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         return Condition(size=size, trouble=f"{path} cannot be read: {error}.", aside=aside)
@@ -53,12 +63,16 @@ def condition(directory: Path, there: Sequence[Stamp]) -> Condition:
 def _read(database: sqlite3.Connection) -> tuple[int, dict[str, tuple[int, int]] | str]:
     """Its version and what it knows of every session, or what is wrong with it."""
     application, version = (
-        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        database.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("application_id", "user_version")
     )
     if application != APPLICATION:
         return version, "is no index of sessions"
     if version != VERSION:
-        return version, f"was made by {'a newer' if version > VERSION else 'an older'} version of the program"
+        return (
+            version,
+            f"was made by {'a newer' if version > VERSION else 'an older'} version of the program",
+        )
     fault = database.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         return version, "is damaged"

@@ -1,4 +1,5 @@
-"""Meaning beside the index: the vectors of exchanges, made in the background, and the nearest ones to a question.
+"""Meaning beside the index: the vectors of exchanges, made in the background, and the nearest ones
+to a question.
 
 Nothing heavy is loaded before something is embedded or searched: the prompt makes one of these.
 """
@@ -39,7 +40,8 @@ class Meanings:
         self._missing: list[int] = []
 
     def embed_some(self, index: Index) -> bool:
-        """Embed a few exchanges of ended sessions that have no vectors, the newest first; whether there are more.
+        """Embed a few exchanges of ended sessions that have no vectors, the newest first; whether
+        there are more.
 
         The model is given back when there are none. Raises IndexTrouble.
         """
@@ -57,10 +59,17 @@ class Meanings:
                 self._embedder = None
                 return False
             found = index.ask(
-                f"SELECT key, CAST(query AS TEXT), CAST(reply AS TEXT) FROM exchanges WHERE key IN ({_listed(keys)})"
+                "SELECT key, CAST(query AS TEXT), CAST(reply AS TEXT) FROM exchanges WHERE "
+                f"key IN ({_listed(keys)})"
             )
             index.keep_vectors(
-                (key, space, b"".join(embedder.embed(passage) for passage in passages(_exchange(query, reply))))
+                (
+                    key,
+                    space,
+                    b"".join(
+                        embedder.embed(passage) for passage in passages(_exchange(query, reply))
+                    ),
+                )
                 for key, query, reply in found
             )
             return True
@@ -77,7 +86,8 @@ class Meanings:
     def nearest(
         self, index: Index, question: str, limit: int, among: Collection[int] | None = None
     ) -> list[tuple[int, float]]:
-        """The keys of the exchanges that are nearest to a question, with their similarity; nothing without vectors.
+        """The keys of the exchanges that are nearest to a question, with their similarity; nothing
+        without vectors.
 
         Raises IndexTrouble.
         """
@@ -90,7 +100,9 @@ class Meanings:
             if not vectors or (among is not None and not among):
                 return []
             embedder = self._loaded()
-            return [] if embedder is None else vectors.nearest(embedder.embed(question), limit, among)
+            return (
+                [] if embedder is None else vectors.nearest(embedder.embed(question), limit, among)
+            )
 
     def has(self, index: Index, keys: Collection[int]) -> set[int]:
         """Those of the exchanges that have vectors. Raises IndexTrouble."""
@@ -117,7 +129,9 @@ class Meanings:
     def _read(self, index: Index, space: str) -> Vectors | None:
         from chat_loop.search import meaning
 
-        count, last = index.ask("SELECT count(*), max(key) FROM vectors WHERE space = ?", (space,))[0]
+        count, last = index.ask("SELECT count(*), max(key) FROM vectors WHERE space = ?", (space,))[
+            0
+        ]
         if (count, last) != self._stamp:  # a key is given once: others are there, or more, or fewer
             found = index.ask(
                 "SELECT exchange, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
@@ -125,19 +139,23 @@ class Meanings:
                 (space,),
             )
             rows = [key for key, data in found for _ in range(len(data) // meaning.DIMENSIONS)]
-            self._vectors = meaning.Vectors(rows, b"".join(data for _, data in found)) if rows else None
+            self._vectors = (
+                meaning.Vectors(rows, b"".join(data for _, data in found)) if rows else None
+            )
             self._stamp = (count, last)
         return self._vectors
 
 
 def missing(index: Index, space: str, limit: int = -1) -> list[int]:
-    """The keys of at most `limit` exchanges of ended sessions that have no vectors, the newest first.
+    """The keys of at most `limit` exchanges of ended sessions that have no vectors, the newest
+    first.
 
     Raises IndexTrouble.
     """
     query = (
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session "
-        "WHERE s.state != 'unsealed' AND e.key NOT IN (SELECT exchange FROM vectors WHERE space = ?) "
+        "WHERE s.state != 'unsealed' AND e.key NOT IN (SELECT exchange FROM vectors WHERE "
+        "space = ?) "
         f"{'ORDER BY s.changed DESC, e.position' if limit < 0 else ''} LIMIT ?"
     )
     return [key for (key,) in index.ask(query, (space, limit))]
@@ -156,7 +174,8 @@ def keys_of(index: Index, sessions: Sequence[str]) -> dict[int, tuple[str, int]]
     """The exchanges of sessions: key -> (session's id, position). Raises IndexTrouble."""
     marks = ", ".join("?" * len(sessions))
     found = index.ask(
-        f"SELECT e.key, s.id, e.position FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.id IN ({marks})",
+        "SELECT e.key, s.id, e.position FROM exchanges e JOIN sessions s ON s.key = "
+        f"e.session WHERE s.id IN ({marks})",
         list(sessions),
     )
     return {key: (identity, position) for key, identity, position in found}

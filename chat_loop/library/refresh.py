@@ -43,7 +43,8 @@ def refresh(
 ) -> int:
     """Read what is stale into the index, in short transactions; return how many files were read.
 
-    `progress(done, all)` is told after each of them. Stops early when `stopped()`. Raises IndexTrouble.
+    `progress(done, all)` is told after each of them. Stops early when `stopped()`. Raises
+    IndexTrouble.
     """
     if behind.gone:
         index.drop(behind.gone)
@@ -79,7 +80,9 @@ def read(directory: Path, stamp: Stamp) -> Digest:
     return digest(row, session, now.size, now.changed)
 
 
-def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[], bool] = bool) -> None:
+def read_long(
+    index: Index, directory: Path, stamp: Stamp, stopped: Callable[[], bool] = bool
+) -> None:
     """Read a file that is too long to be held in memory, in several transactions.
 
     Until the last of them the index knows that it does not know it whole. Raises IndexTrouble.
@@ -101,7 +104,9 @@ def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[],
             header = pieces.header or header
             growth = growth or Growth(header)
             growth.count(entries)
-            standing = tuple(one for one in entries if not (isinstance(one, OF_QUERY) and one.number in without))
+            standing = tuple(
+                one for one in entries if not (isinstance(one, OF_QUERY) and one.number in without)
+            )
             feed.add(Session(header=header, entries=standing).exchanges)
     except OSError:  # it went away or became unreadable meanwhile
         return
@@ -114,18 +119,29 @@ def read_long(index: Index, directory: Path, stamp: Stamp, stopped: Callable[[],
     feed.flush()
     sealed = end_of(pieces.seal, *index.span(row.id))
     last = Digest(
-        row=row, size=pieces.size, changed=pieces.changed, header_id=pieces.header.id or row.id, sealed=sealed
+        row=row,
+        size=pieces.size,
+        changed=pieces.changed,
+        header_id=pieces.header.id or row.id,
+        sealed=sealed,
     )
     index.grow(last, feed.kept)
 
 
 def grown(
-    index: Index, growth: Growth, session: Session, path: Path, size: int, changed: int, *, sealed: bool = False
+    index: Index,
+    growth: Growth,
+    session: Session,
+    path: Path,
+    size: int,
+    changed: int,
+    *,
+    sealed: bool = False,
 ) -> None:
     """Take what is new in a live session into the index; `growth` is what was taken before.
 
-    `size` and `changed` are those of its file when it held what the session holds. Of one that was `sealed` meanwhile
-    the rest is read from the file. Raises IndexTrouble, OSError.
+    `size` and `changed` are those of its file when it held what the session holds. Of one that was
+    `sealed` meanwhile the rest is read from the file. Raises IndexTrouble, OSError.
     """
     keep, exchanges = growth.take(session)
     row, rest = growth.row(session.header, path), Sealed()
@@ -134,7 +150,9 @@ def grown(
         numbers = [exchange.query.number for exchange in exchanges]
         first, last = index.span(row.id) if keep else (min(numbers, default=0), 0)
         rest = end_of(seal, first, max(numbers, default=last))
-    news = Digest(row=shown(row), size=size, changed=changed, header_id=session.header.id, sealed=rest)
+    news = Digest(
+        row=shown(row), size=size, changed=changed, header_id=session.header.id, sealed=rest
+    )
     few = keep and len(exchanges) <= _GROUP_EXCHANGES
     if few and index.grow(replace(news, said=tuple(said(exchanges, first=keep + 1))), keep):
         return
@@ -153,7 +171,8 @@ def _seal_of(path: Path) -> Seal | None:
 
 
 class Feed:
-    """Puts the exchanges of a session into the index as they come, in groups, from the first one on.
+    """Puts the exchanges of a session into the index as they come, in groups, from the first one
+    on.
 
     `partly` is what the index is told of the session until all are there.
     """
@@ -171,7 +190,9 @@ class Feed:
         """Take further exchanges. Raises IndexTrouble."""
         for exchange in exchanges:
             self._waiting.append(exchange)
-            self._characters += len(exchange.query.text) + (len(exchange.reply.text) if exchange.reply else 0)
+            self._characters += len(exchange.query.text) + (
+                len(exchange.reply.text) if exchange.reply else 0
+            )
             if len(self._waiting) >= _GROUP_EXCHANGES or self._characters >= _GROUP_CHARACTERS:
                 self.flush()
 

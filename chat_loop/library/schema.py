@@ -1,4 +1,6 @@
-"""The tables of the index. Another VERSION means that an index is built anew: there are no migrations."""
+"""The tables of the index. Another VERSION means that an index is built anew: there are no
+migrations.
+"""
 
 from __future__ import annotations
 
@@ -88,8 +90,9 @@ CREATE TABLE vectors (
 INSERT INTO sqlite_sequence
     VALUES ('exchanges', abs(random() % 1000000000000)), ('vectors', abs(random() % 1000000000000));
 """
-"""`said` holds an exchange's folded words under its key; `lexicon` every distinct word and how many exchanges hold it,
-`parts` the same by their trigrams. No key of an exchange or a vector is given twice, hardly ever in two indexes that
-replace each other: a vector that comes late finds no other exchange, and whoever has read all vectors sees by their
-count and the last key that they are others.
+"""`said` holds an exchange's folded words under its key; `lexicon` every distinct word and how many
+exchanges hold it, `parts` the same by their trigrams. No key of an exchange or a vector is given
+twice, hardly ever in two indexes that replace each other: a vector that comes late finds no other
+exchange, and whoever has read all vectors sees by their count and the last key that they are
+others.
 """

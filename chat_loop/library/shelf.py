@@ -1,4 +1,6 @@
-"""Shelf: the sessions of one listing, each from the index when that knows its file as it is, else from the file."""
+"""Shelf: the sessions of one listing, each from the index when that knows its file as it is, else
+from the file.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ def no_progress(done: int, of: int) -> None:
 
 
 class Shelf:
-    """`there` are the folder's files, `known` is what the index knows of them. What is dated after `latest`
-    (microseconds) is from a clock that was wrong.
+    """`there` are the folder's files, `known` is what the index knows of them. What is dated after
+    `latest` (microseconds) is from a clock that was wrong.
 
     `read` are rows that were read from files as they are; those that are read here are added.
     """
@@ -52,7 +54,9 @@ class Shelf:
         read: dict[Stamp, SessionRow],
         progress: Progress,
     ) -> dict[str, Link]:
-        """Read the files that the index does not know. One that goes away or becomes unreadable has a row too."""
+        """Read the files that the index does not know. One that goes away or becomes unreadable has
+        a row too.
+        """
         found: list[Link] = []
         unknown: list[Stamp] = []
         for stamp in there:
@@ -70,7 +74,10 @@ class Shelf:
             self.rows[stamp.id] = row
             found.append(link_of(row))
         progress(len(unknown), len(unknown))
-        found = [one if one.used is None or one.used <= latest else one._replace(used=None) for one in found]
+        found = [
+            one if one.used is None or one.used <= latest else one._replace(used=None)
+            for one in found
+        ]
         found.sort(key=lambda one: (one.used is not None, one.used or 0, one.id), reverse=True)
         return {one.id: one for one in found}
 
@@ -83,4 +90,14 @@ class Shelf:
 def link_of(row: SessionRow) -> Link:
     """Return how a session is tied to others."""
     used = instant(row.updated)
-    return Link(row.id, row.parent, row.merged, row.compacted, row.until, used, row.queries, row.mode, row.answered)
+    return Link(
+        row.id,
+        row.parent,
+        row.merged,
+        row.compacted,
+        row.until,
+        used,
+        row.queries,
+        row.mode,
+        row.answered,
+    )

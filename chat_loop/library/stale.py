@@ -11,7 +11,9 @@ from chat_loop.sessions.listing import Stamp
 
 @dataclass(frozen=True)
 class Stale:
-    """What the index does not know as it is: files that are new or changed, newest first, and ids that are gone."""
+    """What the index does not know as it is: files that are new or changed, newest first, and ids
+    that are gone.
+    """
 
     files: tuple[Stamp, ...]
     gone: tuple[str, ...]
@@ -26,7 +28,11 @@ def stale(known: Mapping[str, Known], there: Sequence[Stamp]) -> Stale:
     files = tuple(
         stamp
         for stamp in there
-        if (one := get(stamp[1])) is None or one[0] != stamp[0] or one[1] != stamp[2]  # fast: this is asked of all
+        if (one := get(stamp[1])) is None
+        or one[0] != stamp[0]
+        or one[1] != stamp[2]  # fast: this is asked of all
     )
-    gone = known.keys() - {stamp.id for stamp in there} if len(known) + len(files) > len(there) else ()
+    gone = (
+        known.keys() - {stamp.id for stamp in there} if len(known) + len(files) > len(there) else ()
+    )
     return Stale(files, tuple(sorted(gone)))

@@ -1,4 +1,6 @@
-"""What of a session is stored outside its file (pure): texts without secrets, and numbers that a table can hold."""
+"""What of a session is stored outside its file (pure): texts without secrets, and numbers that a
+table can hold.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def shown(row: SessionRow) -> SessionRow:
         project=kept(row.project),
         name=kept(row.name),
         words=kept(row.words),
-        spent=None if row.spent is None else tuple((kept(model), usage) for model, usage in row.spent),
+        spent=None
+        if row.spent is None
+        else tuple((kept(model), usage) for model, usage in row.spent),
         queries=number(row.queries),
         tokens=number(row.tokens),
         depth=min(row.depth, LARGEST),

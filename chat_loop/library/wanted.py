@@ -14,9 +14,11 @@ MOST_WORDS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of a session.
+    """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
+    a session.
 
-    A word `#work` is a tag. `since` and `before` are about when a session was used last, `project` is part of the path.
+    A word `#work` is a tag. `since` and `before` are about when a session was used last, `project`
+    is part of the path.
     """
 
     words: str = ""
@@ -27,7 +29,9 @@ class Wanted:
     before: datetime | None = None
 
     def __bool__(self) -> bool:
-        return any((self.words.strip(), self.agent, self.tag, self.project, self.since, self.before))
+        return any(
+            (self.words.strip(), self.agent, self.tag, self.project, self.since, self.before)
+        )
 
     @property
     def each(self) -> list[str]:
@@ -41,7 +45,9 @@ class Wanted:
         words = [word for word in self.each if not _is_tag(word)]
         for word in words:
             likes = _likes(word)
-            fields = " OR ".join(_alike(field, likes) for field in ("name", "id", "agent", "project"))
+            fields = " OR ".join(
+                _alike(field, likes) for field in ("name", "id", "agent", "project")
+            )
             inside = " OR ".join(
                 f"key IN (SELECT session FROM {table} WHERE {_alike(field, likes)})"
                 for table, field in (("tags", "tag"), ("facts", "text"))
@@ -63,10 +69,16 @@ class Wanted:
 
     @property
     def _tags(self) -> list[str]:
-        return [_storable(word.lstrip("#")) for word in (self.tag.lower(), *filter(_is_tag, self.each)) if word]
+        return [
+            _storable(word.lstrip("#"))
+            for word in (self.tag.lower(), *filter(_is_tag, self.each))
+            if word
+        ]
 
     def holds(self, row: SessionRow) -> bool:
-        """Whether a row is wanted, as far as the row itself can tell: summaries are known to the index only."""
+        """Whether a row is wanted, as far as the row itself can tell: summaries are known to the
+        index only.
+        """
         text = " ".join((row.name, row.id, row.agent, row.project, *row.tags)).lower()
         return (
             all(word in text for word in self.each if not _is_tag(word))
@@ -77,11 +89,17 @@ class Wanted:
         )
 
     def dated(self, used: int | None) -> bool:
-        """Return True when a session that was used then (microseconds; None: nobody knows) is within the dates."""
+        """Return True when a session that was used then (microseconds; None: nobody knows) is
+        within the dates.
+        """
         if self.since is None and self.before is None:
             return True
         since, before = instant(self.since), instant(self.before)
-        return used is not None and (since is None or used >= since) and (before is None or used < before)
+        return (
+            used is not None
+            and (since is None or used >= since)
+            and (before is None or used < before)
+        )
 
     @property
     def of_any(self) -> Wanted:
@@ -91,7 +109,9 @@ class Wanted:
 
     @property
     def of_newest(self) -> Wanted:
-        """The part that the newest session of a conversation must meet, its dates apart: its tags."""
+        """The part that the newest session of a conversation must meet, its dates apart: its
+        tags.
+        """
         return Wanted(words=" ".join(filter(_is_tag, self.each)), tag=self.tag)
 
 
@@ -107,7 +127,11 @@ def _storable(text: str) -> str:
 def _likes(text: str) -> list[object]:
     """What LIKE compares with: it knows the cases of ASCII letters only."""
     text = _storable(text)
-    cases = [text] if text.isascii() else dict.fromkeys((text, text.lower(), text.capitalize(), text.upper()))
+    cases = (
+        [text]
+        if text.isascii()
+        else dict.fromkeys((text, text.lower(), text.capitalize(), text.upper()))
+    )
     escaped = (one.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for one in cases)
     return [f"%{one}%" for one in escaped]
 

@@ -1,1 +1,3 @@
-"""The project's memory: facts that hold across conversations, in a readable file, given to the model."""
+"""The project's memory: facts that hold across conversations, in a readable file, given to the
+model.
+"""

@@ -23,20 +23,31 @@ _WRITABLE_BY_ALL = 0o002
 
 
 def nearest(directory: Path, home: Path) -> Path | None:
-    """The first MEMORY.md from `directory` upwards, as far as the project can reach; whatever it is."""
-    return next((path for folder in _upwards(directory, home) if os.path.lexists(path := folder / NAME)), None)
+    """The first MEMORY.md from `directory` upwards, as far as the project can reach; whatever it
+    is.
+    """
+    return next(
+        (path for folder in _upwards(directory, home) if os.path.lexists(path := folder / NAME)),
+        None,
+    )
 
 
 def root_of(directory: Path, home: Path) -> Path:
-    """The project's root: the directory with `.git` that holds `directory`, else `directory` itself."""
-    return next((folder for folder in _upwards(directory, home) if os.path.lexists(folder / ".git")), directory)
+    """The project's root: the directory with `.git` that holds `directory`, else `directory`
+    itself.
+    """
+    return next(
+        (folder for folder in _upwards(directory, home) if os.path.lexists(folder / ".git")),
+        directory,
+    )
 
 
 def _upwards(directory: Path, home: Path) -> Iterator[Path]:
-    """`directory` and those above it, up to the one that holds `.git`, the home directory or the root.
+    """`directory` and those above it, up to the one that holds `.git`, the home directory or the
+    root.
 
-    One that everybody may write to, such as /tmp, is left out when it is not where the user is: a file there may be
-    anybody's.
+    One that everybody may write to, such as /tmp, is left out when it is not where the user is: a
+    file there may be anybody's.
     """
     for folder in (directory, *directory.parents):
         if folder is not directory and os.name != "nt":
@@ -51,7 +62,9 @@ def _upwards(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> str:
-    """What a memory file holds; bytes that are no UTF-8 are kept (`surrogateescape`). Raises ChatLoopError."""
+    """What a memory file holds; bytes that are no UTF-8 are kept (`surrogateescape`). Raises
+    ChatLoopError.
+    """
     try:
         data, _, _ = read_part(_target(path), LARGEST + 1)
     except OSError as error:
@@ -64,10 +77,11 @@ def read(path: Path) -> str:
 
 
 def change(path: Path, edit: Callable[[str], str], *, locks: Path, files: Files) -> None:
-    """Write what `edit` makes of the file's text (empty when there is no file), as it stands at that moment.
+    """Write what `edit` makes of the file's text (empty when there is no file), as it stands at
+    that moment.
 
-    Nobody else changes the file meanwhile, and a crash leaves the old or the new one. Raises ChatLoopError, with the
-    file as it was.
+    Nobody else changes the file meanwhile, and a crash leaves the old or the new one. Raises
+    ChatLoopError, with the file as it was.
     """
     try:
         with _locked(path, locks):
@@ -79,7 +93,8 @@ def change(path: Path, edit: Callable[[str], str], *, locks: Path, files: Files)
             data = after.encode("utf-8", "surrogateescape")
             if len(data) > LARGEST:
                 raise ChatLoopError(
-                    f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written.", "/forget makes room."
+                    f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written.",
+                    "/forget makes room.",
                 )
             _write(_target(path) if exists else path, data, files, exists=exists)
     except OSError as error:
@@ -100,7 +115,9 @@ def _write(path: Path, data: bytes, files: Files, *, exists: bool) -> None:
 
 
 def _target(path: Path) -> Path:
-    """The file itself, where `path` is a symbolic link to one in the same directory or below it. Raises OSError."""
+    """The file itself, where `path` is a symbolic link to one in the same directory or below it.
+    Raises OSError.
+    """
     if not path.is_symlink():
         return path
     target = Path(os.path.realpath(path, strict=True))
@@ -110,7 +127,9 @@ def _target(path: Path) -> Path:
 
 
 def _unusable(path: Path, reason: str) -> ChatLoopError:
-    return ChatLoopError(f"{path} is not used as memory: {reason}.", "Set it right, or take it away.")
+    return ChatLoopError(
+        f"{path} is not used as memory: {reason}.", "Set it right, or take it away."
+    )
 
 
 def _reason(error: OSError) -> str:
@@ -123,7 +142,9 @@ def _reason(error: OSError) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path, locks: Path) -> Iterator[None]:
-    """The lock of a memory file, in the user's own directory `locks`: a project is kept free of it."""
+    """The lock of a memory file, in the user's own directory `locks`: a project is kept free of
+    it.
+    """
     from hashlib import sha256  # only a change needs these two
 
     from chat_loop.sessions import lock

@@ -26,12 +26,16 @@ chat-loop gives them to the model with every request. Edit them here, or with /r
 chat; a bullet may go on in indented lines, and all other text stays as it is.
 """
 _ABOUT_PROJECT = "Facts that hold for this project across conversations"
-_ABOUT_OWN = "Facts that hold across conversations, in every project that has no MEMORY.md of its own"
+_ABOUT_OWN = (
+    "Facts that hold across conversations, in every project that has no MEMORY.md of its own"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where memories are looked for, and how many tokens the model is given of one. `data` is the user's own folder."""
+    """Where memories are looked for, and how many tokens the model is given of one. `data` is the
+    user's own folder.
+    """
 
     directory: Path
     home: Path
@@ -49,14 +53,20 @@ class Place:
         """A path as the user would say it."""
         for base, sign in ((self.directory, "."), (self.home, "~")):
             if path.is_relative_to(base):
-                return str(Path(sign, path.relative_to(base))) if sign != "." else f"./{path.relative_to(base)}"
+                return (
+                    str(Path(sign, path.relative_to(base)))
+                    if sign != "."
+                    else f"./{path.relative_to(base)}"
+                )
         return str(path)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What one look at the file gave. `block` is what the model is given, `left_out` are the indexes of the facts that
-    do not fit into it. `problem` says why a file is not used. Without a file, `path` is the one that would be begun."""
+    """What one look at the file gave. `block` is what the model is given, `left_out` are the
+    indexes of the facts that do not fit into it. `problem` says why a file is not used. Without a
+    file, `path` is the one that would be begun.
+    """
 
     path: Path
     exists: bool
@@ -68,7 +78,9 @@ class Memory:
 
 
 def place_of(config: Config, paths: Paths, window: int) -> Place | None:
-    """Where this run looks for its memory; None when the config switches it off. `window` is the model's, in tokens."""
+    """Where this run looks for its memory; None when the config switches it off. `window` is the
+    model's, in tokens.
+    """
     if not config.memory.enabled:
         return None
     try:
@@ -77,13 +89,17 @@ def place_of(config: Config, paths: Paths, window: int) -> Place | None:
         directory = paths.data
     most = min(config.memory.max_tokens, window // WINDOW_SHARE)
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
-    return Place(directory=directory, home=home, data=paths.data, most=most, allowed=config.memory.max_tokens)
+    return Place(
+        directory=directory, home=home, data=paths.data, most=most, allowed=config.memory.max_tokens
+    )
 
 
 class Notebook:
     """The memory that counts at a place. `show` is told when it has changed without a command."""
 
-    def __init__(self, place: Place, show: Callable[[Event], None], files: Files | None = None) -> None:
+    def __init__(
+        self, place: Place, show: Callable[[Event], None], files: Files | None = None
+    ) -> None:
         self.place = place
         self._show = show
         self._files = files or Files()
@@ -97,7 +113,9 @@ class Notebook:
         own = path == self.place.own
         if not os.path.lexists(path):
             return Memory(path=path, exists=False, own=own)
-        from chat_loop.memory import notes  # not before there is something to read: the prompt waits for this
+        from chat_loop.memory import (
+            notes,
+        )  # not before there is something to read: the prompt waits for this
 
         try:
             facts = tuple(fact.text for fact in notes.facts(file.read(path)))
@@ -118,7 +136,9 @@ class Notebook:
         return before.block != self.seen.block
 
     def block(self) -> str:
-        """What the model is given from now on: the file is read again, and a change that nobody asked for is told."""
+        """What the model is given from now on: the file is read again, and a change that nobody
+        asked for is told.
+        """
         problem = self.seen.problem
         if self.reread() or self.seen.problem != problem:
             self._show(Warned(f"The memory has changed. {self.line.rstrip('.')}."))
@@ -126,15 +146,18 @@ class Notebook:
 
     @property
     def notice(self) -> str:
-        """What a user has to know of the memory in use: where it is when others may have written it, what is wrong
-        with it, what the model is not given. Empty when there is nothing to say."""
+        """What a user has to know of the memory in use: where it is when others may have written
+        it, what is wrong with it, what the model is not given. Empty when there is nothing to say.
+        """
         seen = self.seen
         usual = not seen.facts or (seen.own and not seen.left_out)
         return "" if usual and not seen.problem else self.line
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the memory in use, or left out of it, in one line; empty when nothing is."""
+        """What is wrong with the memory in use, or left out of it, in one line; empty when nothing
+        is.
+        """
         return self.line if self.seen.problem or self.seen.left_out else ""
 
     @property
@@ -145,11 +168,18 @@ class Notebook:
             return f"Memory: none. {seen.problem}"
         if not seen.facts:
             return "Memory: none"
-        left = f"; {counted(len(seen.left_out), 'fact')} left out for want of room (/memory)" if seen.left_out else ""
-        return f"Memory: {counted(len(seen.facts), 'fact')} from {self.place.shown(seen.path)}{left}"
+        left = (
+            f"; {counted(len(seen.left_out), 'fact')} left out for want of room (/memory)"
+            if seen.left_out
+            else ""
+        )
+        return (
+            f"Memory: {counted(len(seen.facts), 'fact')} from {self.place.shown(seen.path)}{left}"
+        )
 
     def target(self, *, project: bool) -> Path:
-        """The file that a new fact goes to: the one that counts, else the user's own, or one for the project.
+        """The file that a new fact goes to: the one that counts, else the user's own, or one for
+        the project.
 
         Raises ChatLoopError when the one that counts cannot be used.
         """
@@ -201,7 +231,9 @@ class Notebook:
         def edit(text: str) -> str:
             places = [place for place, found in enumerate(notes.facts(text)) if found.text == fact]
             if not places:
-                raise ChatLoopError("That fact is not in the file any more.", "/memory shows what is.")
+                raise ChatLoopError(
+                    "That fact is not in the file any more.", "/memory shows what is."
+                )
             return notes.removed(text, places[min(before, len(places) - 1)])
 
         file.change(self.seen.path, edit, locks=self.place.data, files=self._files)

@@ -1,1 +1,3 @@
-"""Embedded models: the catalogue of what can be installed, the installation, and where the files live."""
+"""Embedded models: the catalogue of what can be installed, the installation, and where the files
+live.
+"""

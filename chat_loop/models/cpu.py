@@ -13,22 +13,31 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 def lacks_avx2(cpuinfo: str) -> bool:
     """True when the text of Linux's /proc/cpuinfo names an x86 processor without AVX2."""
-    flags = [line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")]
+    flags = [
+        line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")
+    ]
     return bool(flags) and not all("avx2" in names for names in flags)
 
 
 def runs_embedded_models() -> bool:
-    """False when the runtime's instructions are known to be missing; it would die of SIGILL, not raise."""
+    """False when the runtime's instructions are known to be missing; it would die of SIGILL, not
+    raise.
+    """
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64"):
         return True
     return not lacks_avx2(_read(_CPUINFO))
 
 
 def usable_cores() -> int:
-    """Physical cores this process may use, at least 1: without SMT siblings, within affinity and cgroup quota."""
+    """Physical cores this process may use, at least 1: without SMT siblings, within affinity and
+    cgroup quota.
+    """
     if hasattr(os, "sched_getaffinity"):
         allowed = os.sched_getaffinity(0)
-        siblings = {_read(_TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu) for cpu in allowed}
+        siblings = {
+            _read(_TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+            for cpu in allowed
+        }
         cores = len(siblings)
     else:
         cores = os.cpu_count() or 1

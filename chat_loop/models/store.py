@@ -1,4 +1,6 @@
-"""Where installed models live: one directory, one `<name>.gguf` a model. The caller says which directory."""
+"""Where installed models live: one directory, one `<name>.gguf` a model. The caller says which
+directory.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,16 @@ def find(name: str) -> EmbeddedModel:
 
 
 def path_of(directory: Path, name: str) -> Path:
-    """Where the catalogue's model of this name is or would be. Raises ModelError for a name not in the catalogue."""
+    """Where the catalogue's model of this name is or would be. Raises ModelError for a name not in
+    the catalogue.
+    """
     return directory / f"{find(name).name}.gguf"
 
 
 def partial_of(directory: Path, name: str) -> Path:
-    """Where an installation collects the bytes of this model until they are complete and checked."""
+    """Where an installation collects the bytes of this model until they are complete and
+    checked.
+    """
     return directory / f"{name}.gguf.partial"
 
 
@@ -36,7 +42,9 @@ def record_of(directory: Path, name: str) -> Path:
 
 
 def is_installed(directory: Path, model: EmbeddedModel) -> bool:
-    """True when the model's file is there in full length; its hash was compared when it was installed."""
+    """True when the model's file is there in full length; its hash was compared when it was
+    installed.
+    """
     path = directory / f"{model.name}.gguf"
     return path.is_file() and path.stat().st_size == model.size
 
@@ -49,7 +57,8 @@ def installed(directory: Path) -> tuple[EmbeddedModel, ...]:
 def remove(directory: Path, name: str) -> int:
     """Delete a model and what an unfinished installation left of it; return the bytes freed.
 
-    Raises ModelError for an unknown name, when nothing of the model is there, or when the disk refuses.
+    Raises ModelError for an unknown name, when nothing of the model is there, or when the disk
+    refuses.
     """
     freed, found = 0, False
     for path in (path_of(directory, name), partial_of(directory, name), record_of(directory, name)):
@@ -67,14 +76,17 @@ def remove(directory: Path, name: str) -> int:
 
 
 def resolve(directory: Path, ref: str) -> Path:
-    """The model file that `ref` means: the name of an installed model, or the path of any `.gguf` file.
+    """The model file that `ref` means: the name of an installed model, or the path of any `.gguf`
+    file.
 
     Raises ModelError when it is not installed, not there, or no GGUF file.
     """
     for model in CATALOGUE:
         if model.name == ref:
             if not is_installed(directory, model):
-                raise ModelError(f"The embedded model {ref} is not installed.", f"chat-loop models install {ref}")
+                raise ModelError(
+                    f"The embedded model {ref} is not installed.", f"chat-loop models install {ref}"
+                )
             return path_of(directory, ref)
     path = Path(ref)
     try:
@@ -82,9 +94,13 @@ def resolve(directory: Path, ref: str) -> Path:
         if path.suffix.lower() == ".gguf" and not path.is_file():
             raise ModelError(f"There is no model file {path}.", INSTALL_HINT)
         if path.suffix.lower() != ".gguf":
-            raise ModelError(f"{ref} is neither an embedded model nor the path of a .gguf file.", INSTALL_HINT)
+            raise ModelError(
+                f"{ref} is neither an embedded model nor the path of a .gguf file.", INSTALL_HINT
+            )
         if not is_gguf(path):
-            raise ModelError(f"{path} is not a GGUF file.", "Only models in the GGUF format can be embedded.")
+            raise ModelError(
+                f"{path} is not a GGUF file.", "Only models in the GGUF format can be embedded."
+            )
     except (OSError, RuntimeError, ValueError) as error:  # no home directory; a NUL in the path
         raise ModelError(f"The model file {ref!r} cannot be read: {error}.") from error
     return path

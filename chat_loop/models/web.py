@@ -1,7 +1,7 @@
 """HTTP downloads and package indexes, on the standard library.
 
-urllib, since the installation needs neither retries nor HTTP/2 of a client library, has to work without any SDK, and
-honours `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE` by itself.
+urllib, since the installation needs neither retries nor HTTP/2 of a client library, has to work
+without any SDK, and honours `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE` by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ TIMEOUT = 30.0
 
 DEFAULT_INDEX = "https://pypi.org/simple"
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
-_INDEX_TYPES = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_INDEX_TYPES = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
+    "text/html;q=0.1"
+)
 _LONGEST_PAGE = 16 << 20
 
 
@@ -45,8 +48,9 @@ class Response(Protocol):
 
 
 OpenUrl = Callable[[str, Mapping[str, str]], AbstractContextManager[Response]]
-"""Opens an address with these request headers. Raises SourceFailed for a refusal, OSError or HTTPException for a
-broken connection."""
+"""Opens an address with these request headers. Raises SourceFailed for a refusal, OSError or
+HTTPException for a broken connection.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but never from HTTPS to plain HTTP."""
 
     def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
     ) -> urllib.request.Request | None:
         if req.type == "https" and urlsplit(newurl).scheme != "https":
             fp.close()
@@ -87,14 +97,20 @@ def _opener() -> urllib.request.OpenerDirector:
 
 @contextmanager
 def open_url(url: str, headers: Mapping[str, str]) -> Iterator[Response]:
-    """The `OpenUrl` of real life. A name and password in the address are sent as basic authentication."""
+    """The `OpenUrl` of real life. A name and password in the address are sent as basic
+    authentication.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SourceFailed("its address is not an HTTP address")
-    request = urllib.request.Request(_without_password(parts), headers={"User-Agent": "chat-loop", **headers})
+    request = urllib.request.Request(
+        _without_password(parts), headers={"User-Agent": "chat-loop", **headers}
+    )
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}")
+        request.add_unredirected_header(
+            "Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"
+        )
     try:
         response = _opener().open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
@@ -131,7 +147,9 @@ def host_of(url: str) -> str:
 
 
 def find_file(index: str, distribution: str, filename: str, open_url: OpenUrl) -> IndexedFile:
-    """Ask a package index where a file is: PEP 691 JSON, else the HTML of PEP 503. Raises SourceFailed."""
+    """Ask a package index where a file is: PEP 691 JSON, else the HTML of PEP 503. Raises
+    SourceFailed.
+    """
     page = f"{index.rstrip('/')}/{distribution}/"
     with open_url(page, {"Accept": _INDEX_TYPES}) as response:
         body = response.read(_LONGEST_PAGE + 1)
@@ -177,7 +195,11 @@ def _html_links(body: bytes) -> Iterator[tuple[str, str, str | None]]:
     for link in parser.found:
         address, fragment = urldefrag(link)
         key, _, value = fragment.partition("=")
-        yield unquote(urlsplit(address).path.rpartition("/")[2]), address, value if key == "sha256" else None
+        yield (
+            unquote(urlsplit(address).path.rpartition("/")[2]),
+            address,
+            value if key == "sha256" else None,
+        )
 
 
 def _without_password(parts: SplitResult) -> str:

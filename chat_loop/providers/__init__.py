@@ -12,12 +12,14 @@ from chat_loop.values import Request, Window
 class Provider(Protocol):
     """A model that can be asked.
 
-    Translates its library's errors into `ProviderError`s and raises nothing else. It never retries: the one visible
-    retry loop is the agent's.
+    Translates its library's errors into `ProviderError`s and raises nothing else. It never retries:
+    the one visible retry loop is the agent's.
     """
 
     takes_images: bool
-    """Whether the model can be shown images, as far as is known: a server that refuses them changes it."""
+    """Whether the model can be shown images, as far as is known: a server that refuses them changes
+    it.
+    """
 
     @property
     def name(self) -> str:
@@ -37,19 +39,24 @@ class Provider(Protocol):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can be offered tools, as far as is known: a server that refuses them changes it."""
+        """Whether the model can be offered tools, as far as is known: a server that refuses them
+        changes it.
+        """
 
     def warm(self) -> None:
-        """Load what the first request needs (libraries, a model file). Called from a thread, may take seconds.
+        """Load what the first request needs (libraries, a model file). Called from a thread, may
+        take seconds.
 
         Raises `ProviderError` when it cannot work; calling it twice is free.
         """
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels the call.
+        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels
+        the call.
 
-        When the model waits for tools of the request, a ToolCalled for each of its calls comes before Finished, whose
-        `stop` is tool. Calls of a reply that ended otherwise are dropped: none was complete for sure.
+        When the model waits for tools of the request, a ToolCalled for each of its calls comes
+        before Finished, whose `stop` is tool. Calls of a reply that ended otherwise are dropped:
+        none was complete for sure.
         """
 
     async def close(self) -> None:

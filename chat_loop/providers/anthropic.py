@@ -1,7 +1,8 @@
 """Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming).
 
-The models' reasoning is never sent back, not even between a call and its result: without the `thinking` setting none is
-demanded, and what is sent back in part, or changed, is refused (https://platform.claude.com/docs/en/build-with-claude/thinking).
+The models' reasoning is never sent back, not even between a call and its result: without the
+`thinking` setting none is demanded, and what is sent back in part, or changed, is refused
+(https://platform.claude.com/docs/en/build-with-claude/thinking).
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from chat_loop.errors import AuthenticationFailed
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import breakpoints
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
-from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name, listed, refuses_images
+from chat_loop.providers.capabilities import (
+    NOTHING,
+    Capabilities,
+    bare_name,
+    listed,
+    refuses_images,
+)
 from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.wire import (
@@ -59,7 +66,9 @@ STOPS: dict[str, StopReason] = {
 """`stop_reason` -> why the reply ended, where it is not `end`."""
 
 LEAST_REPLY = 8192
-"""Tokens that are asked for in any case, on small windows a fifth: what the context keeps free for a reply."""
+"""Tokens that are asked for in any case, on small windows a fifth: what the context keeps free for
+a reply.
+"""
 REPLY_MARGIN = 2
 """Tokens that a request may have for each that is estimated."""
 
@@ -75,14 +84,17 @@ TAKES_TEMPERATURE = (
     "claude-opus-4-1",
     "claude-opus-4-5",
 )
-"""The models that accept `temperature`; later ones answer it with 400, and the SDK has dropped the argument."""
+"""The models that accept `temperature`; later ones answer it with 400, and the SDK has dropped the
+argument.
+"""
 
 
 class AnthropicProvider(WireProvider["AsyncAnthropic"]):
-    """Claude models. Key and address come from the arguments, else from the environment as the SDK reads it:
-    ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.
+    """Claude models. Key and address come from the arguments, else from the environment as the SDK
+    reads it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.
 
-    The beginning of a conversation is kept in the service's cache. `entry` says what the user set of the provider.
+    The beginning of a conversation is kept in the service's cache. `entry` says what the user set
+    of the provider.
     """
 
     name = "anthropic"
@@ -112,7 +124,11 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
 
         try:
             client = anthropic.AsyncAnthropic(
-                api_key=self._api_key, base_url=self._base_url, max_retries=0, http_client=http, open_telemetry=False
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=http,
+                open_telemetry=False,
             )
         except anthropic.AnthropicError as error:
             raise self._unreadable(error) from error
@@ -121,13 +137,17 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         return client
 
     def _unreadable(self, error: BaseException) -> AuthenticationFailed:
-        return AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", self.key_hint)
+        return AuthenticationFailed(
+            f"The credentials cannot be read: {short(str(error))}", self.key_hint
+        )
 
     def _build(self) -> tuple[AsyncAnthropic, Service]:
         import anthropic
 
         client = self._client(http_client(anthropic.DefaultAsyncHttpxClient))
-        service = Service(host=host_of(client.base_url), key_hint=self.key_hint, model_hint=self.model_hint)
+        service = Service(
+            host=host_of(client.base_url), key_hint=self.key_hint, model_hint=self.model_hint
+        )
 
         async def call(http: AsyncClient) -> None:
             nobody = anthropic.AsyncAnthropic(
@@ -135,7 +155,10 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             )
             with suppress(anthropic.APIConnectionError):
                 await nobody.messages.create(
-                    model="-", max_tokens=1, messages=[{"role": "user", "content": "-"}], stream=True
+                    model="-",
+                    max_tokens=1,
+                    messages=[{"role": "user", "content": "-"}],
+                    stream=True,
                 )
 
         rehearse(call)
@@ -143,7 +166,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
         return client, service
 
     @asynccontextmanager
-    async def _open(self, client: AsyncAnthropic, service: Service, request: Request) -> AsyncIterator[Response]:
+    async def _open(
+        self, client: AsyncAnthropic, service: Service, request: Request
+    ) -> AsyncIterator[Response]:
         import anthropic
 
         messages: list[MessageParam] = [
@@ -153,7 +178,11 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             for message in request.messages
         ]
         tools: list[ToolParam] = [
-            {"name": tool.name, "description": tool.description, "input_schema": {**tool.parameters}}
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": {**tool.parameters},
+            }
             for tool in request.tools
         ]
         system: str | list[TextBlockParam] = sendable(request.system)
@@ -163,7 +192,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 system = breakpoints.of_system(sendable(request.system))
             else:
                 tools = breakpoints.of_tools(tools)
-        temperature = request.temperature if bare_name(self.model).startswith(TAKES_TEMPERATURE) else None
+        temperature = (
+            request.temperature if bare_name(self.model).startswith(TAKES_TEMPERATURE) else None
+        )
         try:
             async with client.messages.with_streaming_response.create(
                 model=self.model,
@@ -187,10 +218,14 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
             raise refusal from error
 
     def _ceiling(self, request: Request) -> int:
-        """The most tokens of a reply, which this wire demands: as many as the model can, and the window has left."""
+        """The most tokens of a reply, which this wire demands: as many as the model can, and the
+        window has left.
+        """
         window = self.window.tokens
         reply = self.reply_tokens or LEAST_REPLY
-        left = window - REPLY_MARGIN * sum(map(estimate, (request.system, *(one.whole for one in request.messages))))
+        left = window - REPLY_MARGIN * sum(
+            map(estimate, (request.system, *(one.whole for one in request.messages)))
+        )
         return min(reply, max(min(LEAST_REPLY, window // 5), left))
 
     async def _ask_about(self, client: AsyncAnthropic) -> Capabilities | None:
@@ -198,12 +233,18 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
 
         headers = self._headers(anthropic.omit)
         try:
-            answer = client.models.with_streaming_response.retrieve(self.model, extra_headers=headers)
+            answer = client.models.with_streaming_response.retrieve(
+                self.model, extra_headers=headers
+            )
             async with answer as response:
                 return listed(await answer_of(response.iter_bytes()))
         except (anthropic.AnthropicError, Refusal) as error:
             cause = error if isinstance(error, Refusal) else error.__cause__
-            said = text_at(cause.body, "error", "message").lower() if isinstance(cause, Refusal) else ""
+            said = (
+                text_at(cause.body, "error", "message").lower()
+                if isinstance(cause, Refusal)
+                else ""
+            )
             return None if said.startswith("model") else NOTHING
 
     def _caches(self, request: Request) -> bool:
@@ -223,7 +264,9 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
                 block = event.get("content_block")
                 if text_at(block, "type") == "tool_use":
                     given = as_text(at(block, "input"))  # {} unless a server does not stream it
-                    reply.calls.add(event.get("index"), text_at(block, "id"), text_at(block, "name"), given)
+                    reply.calls.add(
+                        event.get("index"), text_at(block, "id"), text_at(block, "name"), given
+                    )
                 yield from deltas(block)
             case "content_block_delta":
                 reply.calls.add(event.get("index"), "", "", text_at(event, "delta", "partial_json"))
@@ -247,7 +290,11 @@ def content_of(
     blocks: list[TextBlockParam | ImageBlockParam | ToolUseBlockParam | ToolResultBlockParam] = []
     for result in message.results:
         text = sendable(result.text)
-        block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": result.id, "content": text}
+        block: ToolResultBlockParam = {
+            "type": "tool_result",
+            "tool_use_id": result.id,
+            "content": text,
+        }
         blocks.append({**block, "is_error": True} if result.failed else block)
     blocks += [image_of(image) for image in message.images if image.data]
     if message.text.strip():
@@ -255,18 +302,24 @@ def content_of(
     for call in message.calls:
         given = arguments_of(call.arguments)
         given = {INVALID: sendable(call.arguments)} if given is None else given
-        blocks.append({"type": "tool_use", "id": call.id, "name": tool_name(call.name), "input": given})
+        blocks.append(
+            {"type": "tool_use", "id": call.id, "name": tool_name(call.name), "input": given}
+        )
     return blocks
 
 
 def image_of(image: Image) -> ImageBlockParam:
-    """An image in the form of the wire (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+    """An image in the form of the wire
+    (https://docs.anthropic.com/en/docs/build-with-claude/vision).
+    """
     media: Literal["image/jpeg", "image/png", "image/gif", "image/webp"] = image.media  # type: ignore[assignment]
     return {"type": "image", "source": {"type": "base64", "media_type": media, "data": image.data}}
 
 
 def deltas(part: object) -> Iterator[Event]:
-    """What a content block starts with or is continued by; tool input and signatures are not shown."""
+    """What a content block starts with or is continued by; tool input and signatures are not
+    shown.
+    """
     if text := text_at(part, "text"):
         yield TextDelta(text)
     if thinking := text_at(part, "thinking"):
@@ -274,7 +327,8 @@ def deltas(part: object) -> Iterator[Event]:
 
 
 def usage_of(counts: object, before: Usage | None) -> Usage | None:
-    """A `usage` object in the sense of `Usage`. Counts are cumulative; what it leaves out stays as `before`.
+    """A `usage` object in the sense of `Usage`. Counts are cumulative; what it leaves out stays as
+    `before`.
 
     `input_tokens` of this wire leaves out what was read from the cache and what was written to it.
     """

@@ -1,8 +1,10 @@
-"""What a service says beside a reply's calls and wants back with them, while the model works on the answer.
+"""What a service says beside a reply's calls and wants back with them, while the model works on the
+answer.
 
-Gemini signs its calls and refuses one without its signature (https://ai.google.dev/gemini-api/docs/thought-signatures);
-DeepSeek wants the reasoning that led to the calls (https://api-docs.deepseek.com/guides/thinking_mode). None of it is
-the conversation's: it lives as long as the provider, and is in no transcript.
+Gemini signs its calls and refuses one without its signature
+(https://ai.google.dev/gemini-api/docs/thought-signatures); DeepSeek wants the reasoning that led to
+the calls (https://api-docs.deepseek.com/guides/thinking_mode). None of it is the conversation's: it
+lives as long as the provider, and is in no transcript.
 """
 
 from __future__ import annotations
@@ -30,8 +32,12 @@ class Asides:
         self._extras: OrderedDict[tuple[str, str], Mapping[str, object]] = OrderedDict()
         self._reasoning: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    def keep(self, calls: Sequence[ToolCall], extras: Sequence[Mapping[str, object]], reasoning: str) -> None:
-        """Remember what came beside `calls`: one of `extras` each, and the reasoning before the first."""
+    def keep(
+        self, calls: Sequence[ToolCall], extras: Sequence[Mapping[str, object]], reasoning: str
+    ) -> None:
+        """Remember what came beside `calls`: one of `extras` each, and the reasoning before the
+        first.
+        """
         for call, extra in zip(calls, extras, strict=True):
             if extra and _is_short(extra):
                 _put(self._extras, _key(call), extra)

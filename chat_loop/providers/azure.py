@@ -1,8 +1,10 @@
-"""Azure OpenAI: OpenAI's models as deployments of the user's own (https://learn.microsoft.com/azure/ai-services/openai/reference).
+"""Azure OpenAI: OpenAI's models as deployments of the user's own
+(https://learn.microsoft.com/azure/ai-services/openai/reference).
 
-The model of a reference is the name of the deployment. Endpoint and version of the API come from the config, else from
-AZURE_OPENAI_ENDPOINT and OPENAI_API_VERSION; the key from AZURE_OPENAI_API_KEY, or a token from AZURE_OPENAI_AD_TOKEN.
-An endpoint that ends in /openai/v1 is that of the API without versions, where the deployment stands in the body.
+The model of a reference is the name of the deployment. Endpoint and version of the API come from
+the config, else from AZURE_OPENAI_ENDPOINT and OPENAI_API_VERSION; the key from
+AZURE_OPENAI_API_KEY, or a token from AZURE_OPENAI_AD_TOKEN. An endpoint that ends in /openai/v1 is
+that of the API without versions, where the deployment stands in the body.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def version_of(entry: Entry, environment: Mapping[str, str]) -> str:
     """The version of the API, "" for an endpoint that has none. Raises `NoProvider`."""
     if endpoint_of(entry, environment).rstrip("/").endswith(VERSIONLESS):
         return ""
-    version = entry.api_version or next((value for name in VERSIONS if (value := environment.get(name, ""))), "")
+    version = entry.api_version or next(
+        (value for name in VERSIONS if (value := environment.get(name, ""))), ""
+    )
     if not version:
         raise NoProvider(
             f"Azure OpenAI has no API version: {VERSIONS[0]} is not set.",
@@ -56,9 +60,22 @@ class AzureProvider(OpenAIProvider):
     """A deployment of an Azure OpenAI resource."""
 
     def __init__(
-        self, model: str, *, window: Window, entry: Entry, calls_tools: bool = True, images: bool | None = None
+        self,
+        model: str,
+        *,
+        window: Window,
+        entry: Entry,
+        calls_tools: bool = True,
+        images: bool | None = None,
     ) -> None:
-        super().__init__(model, name=entry.name, window=window, calls_tools=calls_tools, entry=entry, images=images)
+        super().__init__(
+            model,
+            name=entry.name,
+            window=window,
+            calls_tools=calls_tools,
+            entry=entry,
+            images=images,
+        )
 
     @property
     def _model_hint(self) -> str:
@@ -73,7 +90,9 @@ class AzureProvider(OpenAIProvider):
         if not (token or key):
             raise self._keyless()
         if not version:
-            return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, max_retries=0, http_client=http)
+            return openai.AsyncOpenAI(
+                api_key=token or key, base_url=endpoint, max_retries=0, http_client=http
+            )
         return openai.AsyncAzureOpenAI(
             azure_endpoint=endpoint,
             api_version=version,

@@ -1,8 +1,10 @@
-"""Claude on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-claude.html).
+"""Claude on Amazon Bedrock
+(https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-claude.html).
 
-The messages are those of `anthropic`; they come in AWS's event stream, which the SDK decodes, and requests are signed.
-The model of a reference is a model's or an inference profile's id. Region and credentials come from where AWS's own
-tools take them: AWS_REGION, AWS_ACCESS_KEY_ID, AWS_PROFILE and so on, or the key in AWS_BEARER_TOKEN_BEDROCK.
+The messages are those of `anthropic`; they come in AWS's event stream, which the SDK decodes, and
+requests are signed. The model of a reference is a model's or an inference profile's id. Region and
+credentials come from where AWS's own tools take them: AWS_REGION, AWS_ACCESS_KEY_ID, AWS_PROFILE
+and so on, or the key in AWS_BEARER_TOKEN_BEDROCK.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 STREAM = "application/vnd.amazon.eventstream"
 
 KEY_HINT = (
-    f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired."
+    f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign "
+    "in again if it has expired."
 )
 REGION_HINT = f"Set {REGIONS[0]} or providers.bedrock.region, such as us-east-1."
 
@@ -59,12 +62,17 @@ class BedrockProvider(AnthropicProvider):
     name = "bedrock"
     key_hint = KEY_HINT
     model_hint = (
-        "Check the id, and that the region has it for this account; many models are called by the id of an inference "
+        "Check the id, and that the region has it for this account; many models are called by "
+        "the id of an inference "
         "profile, such as us.anthropic.NAME."
     )
 
-    def __init__(self, model: str, *, window: Window, entry: Entry, images: bool | None = None) -> None:
-        super().__init__(model, window=window, base_url=entry.base_url or None, entry=entry, images=images)
+    def __init__(
+        self, model: str, *, window: Window, entry: Entry, images: bool | None = None
+    ) -> None:
+        super().__init__(
+            model, window=window, base_url=entry.base_url or None, entry=entry, images=images
+        )
 
     def _build(self) -> tuple[AsyncAnthropic, Service]:
         import anthropic
@@ -73,11 +81,18 @@ class BedrockProvider(AnthropicProvider):
 
         async def call(http: AsyncClient) -> None:
             nobody = anthropic.AsyncAnthropicBedrock(
-                api_key="-", aws_region="us-east-1", base_url=NOWHERE, max_retries=0, http_client=http
+                api_key="-",
+                aws_region="us-east-1",
+                base_url=NOWHERE,
+                max_retries=0,
+                http_client=http,
             )
             try:
                 await nobody.messages.create(
-                    model="-", max_tokens=1, messages=[{"role": "user", "content": "-"}], stream=True
+                    model="-",
+                    max_tokens=1,
+                    messages=[{"role": "user", "content": "-"}],
+                    stream=True,
                 )
             except anthropic.APIConnectionError:
                 return
@@ -85,13 +100,18 @@ class BedrockProvider(AnthropicProvider):
         rehearse(call)
         _ = client.messages.with_streaming_response.create
         service = Service(
-            host=host_of(client.base_url), key_hint=self.key_hint, model_hint=self.model_hint, stream=STREAM
+            host=host_of(client.base_url),
+            key_hint=self.key_hint,
+            model_hint=self.model_hint,
+            stream=STREAM,
         )
         # Both clients have the one resource that is used here.
         return cast("AsyncAnthropic", client), service
 
     @asynccontextmanager
-    async def _open(self, client: AsyncAnthropic, service: Service, request: Request) -> AsyncIterator[Response]:
+    async def _open(
+        self, client: AsyncAnthropic, service: Service, request: Request
+    ) -> AsyncIterator[Response]:
         from botocore.exceptions import BotoCoreError
 
         opened = False
@@ -99,7 +119,10 @@ class BedrockProvider(AnthropicProvider):
             async with super()._open(client, service, request) as response:
                 opened = True
                 yield response
-        except (BotoCoreError, RuntimeError) as error:  # a session that has expired; credentials that have gone
+        except (
+            BotoCoreError,
+            RuntimeError,
+        ) as error:  # a session that has expired; credentials that have gone
             if opened:
                 raise
             raise self._unreadable(error) from error
@@ -111,7 +134,9 @@ class BedrockProvider(AnthropicProvider):
         return super()._caches(request) and not bare_name(self.model).startswith(CACHES_NOTHING)
 
     def _headers(self, omit: Omit) -> Mapping[str, str | Omit]:
-        """Those of ANTHROPIC_CUSTOM_HEADERS, which may hold keys, are left out: they are not meant for AWS."""
+        """Those of ANTHROPIC_CUSTOM_HEADERS, which may hold keys, are left out: they are not meant
+        for AWS.
+        """
         return {**withheld("ANTHROPIC_CUSTOM_HEADERS", omit), **self.entry.sent_headers(os.environ)}
 
     async def _data(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
@@ -124,8 +149,17 @@ class BedrockProvider(AnthropicProvider):
             async with aclosing(decoded) as events:
                 async for event in events:
                     yield str(getattr(event, "data", ""))
-        except (ParserError, ResponseParserError, LookupError, TypeError, AttributeError, struct.error) as error:
-            raise ValueError("not an event stream") from error  # frames that the decoder takes on trust
+        except (
+            ParserError,
+            ResponseParserError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            struct.error,
+        ) as error:
+            raise ValueError(
+                "not an event stream"
+            ) from error  # frames that the decoder takes on trust
 
 
 def _signing(entry: Entry, http: AsyncClient) -> AsyncAnthropicBedrock:
@@ -146,18 +180,25 @@ def _signing(entry: Entry, http: AsyncClient) -> AsyncAnthropicBedrock:
 
 
 def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
-    """The region. Raises `NoProvider` without one or without AWS's library, `AuthenticationFailed` without credentials.
+    """The region. Raises `NoProvider` without one or without AWS's library, `AuthenticationFailed`
+    without credentials.
 
-    `ask_machine`: ask the metadata service of a machine at AWS for a role as well, over the network.
+    `ask_machine`: ask the metadata service of a machine at AWS for a role as well, over the
+    network.
     """
     if not is_installed():
-        raise NoProvider(f"The package {PACKAGE} is missing, which signs requests to AWS.", install_hint("bedrock"))
+        raise NoProvider(
+            f"The package {PACKAGE} is missing, which signs requests to AWS.",
+            install_hint("bedrock"),
+        )
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 
     bearer = environment.get(BEARER, "")
     try:
-        session = Session(profile=None if bearer else entry.profile or environment.get("AWS_PROFILE") or None)
+        session = Session(
+            profile=None if bearer else entry.profile or environment.get("AWS_PROFILE") or None
+        )
         if not ask_machine:
             session.set_config_variable("metadata_service_num_attempts", 0)
         region = region_of(entry, environment) or session.get_config_variable("region")
@@ -166,10 +207,14 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
         if not bearer and session.get_credentials() is None:
             raise AuthenticationFailed("There are no credentials for AWS.", KEY_HINT)
     except BotoCoreError as error:
-        raise AuthenticationFailed(f"The credentials for AWS cannot be read: {short(str(error))}", KEY_HINT) from error
+        raise AuthenticationFailed(
+            f"The credentials for AWS cannot be read: {short(str(error))}", KEY_HINT
+        ) from error
     return str(region)
 
 
 def region_of(entry: Entry, environment: Mapping[str, str]) -> str:
     """The region as config or environment say it; "" leaves it to the profile."""
-    return entry.region or next((value for name in REGIONS if (value := environment.get(name, ""))), "")
+    return entry.region or next(
+        (value for name in REGIONS if (value := environment.get(name, ""))), ""
+    )

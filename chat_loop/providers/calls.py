@@ -1,7 +1,9 @@
-"""Tool calls on the wires: put together from the pieces that they stream in, and read as the JSON they should be.
+"""Tool calls on the wires: put together from the pieces that they stream in, and read as the JSON
+they should be.
 
-What servers do differently: leave out the index, the id or the arguments; give every call the index 0; send a call
-whole, or repeat its name with every piece; send the arguments as an object instead of its text.
+What servers do differently: leave out the index, the id or the arguments; give every call the index
+0; send a call whole, or repeat its name with every piece; send the arguments as an object instead
+of its text.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ MOST_NESTED = 32
 """How deep the arguments of a call may be nested."""
 
 INVALID = "INVALID_JSON"
-"""The key under which arguments that are no JSON object are sent back to a wire that takes nothing else."""
+"""The key under which arguments that are no JSON object are sent back to a wire that takes nothing
+else.
+"""
 
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -33,8 +37,8 @@ def tool_name(name: str) -> str:
 def refused_tool(refusal: str, names: Sequence[str]) -> str:
     """Return the name of the tool that a server's refusal is about, "" where it names none.
 
-    `names` are those of the request in their order: Anthropic gives a position (`tools.3.custom.input_schema: …`),
-    OpenAI a name (`Invalid schema for function 'search': …`).
+    `names` are those of the request in their order: Anthropic gives a position
+    (`tools.3.custom.input_schema: …`), OpenAI a name (`Invalid schema for function 'search': …`).
     """
     position = re.search(r"\btools?[.\[](\d{1,4})", refusal)
     if position and int(position[1]) < len(names):
@@ -42,13 +46,17 @@ def refused_tool(refusal: str, names: Sequence[str]) -> str:
     named = [
         name
         for name in names
-        if re.search(rf"(['\"`]){re.escape(name)}\1|\b(?:function|tool):? {re.escape(name)}(?![\w-])", refusal)
+        if re.search(
+            rf"(['\"`]){re.escape(name)}\1|\b(?:function|tool):? {re.escape(name)}(?![\w-])",
+            refusal,
+        )
     ]
     return max(named, key=len, default="")
 
 
 def arguments_of(text: str) -> dict[str, object] | None:
-    """The JSON object that a call's arguments are, or None when they are none, or one that no request could carry.
+    """The JSON object that a call's arguments are, or None when they are none, or one that no
+    request could carry.
 
     No text at all is an empty object: some servers leave it out.
     """
@@ -56,7 +64,9 @@ def arguments_of(text: str) -> dict[str, object] | None:
         return {}
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # infinite numbers, halves of surrogate pairs
+        json.dumps(
+            value, ensure_ascii=False, allow_nan=False
+        ).encode()  # infinite numbers, halves of surrogate pairs
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and _is_shallow(value) else None
@@ -65,7 +75,9 @@ def arguments_of(text: str) -> dict[str, object] | None:
 def _is_shallow(value: object) -> bool:
     level = [value]
     for _ in range(MOST_NESTED):
-        level = [inner for outer in level for inner in _members(outer) if isinstance(inner, dict | list)]
+        level = [
+            inner for outer in level for inner in _members(outer) if isinstance(inner, dict | list)
+        ]
         if not level:
             return True
     return False
@@ -82,7 +94,11 @@ def as_text(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments
     try:
-        return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) and arguments else ""
+        return (
+            json.dumps(arguments, ensure_ascii=False)
+            if isinstance(arguments, dict) and arguments
+            else ""
+        )
     except RecursionError:
         return ""
 
@@ -124,7 +140,9 @@ class Calls:
         self._by_id: dict[str, _Open] = {}
 
     def add(self, index: object, identity: str, name: str, arguments: str) -> None:
-        """Take a piece. What it leaves out is empty; an `index` that is no number counts as left out."""
+        """Take a piece. What it leaves out is empty; an `index` that is no number counts as left
+        out.
+        """
         if not (identity or name or arguments):
             return
         place = index if isinstance(index, int) else None
@@ -154,7 +172,9 @@ class Calls:
         """The calls in the order they began."""
         return tuple(ToolCall(call.id, call.name, call.arguments) for call in self._open)
 
-    def _continued(self, index: int | None, identity: str, name: str, arguments: str) -> _Open | None:
+    def _continued(
+        self, index: int | None, identity: str, name: str, arguments: str
+    ) -> _Open | None:
         """The call that a piece belongs to, None when it begins one."""
         if identity in self._by_id:
             return self._by_id[identity]
@@ -163,6 +183,10 @@ class Calls:
             return call or self._newest
         if call is None or (identity and call.id):
             return None
-        if name and call.name and (name != call.name or (call.last.endswith("}") and arguments.startswith("{"))):
+        if (
+            name
+            and call.name
+            and (name != call.name or (call.last.endswith("}") and arguments.startswith("{")))
+        ):
             return None  # the name stands again, but what it stands before begins anew
         return call

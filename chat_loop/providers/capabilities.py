@@ -1,8 +1,9 @@
 """What a model takes: the tokens of its window and of a reply, and images.
 
-In this order: what the config says, what the server says, what genai-prices lists, and a guess by the model's family,
-which is marked as one. The first requests may be made with the guess: a server is asked behind the first reply, one on
-this machine before the first question (`servers`), and genai-prices is loaded while the user types.
+In this order: what the config says, what the server says, what genai-prices lists, and a guess by
+the model's family, which is marked as one. The first requests may be made with the guess: a server
+is asked behind the first reply, one on this machine before the first question (`servers`), and
+genai-prices is loaded while the user types.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LARGEST_WINDOW = 100_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What one source says of a model: tokens, 0 where it says nothing, and None where nothing of images."""
+    """What one source says of a model: tokens, 0 where it says nothing, and None where nothing of
+    images.
+    """
 
     window: int = 0
     reply: int = 0
@@ -74,16 +77,20 @@ FAMILIES: Mapping[str, tuple[int, int, bool]] = MappingProxyType(
         "tinyllama": (2_048, 0, False),
     }
 )
-"""Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a family differs: a
-request that is too large is refused, one that is compacted too early is only shorter."""
+"""Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
+family differs: a request that is too large is refused, one that is compacted too early is only
+shorter.
+"""
 _SEEING = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|internvl")
 """In the names of models that take images, whatever their family."""
 
 
 def bare_name(model: str) -> str:
-    """A model's name in lower case and without what stands before its last slash: of `openai/GPT-4o`, `gpt-4o`.
+    """A model's name in lower case and without what stands before its last slash: of
+    `openai/GPT-4o`, `gpt-4o`.
 
-    Of Bedrock's ids the part that others know: of `us.anthropic.claude-opus-4-6-v1:0`, `claude-opus-4-6`.
+    Of Bedrock's ids the part that others know: of `us.anthropic.claude-opus-4-6-v1:0`,
+    `claude-opus-4-6`.
     """
     name = model.rpartition("/")[2].lower()
     vendor, found, bedrock = name.rpartition("anthropic.")
@@ -93,7 +100,9 @@ def bare_name(model: str) -> str:
 
 
 def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:
-    """The longest of `prefixes` that the bare name begins with: `meta-llama/Llama-3.1-8B` is `llama-3.1`."""
+    """The longest of `prefixes` that the bare name begins with: `meta-llama/Llama-3.1-8B` is
+    `llama-3.1`.
+    """
     name = bare_name(model)
     return max((prefix for prefix in prefixes if name.startswith(prefix)), key=len, default=None)
 
@@ -102,12 +111,20 @@ def guessed(model: str) -> Capabilities:
     """Guess by the model's family; the window is never 0, and images are never None."""
     family = longest_prefix(model, FAMILIES)
     window, reply, images = FAMILIES[family] if family else (UNKNOWN_TOKENS, 0, False)
-    return Capabilities(window=window, reply=reply, images=images or bool(_SEEING.search(bare_name(model))))
+    return Capabilities(
+        window=window, reply=reply, images=images or bool(_SEEING.search(bare_name(model)))
+    )
 
 
 def window_of(model: str, overrides: Mapping[str, int]) -> Window:
-    """The window of `model` before anybody has been asked: its exact name in `overrides` (tokens), else a guess."""
-    return Window(overrides[model]) if model in overrides else Window(guessed(model).window, guessed=True)
+    """The window of `model` before anybody has been asked: its exact name in `overrides` (tokens),
+    else a guess.
+    """
+    return (
+        Window(overrides[model])
+        if model in overrides
+        else Window(guessed(model).window, guessed=True)
+    )
 
 
 def tokens_in(value: object) -> int:
@@ -119,17 +136,28 @@ def listed(entry: object) -> Capabilities:
     """Read what a server lists of a model, whichever server it is."""
     if not isinstance(entry, Mapping):
         return NOTHING
-    if entry.get("state") == "not-loaded":  # LM Studio: what it could be loaded with is not what it will be
+    if (
+        entry.get("state") == "not-loaded"
+    ):  # LM Studio: what it could be loaded with is not what it will be
         entry = {key: value for key, value in entry.items() if key != "max_context_length"}
-    capabilities, architecture, top = (_part(entry, name) for name in ("capabilities", "architecture", "top_provider"))
+    capabilities, architecture, top = (
+        _part(entry, name) for name in ("capabilities", "architecture", "top_provider")
+    )
     windows = (
         _part(entry, "meta").get("n_ctx"),  # llama-server
         entry.get("loaded_context_length"),  # LM Studio
         entry.get("max_input_tokens"),  # Anthropic
         top.get("context_length"),  # OpenRouter, of the one that would answer
-        *(entry.get(name) for name in ("max_model_len", "context_length", "context_window", "max_context_length")),
+        *(
+            entry.get(name)
+            for name in ("max_model_len", "context_length", "context_window", "max_context_length")
+        ),
     )
-    replies = (entry.get("max_tokens"), entry.get("max_completion_tokens"), top.get("max_completion_tokens"))
+    replies = (
+        entry.get("max_tokens"),
+        entry.get("max_completion_tokens"),
+        top.get("max_completion_tokens"),
+    )
     modalities = architecture.get("input_modalities")
     pictures = (
         _part(capabilities, "image_input").get("supported"),  # Anthropic
@@ -148,16 +176,25 @@ def loaded(props: object) -> Capabilities:
     """Read `/props` of a llama-server: the window is that of one of its slots."""
     settings = _part(props, "default_generation_settings")
     vision = _part(props, "modalities").get("vision")
-    return Capabilities(window=tokens_in(settings.get("n_ctx")), images=vision if isinstance(vision, bool) else None)
+    return Capabilities(
+        window=tokens_in(settings.get("n_ctx")), images=vision if isinstance(vision, bool) else None
+    )
 
 
 def described(description: object) -> Capabilities:
-    """Read `/api/show` of an Ollama: the window is that of the model's file, and 0 when the file sets none."""
+    """Read `/api/show` of an Ollama: the window is that of the model's file, and 0 when the file
+    sets none.
+    """
     parameters = description.get("parameters") if isinstance(description, Mapping) else None
-    found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE) if isinstance(parameters, str) else None
+    found = (
+        re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+        if isinstance(parameters, str)
+        else None
+    )
     can = description.get("capabilities") if isinstance(description, Mapping) else None
     return Capabilities(
-        window=tokens_in(int(found[1])) if found else 0, images="vision" in can if isinstance(can, list) else None
+        window=tokens_in(int(found[1])) if found else 0,
+        images="vision" in can if isinstance(can, list) else None,
     )
 
 
@@ -173,7 +210,8 @@ def running(processes: object, model: str) -> Capabilities:
 def _same(model: str, *names: object) -> bool:
     """Whether one of Ollama's names is the model's; `:latest` may be left out."""
     return any(
-        isinstance(name, str) and name.removesuffix(":latest") == model.removesuffix(":latest") for name in names
+        isinstance(name, str) and name.removesuffix(":latest") == model.removesuffix(":latest")
+        for name in names
     )
 
 
@@ -202,17 +240,23 @@ def window_from_error(said: str) -> int | None:
 
 
 _REFUSALS = (400, 404, 415, 422, 500, 501)
-"""Statuses with which servers refuse a request for its images; the message then speaks of images."""
+"""Statuses with which servers refuse a request for its images; the message then speaks of
+images.
+"""
 _WORDS = ("image", "vision", "multimodal", "mmproj")
 _UNDO = "/undo takes the message with the image out of the conversation."
 _WITHOUT = "The next message goes without images."
 
 
 def refuses_images(request: Request, status: int, refusal: ProviderError, *, known: bool) -> bool:
-    """Whether a server refused a request on account of its images; it is not tried again then, and the hint says what
-    helps. `known`: that the model takes images is known, so that one of them is at fault."""
+    """Whether a server refused a request on account of its images; it is not tried again then, and
+    the hint says what helps. `known`: that the model takes images is known, so that one of them is
+    at fault.
+    """
     told = refusal.message.lower()
-    if not any(message.images for message in request.messages) or isinstance(refusal, ContextTooLong):
+    if not any(message.images for message in request.messages) or isinstance(
+        refusal, ContextTooLong
+    ):
         return False
     if status not in _REFUSALS or not any(word in told for word in _WORDS):
         return False

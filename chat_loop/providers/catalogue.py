@@ -1,7 +1,8 @@
 """The providers by name: how each is reached, and how it differs from what its protocol promises.
 
-`providers: NAME:` in the config changes an entry, or adds one: a name that is not in the table is a server that speaks
-OpenAI's Chat Completions. Windows stand in `capabilities`, prices in `prices`; `models:` in the config overrides both.
+`providers: NAME:` in the config changes an entry, or adds one: a name that is not in the table is a
+server that speaks OpenAI's Chat Completions. Windows stand in `capabilities`, prices in `prices`;
+`models:` in the config overrides both.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ class Quirks:
     tagged: bool = True
     """Whether reasoning may stand in the reply's text, between `<think>` and `</think>`."""
     marked: tuple[str, ...] = ()
-    """What the names of models begin with whose cache is told of by marks, as on Anthropic's own wire."""
+    """What the names of models begin with whose cache is told of by marks, as on Anthropic's own
+    wire.
+    """
     briefly: tuple[tuple[str, object], ...] = ()
     """What a request for a summary holds more, so that its ceiling is not used up by reasoning."""
     wants_reasoning: bool = False
-    """Whether calls are sent back with the reasoning that led to them; without it they are refused."""
+    """Whether calls are sent back with the reasoning that led to them; without it they are
+    refused.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +63,17 @@ class Entry:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with every request; `${NAME}` in a value stands for what the variable holds."""
     model: str = ""
-    """Taken when none is named; empty where that would be a guess. A server on this machine is asked."""
+    """Taken when none is named; empty where that would be a guess. A server on this machine is
+    asked.
+    """
     tools: bool = True
     quirks: Quirks = Quirks()
     silent: bool = False
     """Whether its list of models holds nothing but their names."""
     max_tokens: int = 0
-    """Ceiling of a reply when the request names none; 0 leaves it to the server, or to what the model can."""
+    """Ceiling of a reply when the request names none; 0 leaves it to the server, or to what the
+    model can.
+    """
     api_version: str = ""
     region: str = ""
     profile: str = ""
@@ -79,7 +88,9 @@ class Entry:
         return next((value for name in self.keys if (value := environment.get(name, ""))), "")
 
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """`headers` with the values of the variables that they name. Raises NoProvider for one that is not set."""
+        """`headers` with the values of the variables that they name. Raises NoProvider for one that
+        is not set.
+        """
         try:
             return completed(self.headers, environment)
         except ConfigError as error:
@@ -89,7 +100,12 @@ class Entry:
 OPENAI_QUIRKS = Quirks(
     limit="max_completion_tokens",
     fixed_temperature=("o1", "o3", "o4", "gpt-5"),
-    no_tools=("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o"),  # never, or only while they do not reason
+    no_tools=(
+        "gpt-5.6",
+        "o1-mini",
+        "o1-preview",
+        "chatgpt-4o",
+    ),  # never, or only while they do not reason
     tagged=False,
 )
 
@@ -146,7 +162,9 @@ _TABLE = (
         needs_key=True,
         model="deepseek-v4-flash",
         silent=True,
-        quirks=Quirks(tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True),
+        quirks=Quirks(
+            tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
+        ),
     ),
     Entry(
         name="groq",
@@ -173,14 +191,25 @@ _TABLE = (
         silent=True,
         keys=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
         needs_key=True,
-        quirks=Quirks(limit="max_completion_tokens", fixed_temperature=("o1", "o3", "o4", "gpt-5"), tagged=False),
+        quirks=Quirks(
+            limit="max_completion_tokens",
+            fixed_temperature=("o1", "o3", "o4", "gpt-5"),
+            tagged=False,
+        ),
     ),
     Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
-    Entry(name="ollama", title="Ollama", base_url="http://127.0.0.1:11434/v1", keys=("OLLAMA_API_KEY",)),
+    Entry(
+        name="ollama",
+        title="Ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        keys=("OLLAMA_API_KEY",),
+    ),
     Entry(name="lmstudio", title="LM Studio", base_url="http://127.0.0.1:1234/v1"),
     Entry(name="llama-server", title="llama-server", base_url="http://127.0.0.1:8080/v1"),
     Entry(name="vllm", title="vLLM", base_url="http://127.0.0.1:8000/v1", keys=("VLLM_API_KEY",)),
-    Entry(name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False),
+    Entry(
+        name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False
+    ),
     Entry(name="local", title="the embedded model", kind="local", tools=False),
     Entry(name="scripted", title="scripted replies", kind="scripted", model="echo", tools=False),
 )
@@ -191,7 +220,10 @@ CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _TABLE}
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
     """All providers by name, with what the user sets of them; those of the user's own come last."""
-    return {name: entry_of(name, settings) for name in (*CATALOGUE, *(own for own in settings if own not in CATALOGUE))}
+    return {
+        name: entry_of(name, settings)
+        for name in (*CATALOGUE, *(own for own in settings if own not in CATALOGUE))
+    }
 
 
 def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
@@ -201,7 +233,10 @@ def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
         yield from (environment.get(name, "") for name in entry.keys)
         given += entry.headers.values()
     for server in config.mcp.values():
-        given += [*server.headers.values(), *(value for name, value in server.env.items() if _SECRET_NAME.search(name))]
+        given += [
+            *server.headers.values(),
+            *(value for name, value in server.env.items() if _SECRET_NAME.search(name)),
+        ]
     yield from (environment.get(name, "") for name in _SECRET_VARIABLES)
     for value in given:
         yield from (environment.get(name, "") for name in REFERENCE.findall(value))
@@ -214,7 +249,9 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECA
 
 
 def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
-    """One provider, with what the user sets of it. Raises KeyError for a name that neither side knows."""
+    """One provider, with what the user sets of it. Raises KeyError for a name that neither side
+    knows.
+    """
     setting = settings.get(name)
     if setting is None:
         return CATALOGUE[name]

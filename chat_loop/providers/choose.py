@@ -1,7 +1,8 @@
 """Choose who answers: the one that was asked for, else the first that can.
 
-Without a reference: a key that is set, in the order of the catalogue, of a provider that has a usual model; else a
-server of the user's own that answers on this machine, which is said; else the embedded model.
+Without a reference: a key that is set, in the order of the catalogue, of a provider that has a
+usual model; else a server of the user's own that answers on this machine, which is said; else the
+embedded model.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ WAYS = """Ways to get one:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1, where it is looked for.
+    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1,
+    where it is looked for.
 
-    `sockets` is the folder where the system tells whose the sockets are. A server that loads its model is waited for
-    `loading_seconds`.
+    `sockets` is the folder where the system tells whose the sockets are. A server that loads its
+    model is waited for `loading_seconds`.
     """
 
     environment: Mapping[str, str]
@@ -62,7 +64,9 @@ class World:
 
 
 def real_world(models: Path, *, discover: bool = True) -> World:
-    """The process's environment and, to `discover` servers, the usual ports. `models`: the embedded models' folder."""
+    """The process's environment and, to `discover` servers, the usual ports. `models`: the embedded
+    models' folder.
+    """
     return World(environment=os.environ, models=models, servers=LOCAL_SERVERS if discover else {})
 
 
@@ -70,11 +74,15 @@ Tell = Callable[[str], object]
 """Takes a sentence for the user."""
 
 
-def choose(reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool) -> Provider:
-    """Return the provider for `reference` (PROVIDER:MODEL), or the first that can answer when it is empty.
+def choose(
+    reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
+) -> Provider:
+    """Return the provider for `reference` (PROVIDER:MODEL), or the first that can answer when it is
+    empty.
 
-    `tell` is told of servers of this machine that nobody named: who answers, who is waited for, who is not taken.
-    Raises UsageError for a reference that cannot be understood, NoProvider, ModelError, ConfigError.
+    `tell` is told of servers of this machine that nobody named: who answers, who is waited for, who
+    is not taken. Raises UsageError for a reference that cannot be understood, NoProvider,
+    ModelError, ConfigError.
     """
     reference = reference or config.model
     if reference:
@@ -83,7 +91,10 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "", 
         raise _which(base_url)
     for one in candidates(config, world):
         if one.foreign:
-            tell(f"{one.title} {one.note}: it is not used unless you name it (--model {one.reference}).")
+            tell(
+                f"{one.title} {one.note}: it is not used unless you name it (--model "
+                f"{one.reference})."
+            )
             continue
         if one.title and not one.loading:
             tell(f"{one.reference} answers, {one.note}: a server that was found on this machine.")
@@ -95,8 +106,8 @@ def choose(reference: str, config: Config, world: World, *, base_url: str = "", 
 class Candidate:
     """A model that could answer, and a few words on why.
 
-    `title` is the name of a server that was found on this machine and is "" for all others; it is `foreign` when it
-    belongs to another user, and `loading` while it loads its model.
+    `title` is the name of a server that was found on this machine and is "" for all others; it is
+    `foreign` when it belongs to another user, and `loading` while it loads its model.
     """
 
     reference: str
@@ -107,8 +118,9 @@ class Candidate:
 
 
 def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
-    """The references of those who could answer now, the best first, and a few words on why each can. Raises as
-    `candidates` does."""
+    """The references of those who could answer now, the best first, and a few words on why each
+    can. Raises as `candidates` does.
+    """
     for one in candidates(config, world):
         if not (one.foreign or one.loading):
             yield one.reference, one.note
@@ -117,8 +129,8 @@ def ready(config: Config, world: World) -> Iterator[tuple[str, str]]:
 def candidates(config: Config, world: World) -> Iterator[Candidate]:
     """Yield who could answer, the best first.
 
-    Only servers of this machine are asked, each when its turn comes. Raises UsageError for a compatible server whose
-    address the config has without its model.
+    Only servers of this machine are asked, each when its turn comes. Raises UsageError for a
+    compatible server whose address the config has without its model.
     """
     from chat_loop.providers.readiness import lacking
 
@@ -127,7 +139,8 @@ def candidates(config: Config, world: World) -> Iterator[Candidate]:
         if wanted and lacking(entry, world.environment) is None:
             key = next((name for name in entry.keys if world.environment.get(name)), "")
             yield Candidate(
-                reference=f"{entry.name}:{entry.model}", note=f"{key} is set" if key else "credentials of AWS"
+                reference=f"{entry.name}:{entry.model}",
+                note=f"{key} is set" if key else "credentials of AWS",
             )
     other = entry_of("compatible", config.providers)
     if other.base_url and not other.model:
@@ -144,15 +157,21 @@ def candidates(config: Config, world: World) -> Iterator[Candidate]:
 
 
 def _found(entry: Entry, server: Server, world: World, *, named: bool) -> Iterator[Candidate]:
-    """Yield a server that listens on this machine, if it names a model. `named`: the config has it, whoever's it is."""
+    """Yield a server that listens on this machine, if it names a model. `named`: the config has it,
+    whoever's it is.
+    """
     model = entry.model or next(iter(server.models), "")
-    software = f" ({server.software})" if server.software.lower() not in ("", entry.title.lower()) else ""
+    software = (
+        f" ({server.software})" if server.software.lower() not in ("", entry.title.lower()) else ""
+    )
     at = f"at {shown(entry.base_url)}{software}"
     if not named and is_foreign(entry.base_url, world.sockets):
         note = f"{at} belongs to another user of this machine"
         yield Candidate(reference=entry.name, note=note, title=entry.title, foreign=True)
     elif server.loading and not entry.model:
-        yield Candidate(reference=entry.name, note=f"{at} is loading its model", title=entry.title, loading=True)
+        yield Candidate(
+            reference=entry.name, note=f"{at} is loading its model", title=entry.title, loading=True
+        )
     elif model:
         yield Candidate(reference=f"{entry.name}:{model}", note=at, title=entry.title)
 
@@ -176,7 +195,9 @@ def at_home(entry: Entry, world: World) -> Entry:
 
 
 def default_model(provider: str, config: Config, world: World) -> str:
-    """The model of a provider that is taken when none is named; "" when there is none, or nobody answers."""
+    """The model of a provider that is taken when none is named; "" when there is none, or nobody
+    answers.
+    """
     try:
         return usual_model(at_home(entry_of(provider, config.providers), world), world)
     except KeyError:
@@ -184,7 +205,9 @@ def default_model(provider: str, config: Config, world: World) -> str:
 
 
 def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
-    """As `default_model`, of an entry. With `tell` a server that loads its model is waited for. Raises NoProvider."""
+    """As `default_model`, of an entry. With `tell` a server that loads its model is waited for.
+    Raises NoProvider.
+    """
     if entry.kind == "local":
         return _embedded(world).removeprefix("local:")
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
@@ -205,7 +228,10 @@ def _loaded(entry: Entry, world: World, tell: Tell) -> Server | None:
         server = server_at(entry.base_url, entry.key(world.environment))
         if server is None or not server.loading:
             return server
-    raise NoProvider(f"{who} is still loading its model.", f"Try again, or name it: --model {entry.name}:MODEL waits.")
+    raise NoProvider(
+        f"{who} is still loading its model.",
+        f"Try again, or name it: --model {entry.name}:MODEL waits.",
+    )
 
 
 def _which(url: str) -> UsageError:
@@ -230,7 +256,8 @@ _SELLS_OWN = ("anthropic", "openai", "gemini", "grok", "mistral", "deepseek", "l
 
 
 def completed(name: str, providers: Collection[str], provider: str = "") -> str:
-    """The model reference that a user means by `name`, while `provider` answers, if any; a reference stays as it is.
+    """The model reference that a user means by `name`, while `provider` answers, if any; a
+    reference stays as it is.
 
     `gpt-5` alone is OpenAI's; any other name alone is a model of the provider.
     """
@@ -242,8 +269,11 @@ def completed(name: str, providers: Collection[str], provider: str = "") -> str:
     return f"{provider}:{name}" if provider else name
 
 
-def create(reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool) -> Provider:
-    """Build the provider for PROVIDER:MODEL, for PROVIDER with its usual model, or for MODEL. Raises as `choose` does.
+def create(
+    reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
+) -> Provider:
+    """Build the provider for PROVIDER:MODEL, for PROVIDER with its usual model, or for MODEL.
+    Raises as `choose` does.
 
     Its library is loaded later.
     """
@@ -254,15 +284,21 @@ def create(reference: str, config: Config, world: World, *, base_url: str = "", 
     except KeyError:
         raise _no_reference(reference, config) from None
     if base_url and entry.kind not in ("openai", "anthropic"):
-        raise UsageError("--base-url goes with a model of a server.", "For example: --model compatible:MODEL.")
+        raise UsageError(
+            "--base-url goes with a model of a server.", "For example: --model compatible:MODEL."
+        )
     if base_url:
         entry = replace(entry, base_url=base_url)
     model = model or usual_model(entry, world, tell)
     if not model:
         if entry.kind == "local":
-            raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
+            raise ModelError(
+                "No embedded model is installed.", "Fetch one: chat-loop models install"
+            )
         if entry.kind == "azure":
-            raise UsageError("Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT.")
+            raise UsageError(
+                "Which deployment of Azure OpenAI?", "Name it: --model azure:DEPLOYMENT."
+            )
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
     return _build(entry, model, window_of(model, config.windows), config, world)
 
@@ -282,7 +318,9 @@ def _build(entry: Entry, model: str, window: Window, config: Config, world: Worl
 
             key = _own_key(entry, world)
             url = entry.base_url or None
-            return AnthropicProvider(model, window=window, base_url=url, api_key=key, entry=entry, images=images)
+            return AnthropicProvider(
+                model, window=window, base_url=url, api_key=key, entry=entry, images=images
+            )
         case "bedrock":
             from chat_loop.providers.bedrock import BedrockProvider
 
@@ -290,7 +328,9 @@ def _build(entry: Entry, model: str, window: Window, config: Config, world: Worl
         case "azure":
             from chat_loop.providers.azure import AzureProvider
 
-            return AzureProvider(model, window=window, entry=entry, calls_tools=entry.tools, images=images)
+            return AzureProvider(
+                model, window=window, entry=entry, calls_tools=entry.tools, images=images
+            )
         case "openai":
             return _server(entry, model, window, world, images)
         case "local":
@@ -308,7 +348,9 @@ def _own_key(entry: Entry, world: World) -> str | None:
     return None if entry.keys == CATALOGUE[entry.name].keys else entry.key(world.environment) or ""
 
 
-def _server(entry: Entry, model: str, window: Window, world: World, images: bool | None) -> Provider:
+def _server(
+    entry: Entry, model: str, window: Window, world: World, images: bool | None
+) -> Provider:
     from chat_loop.providers.openai import OpenAIProvider
 
     own = entry.name == "openai"
@@ -350,7 +392,9 @@ def _local(model: str, config: Config, world: World) -> Provider:
 
 
 def offered(config: Config, world: World) -> list[Offer]:
-    """The models that could answer now, each once; no service is asked but servers of this machine."""
+    """The models that could answer now, each once; no service is asked but servers of this
+    machine.
+    """
     from chat_loop.models import store
 
     found = [Offer(config.model, "the config's")] if config.model else []

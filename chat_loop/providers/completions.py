@@ -15,12 +15,22 @@ from chat_loop.providers.wire import Reply, at, count_at, text_at
 from chat_loop.values import StopReason, Usage
 
 STOPS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
-"""`finish_reason` -> why the reply ended, where it is not `end`. Gemini adds a colon and what it filtered."""
+"""`finish_reason` -> why the reply ended, where it is not `end`. Gemini adds a colon and what it
+filtered.
+"""
 
 TOOL_REFUSALS = (400, 404, 422, 500, 501)
 """Statuses with which servers refuse a request for its tools; the message then speaks of tools."""
 
-UNKNOWN = ("unsupported", "not supported", "unrecognized", "unknown", "unexpected", "extra inputs", "not permitted")
+UNKNOWN = (
+    "unsupported",
+    "not supported",
+    "unrecognized",
+    "unknown",
+    "unexpected",
+    "extra inputs",
+    "not permitted",
+)
 """What a server says of a parameter that it does not know."""
 
 LIMITS = ("max_completion_tokens", "max_tokens")
@@ -46,19 +56,32 @@ class Manner:
         return next((name for name in self._limits if self.takes(name)), "")
 
     def learn(self, status: int, refusal: ProviderError, sent: Mapping[str, object]) -> str:
-        """What of `sent` the refusal was about, so that asking again without it helps; "" when it was about others."""
+        """What of `sent` the refusal was about, so that asking again without it helps; "" when it
+        was about others.
+        """
         said = refusal.message.lower()
         if isinstance(refusal, ContextTooLong):
             return ""
         if (tools := sent.get("tools")) and status in TOOL_REFUSALS and "tool" in said:
-            names = [text_at(tool, "function", "name") for tool in tools] if isinstance(tools, list) else []
+            names = (
+                [text_at(tool, "function", "name") for tool in tools]
+                if isinstance(tools, list)
+                else []
+            )
             if refused_tool(refusal.message, names) or "schema" in said:
                 return ""  # the fault of one of them, which must not cost the others
             self._refused.add("tools")
             return "tools"
         if status not in (400, 422) or not any(word in said for word in UNKNOWN):
             return ""
-        named = next((name for name in ("stream_options", "temperature", *LIMITS) if name in sent and name in said), "")
+        named = next(
+            (
+                name
+                for name in ("stream_options", "temperature", *LIMITS)
+                if name in sent and name in said
+            ),
+            "",
+        )
         if named:
             self._refused.add(named)
         return named
@@ -67,7 +90,11 @@ class Manner:
 def deltas(choice: object, reply: Reply, quirks: Quirks) -> Iterator[TextDelta | ThinkingDelta]:
     """The reasoning and the text that a choice of a chunk holds."""
     delta = at(choice, "delta")
-    thinking = text_at(delta, "reasoning_content") or text_at(delta, "reasoning") or text_at(delta, "thinking")
+    thinking = (
+        text_at(delta, "reasoning_content")
+        or text_at(delta, "reasoning")
+        or text_at(delta, "thinking")
+    )
     if thinking:
         yield ThinkingDelta(thinking)
     content = at(delta, "content")

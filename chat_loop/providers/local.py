@@ -1,4 +1,6 @@
-"""The provider of embedded models: a GGUF file that runs in a process of its own, through xllamacpp."""
+"""The provider of embedded models: a GGUF file that runs in a process of its own, through
+xllamacpp.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from chat_loop.providers.written_calls import WrittenCalls, written
 from chat_loop.values import Request, StopReason, ToolSpec, Usage, Window
 
 REPLY_TOKENS = 2048
-"""The ceiling of a reply when the request sets none: a small model that repeats itself would fill the window."""
+"""The ceiling of a reply when the request sets none: a small model that repeats itself would fill
+the window.
+"""
 TEMPERATURE = 0.3
 _REPEAT_PENALTY = 1.05
 
@@ -65,7 +69,8 @@ class _Chunk(msgspec.Struct):
 class LocalProvider:
     """An embedded model. One request runs at a time; a second one waits for the first to end.
 
-    The model is loaded by `warm` or the first request, and runs in a process of its own (`local_engine`).
+    The model is loaded by `warm` or the first request, and runs in a process of its own
+    (`local_engine`).
     """
 
     name = "local"
@@ -82,16 +87,20 @@ class LocalProvider:
         threads: int | None = None,
         calls_tools: bool = False,
     ) -> None:
-        """`window` is the context to load, in tokens; a model trained for less loads less, and `window` says so then.
-        `threads` overrides the number that fits this machine. `calls_tools`: offer it tools. The catalogue's models
-        then call some for everything, a greeting too, and write the calls as plain text (`written_calls`)."""
+        """`window` is the context to load, in tokens; a model trained for less loads less, and
+        `window` says so then. `threads` overrides the number that fits this machine. `calls_tools`:
+        offer it tools. The catalogue's models then call some for everything, a greeting too, and
+        write the calls as plain text (`written_calls`).
+        """
         self.model = name_of_model
         self.calls_tools = calls_tools
         self._engine = Engine(path, context=window.tokens, threads=threads)
         self.window = window
 
     def warm(self) -> None:
-        """Load the model. Raises ProviderError: runtime not installed, processor too old, file missing or broken."""
+        """Load the model. Raises ProviderError: runtime not installed, processor too old, file
+        missing or broken.
+        """
         self._engine.load()
         self._note_window()
 
@@ -100,7 +109,9 @@ class LocalProvider:
             self.window = Window(self._engine.context)
 
     def _offered(self, request: Request) -> Sequence[ToolSpec]:
-        """The tools that the model is told of: none once it has results, or it calls the same ones until the end."""
+        """The tools that the model is told of: none once it has results, or it calls the same ones
+        until the end.
+        """
         if not self.calls_tools or request.grammar is not None or request.messages[-1].results:
             return ()
         return request.tools
@@ -180,12 +191,15 @@ def _spoken(events: Iterable[Event], calls: WrittenCalls) -> Iterator[Event]:
 
 def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
-    messages += [{"role": message.role, "content": _clean(written(message))} for message in request.messages]
+    messages += [
+        {"role": message.role, "content": _clean(written(message))} for message in request.messages
+    ]
     body: dict[str, object] = {
         "messages": messages,
         "stream": True,
         "stream_options": {"include_usage": True},
-        "return_progress": True,  # a chunk for each batch of the prompt: there a cancelled request can end
+        # a chunk for each batch of the prompt: there a cancelled request can end
+        "return_progress": True,
         "cache_prompt": True,
         "max_tokens": REPLY_TOKENS if request.max_tokens is None else request.max_tokens,
         "temperature": TEMPERATURE if request.temperature is None else request.temperature,
@@ -195,7 +209,11 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
         body["tools"] = [
             {
                 "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                },
             }
             for tool in tools
         ]
@@ -205,7 +223,9 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
 
 
 def _clean(text: str) -> str:
-    """The runtime refuses lone surrogates, and would read `<|im_end|>` in a text as the end of the turn."""
+    """The runtime refuses lone surrogates, and would read `<|im_end|>` in a text as the end of the
+    turn.
+    """
     return _CONTROL_TOKENS.sub("< ", _LONE_SURROGATES.sub("\ufffd", text))
 
 
@@ -222,7 +242,8 @@ def _decode(item: object) -> _Chunk:
 def _refusal(error: _Error) -> ProviderError:
     if error.type == "exceed_context_size_error":
         return ContextTooLong(
-            f"The conversation has {error.n_prompt_tokens:,} tokens, the embedded model takes {error.n_ctx:,}.",
+            f"The conversation has {error.n_prompt_tokens:,} tokens, the embedded model takes "
+            f"{error.n_ctx:,}.",
             "Type compact to shorten the conversation.",
         )
     return RequestRejected(f"The embedded model refused the request: {error.message}")
@@ -232,5 +253,7 @@ def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
     return Usage(
-        input=usage.prompt_tokens, output=usage.completion_tokens, cached=usage.prompt_tokens_details.cached_tokens
+        input=usage.prompt_tokens,
+        output=usage.completion_tokens,
+        cached=usage.prompt_tokens_details.cached_tokens,
     )

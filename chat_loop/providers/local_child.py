@@ -1,12 +1,15 @@
-"""The process of one embedded model: loads a file and answers requests, one line of JSON each, until its input ends.
+"""The process of one embedded model: loads a file and answers requests, one line of JSON each,
+until its input ends.
 
-Run as `python -m chat_loop.providers.local_child`; `local_engine` starts it and speaks with it. It is a process of its
-own because the runtime holds the interpreter while it loads a model, for seconds with a large one.
+Run as `python -m chat_loop.providers.local_child`; `local_engine` starts it and speaks with it. It
+is a process of its own because the runtime holds the interpreter while it loads a model, for
+seconds with a large one.
 
-xllamacpp is llama.cpp's server as a library. What is set here and why was measured with release 2026.10: OpenMP's
-spinning barriers make it 4 to 20 times slower as soon as another process wants a core; `no_extra_bufts` saves a third
-of the memory at equal speed; without `fit_params` it loads in half the time; batches of 128 tokens are as fast as 2048
-and let a request be cancelled between them.
+xllamacpp is llama.cpp's server as a library. What is set here and why was measured with release
+2026.10: OpenMP's spinning barriers make it 4 to 20 times slower as soon as another process wants a
+core; `no_extra_bufts` saves a third of the memory at equal speed; without `fit_params` it loads in
+half the time; batches of 128 tokens are as fast as 2048 and let a request be cancelled between
+them.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ class Ask(msgspec.Struct, omit_defaults=True):
 
 
 class Told(msgspec.Struct, omit_defaults=True):
-    """A line from the child about the request `number`: a `chunk` of its answer, or its end, with an error or without.
+    """A line from the child about the request `number`: a `chunk` of its answer, or its end, with
+    an error or without.
 
     `context`: the tokens that are loaded. `error` names a class of `chat_loop.errors`.
     """
@@ -73,7 +77,9 @@ class _Child:
         self._context = 0
 
     def listen(self) -> None:
-        """Read what is asked, until the input ends: whoever asked has gone, and the process goes at once."""
+        """Read what is asked, until the input ends: whoever asked has gone, and the process goes at
+        once.
+        """
         for line in sys.stdin.buffer:
             ask = msgspec.json.decode(line, type=Ask)
             if ask.stop:
@@ -94,7 +100,9 @@ class _Child:
                     self._generate(ask.number, ask.body)
             except ProviderError as error:
                 name = type(error).__name__
-                self._tell(Told(ask.number, ended=True, error=name, message=error.message, hint=error.hint))
+                self._tell(
+                    Told(ask.number, ended=True, error=name, message=error.message, hint=error.hint)
+                )
             else:
                 self._tell(Told(ask.number, ended=True))
 
@@ -128,7 +136,8 @@ class _Child:
             self._server = runtime.Server(_params(runtime, ask, self._context))
         except RuntimeError as error:
             raise ProviderError(
-                f"The embedded model {path} cannot be loaded: the file is damaged or cut off, its architecture"
+                f"The embedded model {path} cannot be loaded: the file is damaged or cut off, "
+                "its architecture"
                 f" ({header.architecture}) is unknown to the runtime, or memory is short.",
                 "Install the model again, or choose a smaller one.",
             ) from error
@@ -136,7 +145,9 @@ class _Child:
 
 def _checked(path: Path) -> Header:
     if not path.is_file():
-        raise ModelNotFound(f"There is no model file {path}.", "chat-loop models list shows the embedded models.")
+        raise ModelNotFound(
+            f"There is no model file {path}.", "chat-loop models list shows the embedded models."
+        )
     try:
         header = read_header(path)
     except ModelError as error:
@@ -191,7 +202,9 @@ def _runtime() -> Any:
 
 
 def _read_ahead(path: Path) -> None:
-    """Bring the file into the system's cache: meanwhile the end of the input is noticed, while it is loaded not."""
+    """Bring the file into the system's cache: meanwhile the end of the input is noticed, while it
+    is loaded not.
+    """
     try:
         with path.open("rb", buffering=0) as file:
             buffer = bytearray(_CHUNK)
@@ -202,7 +215,9 @@ def _read_ahead(path: Path) -> None:
 
 
 def main() -> None:
-    """Be the child: JSON in on standard input, JSON out on standard output, where nothing else can be printed."""
+    """Be the child: JSON in on standard input, JSON out on standard output, where nothing else can
+    be printed.
+    """
     out = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -1,7 +1,9 @@
-"""The embedded model's process, seen from here: started when it is needed, asked, stopped, and ended with the program.
+"""The embedded model's process, seen from here: started when it is needed, asked, stopped, and
+ended with the program.
 
-The runtime holds the interpreter while it loads a model; in a process of its own (`local_child`) no key waits for it,
-its memory is given back at once, and what makes it crash ends one reply, not the chat.
+The runtime holds the interpreter while it loads a model; in a process of its own (`local_child`) no
+key waits for it, its memory is given back at once, and what makes it crash ends one reply, not the
+chat.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ Forward = Callable[[object], bool]
 
 
 class Engine:
-    """One model file. All methods may be called from any thread; one request or load runs at a time."""
+    """One model file. All methods may be called from any thread; one request or load runs at a
+    time.
+    """
 
     def __init__(self, path: Path, *, context: int, threads: int | None) -> None:
         self._path = path
@@ -51,7 +55,9 @@ class Engine:
             self._ask(None, lambda _: True, threading.Event())
 
     def run(self, body: dict[str, object], forward: Forward, cancelled: threading.Event) -> None:
-        """Answer one request of OpenAI's chat form; chunks and the end go to `forward`. Raises nothing."""
+        """Answer one request of OpenAI's chat form; chunks and the end go to `forward`. Raises
+        nothing.
+        """
         with self._lock:
             try:
                 if not cancelled.is_set():
@@ -69,7 +75,9 @@ class Engine:
             self._drop()
             self._closing = False
 
-    def _ask(self, body: dict[str, object] | None, forward: Forward, cancelled: threading.Event) -> None:
+    def _ask(
+        self, body: dict[str, object] | None, forward: Forward, cancelled: threading.Event
+    ) -> None:
         """Have the child load the model, and answer if there is a body. Raises ProviderError."""
         self._number += 1
         ask = Ask(self._number, str(self._path), self.context, self._threads, body)
@@ -85,7 +93,9 @@ class Engine:
                     break
                 if told.context:
                     self.context, self._loaded = told.context, True
-                elif not stopped and (cancelled.is_set() or not forward(told.chunk) or cancelled.is_set()):
+                elif not stopped and (
+                    cancelled.is_set() or not forward(told.chunk) or cancelled.is_set()
+                ):
                     stopped = True
                     _send(child.stdin, Ask(stop=self._number))
             else:
@@ -93,7 +103,9 @@ class Engine:
         except OSError as error:  # its end of a pipe is closed
             raise self._gone(child) from error
         except UnicodeEncodeError as error:
-            raise RequestRejected("The request holds half a character, which cannot be encoded.") from error
+            raise RequestRejected(
+                "The request holds half a character, which cannot be encoded."
+            ) from error
         if told.error:
             if not self._loaded:
                 self._drop()
@@ -101,7 +113,9 @@ class Engine:
 
     def _running(self) -> subprocess.Popen[bytes]:
         """Return the child, started where there is none."""
-        if self._child is not None and self._child.poll() is not None:  # it ended while nobody asked
+        if (
+            self._child is not None and self._child.poll() is not None
+        ):  # it ended while nobody asked
             self._drop()
         child = self._child or self._start()
         if self._closing:  # looked at last: `free` kills only a child that it sees
@@ -109,7 +123,8 @@ class Engine:
         return child
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # The same places to import from, and never the working directory only because the child is started in it.
+        # The same places to import from, and never the working directory only because the child is
+        # started in it.
         places = [*filter(None, sys.path), str(Path(__file__).parents[2])]
         try:
             self._child = subprocess.Popen(
@@ -121,7 +136,9 @@ class Engine:
                 start_new_session=True,  # Ctrl-C and Ctrl-Z of the terminal are not for it
             )
         except OSError as error:
-            raise ProviderError(f"The embedded model cannot be started: {error.strerror or error}.") from error
+            raise ProviderError(
+                f"The embedded model cannot be started: {error.strerror or error}."
+            ) from error
         atexit.register(self._leave)
         return self._child
 
@@ -137,7 +154,8 @@ class Engine:
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ProviderError(
             f"The embedded model's process ended unexpectedly ({how}).",
-            "The next question starts it again. If memory is short, choose a smaller model or a smaller "
+            "The next question starts it again. If memory is short, choose a smaller model or "
+            "a smaller "
             "providers.local.context.",
         )
 

@@ -18,9 +18,11 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """Where another model comes from while a conversation goes on. `providers` are the names that a reference may have.
+    """Where another model comes from while a conversation goes on. `providers` are the names that a
+    reference may have.
 
-    `provide(reference)` builds a provider, and raises as `choose.create` does. `offered()` may take seconds.
+    `provide(reference)` builds a provider, and raises as `choose.create` does. `offered()` may take
+    seconds.
     """
 
     providers: tuple[str, ...]

@@ -1,7 +1,9 @@
-"""OpenAI and every server that speaks its Chat Completions (https://platform.openai.com/docs/api-reference/chat).
+"""OpenAI and every server that speaks its Chat Completions
+(https://platform.openai.com/docs/api-reference/chat).
 
-Among the servers are Gemini, Grok, Ollama, LM Studio, llama-server and vLLM. They differ in what they leave out: usage,
-the finish reason, `[DONE]`; in what they call reasoning; and in sending an error inside a stream that began with status
+Among the servers are Gemini, Grok, Ollama, LM Studio, llama-server and vLLM. They differ in what
+they leave out: usage, the finish reason, `[DONE]`; in what they call reasoning; and in sending an
+error inside a stream that began with status
 200. `catalogue` says what differs for whom.
 """
 
@@ -70,11 +72,12 @@ NO_KEY = "none"
 class OpenAIProvider(WireProvider["AsyncOpenAI"]):
     """Models behind Chat Completions.
 
-    Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and OPENAI_BASE_URL. Under any
-    other name it is another server: its address and key are arguments, and nothing of OpenAI's environment goes to it.
-    `entry` says how it differs, by default that of the catalogue. `calls_tools` is said for such a server only: many
-    refuse a request with tools, or have models that cannot use them. Who refuses tools once, or a parameter that it
-    does not know, is not sent them again.
+    Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and
+    OPENAI_BASE_URL. Under any other name it is another server: its address and key are arguments,
+    and nothing of OpenAI's environment goes to it. `entry` says how it differs, by default that of
+    the catalogue. `calls_tools` is said for such a server only: many refuse a request with tools,
+    or have models that cannot use them. Who refuses tools once, or a parameter that it does not
+    know, is not sent them again.
     """
 
     def __init__(
@@ -98,7 +101,9 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         self._api_key = api_key
         self._own = name == "openai"
         """Whether the server is OpenAI's."""
-        self.calls_tools = not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools
+        self.calls_tools = (
+            not model.startswith(self.entry.quirks.no_tools) if self._own else calls_tools
+        )
         self._manner = Manner(self.entry.quirks, model)
         self._asides = Asides()
         self._tells = not self.entry.silent
@@ -110,7 +115,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         return capabilities_at(self._base_url, self.model, self.name, self._api_key or "")
 
     async def _prepare(self, client: AsyncOpenAI, request: Request) -> None:
-        """Ollama discards without a word what its window does not take: have it load the model and say what it takes.
+        """Ollama discards without a word what its window does not take: have it load the model and
+        say what it takes.
 
         It has to load it for the request as well.
         """
@@ -122,7 +128,9 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         root, headers = root_of(str(client.base_url)), {"Authorization": f"Bearer {client.api_key}"}
         with suppress(httpx2.HTTPError, Refusal, ValueError):
             load = {"model": self.model}
-            async with http.stream("POST", f"{root}/api/generate", json=load, headers=headers) as response:
+            async with http.stream(
+                "POST", f"{root}/api/generate", json=load, headers=headers
+            ) as response:
                 await answer_of(response.aiter_bytes())
             async with http.stream("GET", f"{root}/api/ps", headers=headers) as response:
                 told = running(await answer_of(response.aiter_bytes()), self.model)
@@ -130,12 +138,16 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
             if not told.window:  # one that is too old to say it
                 self._guessed = Capabilities(window=OLLAMA_TOKENS).over(self._guessed)
                 self.learn(NOTHING)
-        size = sum(map(estimate, (request.system, *(message.whole for message in request.messages))))
+        size = sum(
+            map(estimate, (request.system, *(message.whole for message in request.messages)))
+        )
         if size > self.window.tokens:
             error = ContextTooLong(
-                f"The conversation is too long for {self.model} as Ollama runs it: about {size:,} tokens, and the "
+                f"The conversation is too long for {self.model} as Ollama runs it: about "
+                f"{size:,} tokens, and the "
                 f"window has {self.window.tokens:,}.",
-                "Type compact to shorten the conversation, or set OLLAMA_CONTEXT_LENGTH where Ollama runs.",
+                "Type compact to shorten the conversation, or set OLLAMA_CONTEXT_LENGTH where "
+                "Ollama runs.",
             )
             error.window = self.window.tokens
             raise error
@@ -144,15 +156,28 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         import openai
 
         try:
-            answer = client.models.with_streaming_response.list(extra_headers=self._headers(client, openai.omit))
+            answer = client.models.with_streaming_response.list(
+                extra_headers=self._headers(client, openai.omit)
+            )
             async with answer as response:
                 told = await answer_of(response.iter_bytes())
         except (openai.OpenAIError, Refusal):
             return NOTHING
-        entries = told.get("data") if isinstance(told, dict) else told  # Together sends the list alone
-        by_name = {text_at(entry, "id"): entry for entry in (entries if isinstance(entries, list) else ())}
-        names = (self.model, f"models/{self.model}", f"{self.model}:latest", self.model.partition(":")[0])
-        found = next((by_name[name] for name in names if name in by_name), None)  # as Gemini, Ollama, OpenRouter say it
+        entries = (
+            told.get("data") if isinstance(told, dict) else told
+        )  # Together sends the list alone
+        by_name = {
+            text_at(entry, "id"): entry for entry in (entries if isinstance(entries, list) else ())
+        }
+        names = (
+            self.model,
+            f"models/{self.model}",
+            f"{self.model}:latest",
+            self.model.partition(":")[0],
+        )
+        found = next(
+            (by_name[name] for name in names if name in by_name), None
+        )  # as Gemini, Ollama, OpenRouter say it
         return NOTHING if not by_name else None if found is None else listed(found)
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
@@ -189,20 +214,28 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         import openai
 
         if self.entry.kind == "openai" and not self._own and not self._base_url:
-            raise NoProvider(f"The provider {self.name} has no address.", "Set its base URL, as http://HOST:PORT/v1.")
+            raise NoProvider(
+                f"The provider {self.name} has no address.",
+                "Set its base URL, as http://HOST:PORT/v1.",
+            )
         self._http = http_client(openai.DefaultAsyncHttpxClient)
         client = self._client(self._http)
         if not self._own:
             client.organization = client.project = None
         service = Service(
             host=host_of(client.base_url),
-            key_hint=self._key_hint or f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it.",
+            key_hint=self._key_hint
+            or f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it.",
             model_hint=self._model_hint,
-            absent_hint=f"Start {self.entry.title}, or set providers.{self.name}.base_url." if self.entry.here else "",
+            absent_hint=f"Start {self.entry.title}, or set providers.{self.name}.base_url."
+            if self.entry.here
+            else "",
         )
 
         async def call(http: AsyncClient) -> None:
-            nobody = openai.AsyncOpenAI(api_key=NO_KEY, base_url=NOWHERE, max_retries=0, http_client=http)
+            nobody = openai.AsyncOpenAI(
+                api_key=NO_KEY, base_url=NOWHERE, max_retries=0, http_client=http
+            )
             with suppress(openai.APIConnectionError):
                 await nobody.chat.completions.create(
                     model="-", messages=[{"role": "user", "content": "-"}], stream=True
@@ -213,7 +246,9 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         return client, service
 
     @asynccontextmanager
-    async def _open(self, client: AsyncOpenAI, service: Service, request: Request) -> AsyncIterator[Response]:
+    async def _open(
+        self, client: AsyncOpenAI, service: Service, request: Request
+    ) -> AsyncIterator[Response]:
         import openai
 
         body = self._body(request)
@@ -246,7 +281,11 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         own = self.entry.sent_headers(os.environ)
         if self._own:
             return own
-        return {**withheld(CUSTOM_HEADERS, omit), "Authorization": f"Bearer {client.api_key}", **own}
+        return {
+            **withheld(CUSTOM_HEADERS, omit),
+            "Authorization": f"Bearer {client.api_key}",
+            **own,
+        }
 
     def _body(self, request: Request) -> dict[str, object]:
         """What the request holds besides the model and `stream`."""
@@ -261,7 +300,10 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         summary = request.grammar is not None
         if self.model.startswith(self.entry.quirks.marked) and not summary:
             messages = breakpoints.of_completion(messages)
-        body: dict[str, object] = {"messages": messages, **dict(self.entry.quirks.briefly if summary else ())}
+        body: dict[str, object] = {
+            "messages": messages,
+            **dict(self.entry.quirks.briefly if summary else ()),
+        }
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]
         if self._manner.takes("stream_options"):
@@ -312,7 +354,9 @@ def note_calls(choice: object, reply: Reply) -> None:
     pieces = at(choice, "delta", "tool_calls")
     for piece in pieces if isinstance(pieces, list) else ():
         given = as_text(at(piece, "function", "arguments"))
-        reply.calls.add(at(piece, "index"), text_at(piece, "id"), text_at(piece, "function", "name"), given)
+        reply.calls.add(
+            at(piece, "index"), text_at(piece, "id"), text_at(piece, "function", "name"), given
+        )
         if isinstance(beside := at(piece, "extra_content"), dict):
             reply.calls.note({"extra_content": beside})
 
@@ -321,14 +365,22 @@ def tool_of(tool: ToolSpec) -> ChatCompletionFunctionToolParam:
     """A tool in the form of the wire."""
     return {
         "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": {**tool.parameters}},
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": {**tool.parameters},
+        },
     }
 
 
 def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
     """A message in the form of the wire, where each result is a message of its own."""
     for result in message.results:
-        yield {"role": "tool", "tool_call_id": result.id.rjust(ID_LENGTH, "0"), "content": sendable(result.text)}
+        yield {
+            "role": "tool",
+            "tool_call_id": result.id.rjust(ID_LENGTH, "0"),
+            "content": sendable(result.text),
+        }
     text = sendable(message.text)
     if message.role == "user":
         shown = [image_of(image) for image in message.images if image.data]
@@ -344,12 +396,16 @@ def messages_of(message: Message) -> Iterator[ChatCompletionMessageParam]:
 
 
 def image_of(image: Image) -> ChatCompletionContentPartImageParam:
-    """An image in the form of the wire: a data URL (https://platform.openai.com/docs/guides/images-vision)."""
+    """An image in the form of the wire: a data URL
+    (https://platform.openai.com/docs/guides/images-vision).
+    """
     return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
 
 
 def call_of(call: ToolCall) -> ChatCompletionMessageFunctionToolCallParam:
-    """A call in the form of the wire. Servers read the arguments: what is no JSON object is sent inside of one."""
+    """A call in the form of the wire. Servers read the arguments: what is no JSON object is sent
+    inside of one.
+    """
     given = call.arguments
     if arguments_of(given) is None:
         given = json.dumps({INVALID: given})

@@ -1,10 +1,12 @@
-"""What a model costs, in US dollars, and the window it is listed with. The only door to genai-prices.
+"""What a model costs, in US dollars, and the window it is listed with. The only door to
+genai-prices.
 
-Prices change, some on dates announced ahead, so they are that library's, which follows the vendors' own pages and is
-released every week or so; nothing is fetched when it is asked. Compared in November 2026 with what the pages of
-Anthropic, OpenAI, Google (Gemini API) and xAI said, in part as others quote them, it was right for their current
-models, long prompts and dated changes included. For others it was not always, so other vendors' models have no price
-here unless the user sets one. Without the library no model has one.
+Prices change, some on dates announced ahead, so they are that library's, which follows the vendors'
+own pages and is released every week or so; nothing is fetched when it is asked. Compared in
+November 2026 with what the pages of Anthropic, OpenAI, Google (Gemini API) and xAI said, in part as
+others quote them, it was right for their current models, long prompts and dated changes included.
+For others it was not always, so other vendors' models have no price here unless the user sets one.
+Without the library no model has one.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ VENDORS: Mapping[str, str] = MappingProxyType(
         "grok-": "x-ai",
     }
 )
-"""Prefix of a model's name -> who sells it, by the library's name; "" for open weights, which every server sells."""
+"""Prefix of a model's name -> who sells it, by the library's name; "" for open weights, which every
+server sells.
+"""
 
 _NONE: Mapping[str, Price] = MappingProxyType({})
 
@@ -54,20 +58,28 @@ class Price:
     cache_write: float | None = None
     """Of prompt tokens written to the cache, for the shortest time offered; None as above."""
     longer: tuple[tuple[int, Price], ...] = ()
-    """(tokens, price): the price of all of a call's tokens when its prompt has more tokens than that, ascending."""
+    """(tokens, price): the price of all of a call's tokens when its prompt has more tokens than
+    that, ascending.
+    """
 
 
 FREE = Price(input=0.0, output=0.0)
 
 
 def price_of(
-    model: str, provider: str = "", overrides: Mapping[str, Price] = _NONE, *, at: datetime | None = None
+    model: str,
+    provider: str = "",
+    overrides: Mapping[str, Price] = _NONE,
+    *,
+    at: datetime | None = None,
 ) -> Price | None:
-    """The price of `model`: its exact name in `overrides`, nothing for a local one, else its vendor's; None if unknown.
+    """The price of `model`: its exact name in `overrides`, nothing for a local one, else its
+    vendor's; None if unknown.
 
-    `provider`: its name, such as `local`. Case and what stands before the last slash do not matter to the vendor, whose
-    list price is taken for whatever server answers. `at`: when, with a time zone; None is now. The first call loads the
-    library, which takes 40 ms after an SDK has been loaded and 120 ms before.
+    `provider`: its name, such as `local`. Case and what stands before the last slash do not matter
+    to the vendor, whose list price is taken for whatever server answers. `at`: when, with a time
+    zone; None is now. The first call loads the library, which takes 40 ms after an SDK has been
+    loaded and 120 ms before.
     """
     if model in overrides:
         return overrides[model]
@@ -90,12 +102,16 @@ def price_of(
     return _price(known.model_price)
 
 
-SELLERS: Mapping[str, str] = MappingProxyType({"bedrock": "aws", "gemini": "google", "grok": "x-ai"})
+SELLERS: Mapping[str, str] = MappingProxyType(
+    {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}
+)
 """Provider -> its name in the library, where that is another one."""
 
 
 def known_window(model: str, provider: str) -> int:
-    """The window of `model` in tokens as the library lists it: by who sells it, else by whose it is; 0 for neither."""
+    """The window of `model` in tokens as the library lists it: by who sells it, else by whose it
+    is; 0 for neither.
+    """
     prefix = longest_prefix(model, VENDORS)
     sellers = (SELLERS.get(provider, provider), VENDORS[prefix] if prefix else "")
     try:
@@ -116,7 +132,8 @@ def known_window(model: str, provider: str) -> int:
 def cost(usage: Usage, price: Price | None) -> float | None:
     """What one call cost in US dollars; None when the price is unknown.
 
-    The costs of calls add up; the cost of added usages is another where long prompts have prices of their own.
+    The costs of calls add up; the cost of added usages is another where long prompts have prices of
+    their own.
     """
     if price is None:
         return None
@@ -126,7 +143,12 @@ def cost(usage: Usage, price: Price | None) -> float | None:
     cached = price.input if price.cached_input is None else price.cached_input
     write = price.input if price.cache_write is None else price.cache_write
     plain = max(0, usage.input - usage.cached - usage.written)
-    parts = (plain * price.input, usage.cached * cached, usage.written * write, usage.output * price.output)
+    parts = (
+        plain * price.input,
+        usage.cached * cached,
+        usage.written * write,
+        usage.output * price.output,
+    )
     return sum(parts) / 1_000_000
 
 
@@ -134,7 +156,12 @@ def _price(listed: ModelPrice) -> Price | None:
     """The library's price as ours; None where it is not by tokens, as for speech."""
     if listed.input_mtok is None or listed.output_mtok is None:
         return None
-    fields = (listed.input_mtok, listed.output_mtok, listed.cache_read_mtok, listed.cache_write_mtok)
+    fields = (
+        listed.input_mtok,
+        listed.output_mtok,
+        listed.cache_read_mtok,
+        listed.cache_write_mtok,
+    )
     starts = sorted({tier.start for field in fields for tier in getattr(field, "tiers", ())})
     return _level(listed, 0, tuple((start, _level(listed, start + 1)) for start in starts))
 
@@ -155,4 +182,6 @@ def _amount(listed: Decimal | TieredPrices | None, tokens: int) -> float | None:
 
     if listed is None or isinstance(listed, Decimal):
         return None if listed is None else float(listed)
-    return float(next((tier.price for tier in reversed(listed.tiers) if tokens > tier.start), listed.base))
+    return float(
+        next((tier.price for tier in reversed(listed.tiers) if tokens > tier.start), listed.base)
+    )

@@ -9,10 +9,14 @@ from chat_loop.providers.catalogue import Entry
 
 
 def lacking(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
-    """The first thing that is missing; None when nothing is. No key is looked at but for being set."""
+    """The first thing that is missing; None when nothing is. No key is looked at but for being
+    set.
+    """
     if entry.needs_key and not entry.key(environment):
         names = " or ".join(entry.keys) or "A key"
-        return AuthenticationFailed(f"{names} is not set.", f"export {entry.keys[0]}=..." if entry.keys else "")
+        return AuthenticationFailed(
+            f"{names} is not set.", f"export {entry.keys[0]}=..." if entry.keys else ""
+        )
     try:
         entry.sent_headers(environment)
         match entry.kind:

@@ -1,4 +1,6 @@
-"""What services say when they refuse, and what they mean by it: their kinds of errors, and phrases."""
+"""What services say when they refuse, and what they mean by it: their kinds of errors, and
+phrases.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ STATUS_OF_KIND = {
     "serviceunavailableexception": 503,
     "modeltimeoutexception": 504,
 }
-"""The `type` or `code` of an error object -> the status it goes with; inside a stream there is no status."""
+"""The `type` or `code` of an error object -> the status it goes with; inside a stream there is no
+status.
+"""
 
 OVERFLOW = (
     "prompt is too long",  # Anthropic
@@ -52,7 +56,9 @@ WRONG_KEY = (
     "incorrect api key",  # xAI, with 400
     "invalid_api_key",
 )
-"""What a refusal says when the key is wrong, whatever its status; in lower case, as what follows."""
+"""What a refusal says when the key is wrong, whatever its status; in lower case, as what
+follows.
+"""
 
 UNPAID = (
     "insufficient_quota",  # OpenAI, with 429: no waiting helps

@@ -1,7 +1,8 @@
 """A provider that needs no model: replies from a script, for tests and demonstrations.
 
-`scripted:echo` repeats what it is told; `scripted:FILE` reads replies from a text file, one after another, separated by
-lines that hold only `---`, and echoes when they are used up. Summary calls get a summary of the right form.
+`scripted:echo` repeats what it is told; `scripted:FILE` reads replies from a text file, one after
+another, separated by lines that hold only `---`, and echoes when they are used up. Summary calls
+get a summary of the right form.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Step = str | Message | ProviderError
 
 
 class ScriptedProvider:
-    """Gives the steps in order and remembers every request. Tokens are words; a step of errors raises."""
+    """Gives the steps in order and remembers every request. Tokens are words; a step of errors
+    raises.
+    """
 
     name = "scripted"
     first_event_seconds = 120.0
@@ -52,7 +55,9 @@ class ScriptedProvider:
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ModelNotFound(f"The script {path} cannot be read.", "scripted:echo needs no file.") from error
+            raise ModelNotFound(
+                f"The script {path} cannot be read.", "scripted:echo needs no file."
+            ) from error
         steps = [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)]
         return cls(str(path), steps, window=window)
 
@@ -70,7 +75,9 @@ class ScriptedProvider:
             await asyncio.sleep(0)
         for call in reply.calls:
             yield ToolCalled(call)
-        prompt = len(request.system.split()) + sum(len(message.whole.split()) for message in request.messages)
+        prompt = len(request.system.split()) + sum(
+            len(message.whole.split()) for message in request.messages
+        )
         cached, self._cached = min(self._cached, prompt), prompt
         usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)
@@ -89,7 +96,9 @@ class ScriptedProvider:
 
 def _summary(prompt: str) -> str:
     """The form of a summary, its topics the beginnings of the queries."""
-    topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in _SPOKEN.findall(prompt)]
+    topics = [
+        f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in _SPOKEN.findall(prompt)
+    ]
     return "\n".join(
         [
             "**Background Context:** Initial session.",

@@ -1,4 +1,6 @@
-"""Ask servers who they are, what they serve and what their models take, each in at most a few seconds."""
+"""Ask servers who they are, what they serve and what their models take, each in at most a few
+seconds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from typing import TypeGuard
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from chat_loop.frozen import dataclass
-from chat_loop.providers.capabilities import NOTHING, Capabilities, described, listed, loaded, running
+from chat_loop.providers.capabilities import (
+    NOTHING,
+    Capabilities,
+    described,
+    listed,
+    loaded,
+    running,
+)
 
 CONNECT_SECONDS = 0.2
 """For a server on this machine, which answers at once or not at all."""
@@ -59,8 +68,8 @@ def is_near(address: str) -> bool:
 def is_foreign(address: str, sockets: Path) -> bool:
     """Whether another user of this machine listens at an address of it, as far as the system tells.
 
-    `sockets` is the folder where Linux tells: each listening socket with its user's id. Root and the users of services
-    are others as well.
+    `sockets` is the folder where Linux tells: each listening socket with its user's id. Root and
+    the users of services are others as well.
     """
     port, own = place_of(address)[1], getattr(os, "getuid", int)()
     owners: dict[bool, set[str]] = {True: set(), False: set()}
@@ -74,7 +83,9 @@ def is_foreign(address: str, sockets: Path) -> bool:
                 host, _, at = fields[1].rpartition(":")
                 if at == f"{port:04X}" and (host in _LOOPBACK or not host.strip("0")):
                     owners[host in _LOOPBACK].add(fields[7])
-    listening = owners[True] or owners[False]  # the socket of the very address counts before one of all addresses
+    listening = (
+        owners[True] or owners[False]
+    )  # the socket of the very address counts before one of all addresses
     return bool(listening - {str(own)})
 
 
@@ -89,7 +100,9 @@ def listens(address: str) -> bool:
     if not host:
         return False
     try:
-        socket.create_connection((host, port), timeout=CONNECT_SECONDS if is_near(address) else FAR_SECONDS).close()
+        socket.create_connection(
+            (host, port), timeout=CONNECT_SECONDS if is_near(address) else FAR_SECONDS
+        ).close()
     except (OSError, UnicodeError):
         return False
     return True
@@ -97,7 +110,9 @@ def listens(address: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """What an OpenAI-compatible server says of itself. `entries` are what it lists of its models."""
+    """What an OpenAI-compatible server says of itself. `entries` are what it lists of its
+    models.
+    """
 
     entries: tuple[Mapping[str, object], ...] = ()
     software: str = ""
@@ -112,7 +127,9 @@ class Server:
         return tuple(name for name in names if _is_sayable(name) and EMBEDS not in name.lower())
 
     def entry(self, model: str) -> Mapping[str, object]:
-        """What it lists of `model`; a server with one model answers with it, whatever name is asked for."""
+        """What it lists of `model`; a server with one model answers with it, whatever name is asked
+        for.
+        """
         return next((entry for entry in self.entries if entry.get("id") == model), self._only)
 
     @property
@@ -121,7 +138,9 @@ class Server:
 
 
 def server_at(address: str, key: str = "") -> Server | None:
-    """Ask who listens at `address`, which usually ends in /v1; None when nobody does or it is no such server."""
+    """Ask who listens at `address`, which usually ends in /v1; None when nobody does or it is no
+    such server.
+    """
     if not listens(address):
         return None
     status, software, answer = _answer(address, "/models", key)
@@ -165,7 +184,9 @@ def root_of(address: str) -> str:
 
 
 def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int, str, object]:
-    """Status, software and JSON of an answer; (0, "", None) for none. Takes at most `ANSWER_SECONDS`."""
+    """Status, software and JSON of an answer; (0, "", None) for none. Takes at most
+    `ANSWER_SECONDS`.
+    """
     import json  # only when something listens
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from threading import Timer
@@ -180,13 +201,17 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
         with suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)
 
-    limit = Timer(ANSWER_SECONDS, give_up)  # a server that sends a byte now and then would never time out
+    limit = Timer(
+        ANSWER_SECONDS, give_up
+    )  # a server that sends a byte now and then would never time out
     limit.daemon = True
     try:
         connection.connect()
         limit.start()
         data = None if body is None else json.dumps(body).encode()
-        connection.request("GET" if data is None else "POST", f"{parts.path.rstrip('/')}{path}", data, headers)
+        connection.request(
+            "GET" if data is None else "POST", f"{parts.path.rstrip('/')}{path}", data, headers
+        )
         response = connection.getresponse()
         said = response.headers.get("Server", "").partition("/")[0].lower()
         software = next((name for mark, name in _MARKS.items() if said.startswith(mark)), "")

@@ -10,7 +10,9 @@ from chat_loop.events import TextDelta, ThinkingDelta
 TAGS: Mapping[str, str] = MappingProxyType(
     {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"},
 )
-"""What begins reasoning -> what ends it. It counts only where nothing but white space stands before it."""
+"""What begins reasoning -> what ends it. It counts only where nothing but white space stands before
+it.
+"""
 
 MOST_BLANK = 256
 """Characters of white space after which no reasoning is expected any more."""
@@ -19,15 +21,19 @@ MOST_BLANK = 256
 class Tagged:
     """Tells a reply's reasoning from its answer, in pieces as they come.
 
-    White space around the reasoning is dropped. A reply that does not begin with a tag passes as it is, whatever tags
-    stand further on; reasoning that never ends is all there is.
+    White space around the reasoning is dropped. A reply that does not begin with a tag passes as it
+    is, whatever tags stand further on; reasoning that never ends is all there is.
     """
 
     def __init__(self) -> None:
         self._held = ""
-        """What cannot be told yet: the beginning, or what may be the first part of the tag that ends the reasoning."""
+        """What cannot be told yet: the beginning, or what may be the first part of the tag that
+        ends the reasoning.
+        """
         self._end: str | None = None
-        """The tag that is waited for; None before the beginning is known; "" once the answer has begun."""
+        """The tag that is waited for; None before the beginning is known; "" once the answer has
+        begun.
+        """
         self._strip = False
         """Whether the white space between reasoning and answer still comes."""
 
@@ -60,7 +66,9 @@ class Tagged:
         """Yield the reasoning in `text`; return what stands after it."""
         inside, found, after = text.partition(end)
         if not found:
-            kept = next((size for size in range(len(end) - 1, 0, -1) if inside.endswith(end[:size])), 0)
+            kept = next(
+                (size for size in range(len(end) - 1, 0, -1) if inside.endswith(end[:size])), 0
+            )
             inside, self._held = inside[: len(inside) - kept], inside[len(inside) - kept :]
         else:
             self._end, self._strip = "", True

@@ -1,7 +1,9 @@
-"""What the adapters over HTTP share: the course of one call, reading server-sent events, and a sentence per failure.
+"""What the adapters over HTTP share: the course of one call, reading server-sent events, and a
+sentence per failure.
 
-The SDKs send the request: they know keys, addresses, proxies and headers. The stream is read here, since their own
-streams hide whether `[DONE]` came, take an error event for a reply with status 200, and let errors of JSON out.
+The SDKs send the request: they know keys, addresses, proxies and headers. The stream is read here,
+since their own streams hide whether `[DONE]` came, take an error event for a reply with status 200,
+and let errors of JSON out.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 WRITE_SECONDS = 30.0
 READ_SECONDS = 600.0
-"""Longer than any wait the agent allows: silence is the agent's to judge, this only frees a forgotten socket."""
+"""Longer than any wait the agent allows: silence is the agent's to judge, this only frees a
+forgotten socket.
+"""
 
 DRAIN_SECONDS = 0.1
-"""How long the rest of a body may take after the end mark; a body read to its end keeps its connection open."""
+"""How long the rest of a body may take after the end mark; a body read to its end keeps its
+connection open.
+"""
 
 LARGEST_COUNT = 1_000_000_000
 """Of the tokens that a server counts; a larger number is taken for none."""
@@ -91,7 +97,9 @@ class Reply:
         self.usage: Usage | None = None
         self.calls = Calls()
         self.tagged = Tagged()
-        """Tells reasoning from the answer where both come as text; adapters of wires that keep them apart leave it."""
+        """Tells reasoning from the answer where both come as text; adapters of wires that keep them
+        apart leave it.
+        """
         self.reasoning: list[str] = []
         """What the service wants back with the calls of this reply; most want nothing."""
         self.done = False
@@ -115,7 +123,9 @@ class WireProvider(ABC, Generic[ClientT]):
     """The most tokens of a reply, as far as is known; 0 where it is not."""
 
     def __init__(self, model: str, window: Window, images: bool | None = None) -> None:
-        """`window` is a guess, or what the user says; `images` is None where the user says nothing."""
+        """`window` is a guess, or what the user says; `images` is None where the user says
+        nothing.
+        """
         self.model = model
         self._line: tuple[ClientT, Service] | None = None
         self._refused_tools: set[str] = set()
@@ -146,7 +156,8 @@ class WireProvider(ABC, Generic[ClientT]):
         self.takes_images, self.reply_tokens = bool(known.images), known.reply
 
     def look_up(self) -> None:
-        """Find out what the model takes without asking a service: from a server of this machine, and genai-prices.
+        """Find out what the model takes without asking a service: from a server of this machine,
+        and genai-prices.
 
         Call it from a thread: it may take a second.
         """
@@ -165,13 +176,16 @@ class WireProvider(ABC, Generic[ClientT]):
         return NOTHING
 
     async def is_listed(self) -> bool | None:
-        """Return whether the service knows the model, None when it does not say. Raises `ProviderError`."""
+        """Return whether the service knows the model, None when it does not say. Raises
+        `ProviderError`.
+        """
         client, _ = await asyncio.to_thread(self._ready)
         return await self._inquire(client, LISTING_SECONDS)
 
     async def _ask_about(self, client: ClientT) -> Capabilities | None:
-        """Return what the service says of the model, None when it does not know it. Raises as HTTP does, and Refusal,
-        ValueError."""
+        """Return what the service says of the model, None when it does not know it. Raises as HTTP
+        does, and Refusal, ValueError.
+        """
         return NOTHING
 
     async def _prepare(self, client: ClientT, request: Request) -> None:
@@ -179,10 +193,14 @@ class WireProvider(ABC, Generic[ClientT]):
 
     @abstractmethod
     def _build(self) -> tuple[ClientT, Service]:
-        """Import the SDK, make a client, rehearse. Raises `ProviderError` without a key or a usable address."""
+        """Import the SDK, make a client, rehearse. Raises `ProviderError` without a key or a usable
+        address.
+        """
 
     @abstractmethod
-    def _open(self, client: ClientT, service: Service, request: Request) -> AbstractAsyncContextManager[Response]:
+    def _open(
+        self, client: ClientT, service: Service, request: Request
+    ) -> AbstractAsyncContextManager[Response]:
         """Send `request`; the answer is good (2xx) and its body unread. Raises `ProviderError`."""
 
     def _data(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
@@ -191,15 +209,19 @@ class WireProvider(ABC, Generic[ClientT]):
 
     @abstractmethod
     def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
-        """Put one event's data into `reply` and yield its deltas. Raises `ProviderError`, or ValueError on nonsense."""
+        """Put one event's data into `reply` and yield its deltas. Raises `ProviderError`, or
+        ValueError on nonsense.
+        """
 
     def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
         """Told of the calls of a reply before they are passed on."""
 
     def warm(self) -> None:
-        """Import the SDK and build the client, 0.3 to 1 s. Call it from a thread that runs no event loop.
+        """Import the SDK and build the client, 0.3 to 1 s. Call it from a thread that runs no event
+        loop.
 
-        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address or proxy.
+        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address or
+        proxy.
         """
         self._ready()
         self.look_up()
@@ -209,13 +231,20 @@ class WireProvider(ABC, Generic[ClientT]):
             if self._line is None:
                 self._line = self._build()
                 for library in ("anthropic", "openai", "httpx2"):
-                    logging.getLogger(library).setLevel(logging.ERROR)  # what they warn of would reach the terminal
+                    logging.getLogger(library).setLevel(
+                        logging.ERROR
+                    )  # what they warn of would reach the terminal
             return self._line
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is `StreamBroken`."""
+        """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is
+        `StreamBroken`.
+        """
         if self._refused_tools:
-            request = replace(request, tools=tuple(one for one in request.tools if one.name not in self._refused_tools))
+            request = replace(
+                request,
+                tools=tuple(one for one in request.tools if one.name not in self._refused_tools),
+            )
         try:
             async with aclosing(self._events(request)) as events:
                 async for event in events:
@@ -252,33 +281,44 @@ class WireProvider(ABC, Generic[ClientT]):
                     if reply.done:
                         await drain(pieces)
                 if reply.stop is None and not reply.done:
-                    raise service.unfinished(response.headers.get("content-type", ""), started=reply.started)
+                    raise service.unfinished(
+                        response.headers.get("content-type", ""), started=reply.started
+                    )
         except (httpx2.HTTPError, ValueError) as error:
-            # A server may drop the line instead of ending the body; the reply is whole once the model has stopped.
+            # A server may drop the line instead of ending the body; the reply is whole once the
+            # model has stopped.
             if reply.stop is None:
                 raise service.failed(error, started=reply.started) from error
         stop = reply.stop or "end"
         for event in self._ending(reply, calls=bool(request.tools) and stop == "end"):
-            if isinstance(event, ToolCalled):  # some servers say `stop` where they mean `tool_calls`
+            if isinstance(
+                event, ToolCalled
+            ):  # some servers say `stop` where they mean `tool_calls`
                 stop = "tool"
             yield event
         self._begin_inquiry(client)
         yield Finished(stop=stop, usage=reply.usage)
 
     def _begin_inquiry(self, client: ClientT) -> None:
-        """Ask the service about the model behind the first reply, unless its window is known for sure."""
+        """Ask the service about the model behind the first reply, unless its window is known for
+        sure.
+        """
         if self._tells and self._inquiry is None and not (self._set.window or self._told.window):
             self._inquiry = asyncio.ensure_future(self._inquire(client, INQUIRY_SECONDS))
 
     async def _inquire(self, client: ClientT, seconds: float) -> bool | None:
-        """Learn what the service says of the model, and return whether it knows it; None where that fails."""
+        """Learn what the service says of the model, and return whether it knows it; None where that
+        fails.
+        """
         import httpx2
 
         with suppress(TimeoutError, httpx2.HTTPError, Refusal, ValueError):
             async with asyncio.timeout(seconds):
                 told = await self._ask_about(client)
             self.learn(told or NOTHING)
-            return None if told is NOTHING else told is not None  # a list may say nothing but the name
+            return (
+                None if told is NOTHING else told is not None
+            )  # a list may say nothing but the name
         return None
 
     def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
@@ -324,10 +364,12 @@ async def _refuse(response: HttpResponse) -> None:
 
 
 def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
-    """An HTTP client by an SDK's `DefaultAsyncHttpxClient`. Raises `NoProvider` for a proxy or certificate setting.
+    """An HTTP client by an SDK's `DefaultAsyncHttpxClient`. Raises `NoProvider` for a proxy or
+    certificate setting.
 
-    No redirect is followed: key and conversation are meant for one host. Loopback addresses are reached without the
-    proxy of the environment. A refusal raises `Refusal`, or an SDK's error that it is the cause of.
+    No redirect is followed: key and conversation are meant for one host. Loopback addresses are
+    reached without the proxy of the environment. A refusal raises `Refusal`, or an SDK's error that
+    it is the cause of.
     """
     import httpx2
 
@@ -340,28 +382,40 @@ def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         raise NoProvider(
-            f"The proxy or certificate settings of the environment cannot be used: {short(str(error))}",
+            "The proxy or certificate settings of the environment cannot be used: "
+            f"{short(str(error))}",
             "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
         ) from error
 
 
 def host_of(address: URL) -> str:
-    """Host and, if given, port of a base URL. Raises `NoProvider` when it is not an HTTP address."""
+    """Host and, if given, port of a base URL. Raises `NoProvider` when it is not an HTTP
+    address.
+    """
     if address.scheme not in ("http", "https") or not address.host:
-        raise NoProvider(f"{short(str(address))} is not the address of a server.", "Write it as http://HOST:PORT/v1.")
+        raise NoProvider(
+            f"{short(str(address))} is not the address of a server.",
+            "Write it as http://HOST:PORT/v1.",
+        )
     return address.netloc.decode("ascii")
 
 
 def withheld(variable: str, omit: T) -> dict[str, T]:
-    """The headers that an SDK takes from a variable, which may hold keys: left out for a server of somebody else's."""
+    """The headers that an SDK takes from a variable, which may hold keys: left out for a server of
+    somebody else's.
+    """
     lines = os.environ.get(variable, "").split("\n")
-    return {name.strip(): omit for name, colon, _ in (line.partition(":") for line in lines) if colon}
+    return {
+        name.strip(): omit for name, colon, _ in (line.partition(":") for line in lines) if colon
+    }
 
 
 def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:
-    """Make one call that fails at once, so that the first real one finds everything imported and built (10 ms).
+    """Make one call that fails at once, so that the first real one finds everything imported and
+    built (10 ms).
 
-    `call` gets a throwaway HTTP client and must send to `NOWHERE`, where nothing listens and no packet goes.
+    `call` gets a throwaway HTTP client and must send to `NOWHERE`, where nothing listens and no
+    packet goes.
     """
     import httpx2
 
@@ -374,7 +428,9 @@ def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:
 
 
 async def limited(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """Yield a body in slices, so that a large piece holds up no key. Raises Oversized for one that has no end."""
+    """Yield a body in slices, so that a large piece holds up no key. Raises Oversized for one that
+    has no end.
+    """
     size = 0
     async for piece in pieces:
         size += len(piece)
@@ -387,19 +443,24 @@ async def limited(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
 
 
 async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-    """The `data` of each event of a `text/event-stream` (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+    """The `data` of each event of a `text/event-stream`
+    (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-    Lines are cut in bytes, so that neither a character split between two pieces nor a U+2028 inside JSON breaks one.
-    Fields other than `data` are skipped: both wires name an event's type inside the JSON. Some servers leave out the
-    blank line between events, so an object that begins after the end of another one is an event of its own. Raises
-    Oversized.
+    Lines are cut in bytes, so that neither a character split between two pieces nor a U+2028 inside
+    JSON breaks one. Fields other than `data` are skipped: both wires name an event's type inside
+    the JSON. Some servers leave out the blank line between events, so an object that begins after
+    the end of another one is an event of its own. Raises Oversized.
     """
     data: list[str] = []
     size = 0
     async for lines in _lines(pieces):
         for line in lines:
             text = line[5:].strip().decode("utf-8", "replace") if line.startswith(b"data:") else ""
-            ends = not line or text == DONE or (text.startswith("{") and data and data[-1].endswith("}"))
+            ends = (
+                not line
+                or text == DONE
+                or (text.startswith("{") and data and data[-1].endswith("}"))
+            )
             if data and ends:
                 yield "\n".join(data)
                 data, size = [], 0
@@ -415,7 +476,9 @@ async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[list[bytes]]:
-    """The lines that each piece of a body completes, without their ends; of many blank lines two. Linear in time."""
+    """The lines that each piece of a body completes, without their ends; of many blank lines two.
+    Linear in time.
+    """
     rest: list[bytes] = []
     size = 0
     async for piece in pieces:
@@ -491,7 +554,9 @@ def count_at(value: object, *path: str) -> int:
 
 
 def sendable(text: str) -> str:
-    """`text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones replaced by U+FFFD."""
+    """`text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones replaced by
+    U+FFFD.
+    """
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,7 +1,8 @@
 """Tool calls that a small model writes as text instead of the form that its runtime reads (pure).
 
-Such a reply is nothing but the JSON of one or several calls, bare, in a fence, or between the marks of its template.
-Text that begins otherwise is shown as it comes; text that could be a call waits until its end.
+Such a reply is nothing but the JSON of one or several calls, bare, in a fence, or between the marks
+of its template. Text that begins otherwise is shown as it comes; text that could be a call waits
+until its end.
 """
 
 from __future__ import annotations
@@ -44,8 +45,13 @@ class WrittenCalls:
 
 
 def written(message: Message) -> str:
-    """A message with its calls and results as text, in the form in which such models write and read them."""
-    calls = (f'{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}' for call in message.calls)
+    """A message with its calls and results as text, in the form in which such models write and read
+    them.
+    """
+    calls = (
+        f'{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}'
+        for call in message.calls
+    )
     results = (f"<tool_response>\n{result.text}\n</tool_response>" for result in message.results)
     asked = message.text or (_ANSWER if message.results else "")
     texts = (*results, asked) if message.role == "user" else (message.text, *calls)
@@ -79,6 +85,8 @@ def _calls(text: str, names: Collection[str]) -> Iterator[ToolCall]:
         arguments = value.get("arguments", {}) if isinstance(value, dict) else None
         if name not in names or not isinstance(arguments, dict):
             return
-        found.append(ToolCall(f"call_{len(found) + 1}", str(name), json.dumps(arguments, ensure_ascii=False)))
+        found.append(
+            ToolCall(f"call_{len(found) + 1}", str(name), json.dumps(arguments, ensure_ascii=False))
+        )
         rest = rest[end:].lstrip()
     yield from found

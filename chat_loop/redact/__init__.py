@@ -1,11 +1,14 @@
-"""Secrets taken out of a text before it goes where it was not typed: a summary, a log, an index, an export.
+"""Secrets taken out of a text before it goes where it was not typed: a summary, a log, an index, an
+export.
 
-Three kinds of evidence count: the keys that the program itself uses (`keys_from`), a value's own shape, as tokens of
-known services, private keys and cards have it, and what stands around it, as `Authorization: …` (both in `shapes`) or
-`password = …` (`named`, which asks `values`). There is no rule for "looks random" alone, which would take hashes, ids
-and images away from a conversation about code.
+Three kinds of evidence count: the keys that the program itself uses (`keys_from`), a value's own
+shape, as tokens of known services, private keys and cards have it, and what stands around it, as
+`Authorization: …` (both in `shapes`) or `password = …` (`named`, which asks `values`). There is no
+rule for "looks random" alone, which would take hashes, ids and images away from a conversation
+about code.
 
-Every step is linear in the text: what a pattern may read ahead is bounded, or it is a run that is read once.
+Every step is linear in the text: what a pattern may read ahead is bounded, or it is a run that is
+read once.
 """
 
 from __future__ import annotations
@@ -18,22 +21,29 @@ if TYPE_CHECKING:
     from chat_loop.redact.values import Span
 
 _ROUNDS = 8
-"""Without a secret another may come to light, by a boundary where a letter was; more than two rounds are contrived."""
+"""Without a secret another may come to light, by a boundary where a letter was; more than two
+rounds are contrived.
+"""
 _MARK = re.compile(r"\[REDACTED:[a-z-]{2,16}:([0-9a-f]{1,6})\]")
 _SHORTEST_KEY = 12
 """Characters of a key that is looked for wherever it may stand."""
 _MOST_MARKS = 100_000
-"""A mark with a larger number, or with letters, counts none: it was made of a hash by an earlier version."""
+"""A mark with a larger number, or with letters, counts none: it was made of a hash by an earlier
+version.
+"""
 
 
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Have the values of `source` redacted wherever they stand: the keys that the program uses. It is asked once, when
-    the first text is redacted. Values that are short, or a plain word as servers without keys take it, are left."""
+    """Have the values of `source` redacted wherever they stand: the keys that the program uses. It
+    is asked once, when the first text is redacted. Values that are short, or a plain word as
+    servers without keys take it, are left.
+    """
     _keys.take(source)
 
 
 class Redactor:
-    """Redacts the texts of one document: each secret becomes `[REDACTED:kind:number]`, equal ones the same mark.
+    """Redacts the texts of one document: each secret becomes `[REDACTED:kind:number]`, equal ones
+    the same mark.
 
     The numbers go on behind those of marks that stand in the texts already. Marks stay as they are.
     """
@@ -71,7 +81,9 @@ class Redactor:
 
 
 def redacted(text: str) -> str:
-    """Return a text that is a document of its own with each secret as a mark. A second time changes nothing."""
+    """Return a text that is a document of its own with each secret as a mark. A second time changes
+    nothing.
+    """
     return Redactor()(text)
 
 
@@ -120,13 +132,20 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
 
 
 def _secrets(text: str) -> Iterator[Span]:
-    """Those of a text, in no order; the marks of an earlier redaction are read as a filler, so that they stay."""
-    from chat_loop.redact import named, shapes  # not before something is redacted: their patterns take long to compile
+    """Those of a text, in no order; the marks of an earlier redaction are read as a filler, so that
+    they stay.
+    """
+    from chat_loop.redact import (
+        named,
+        shapes,
+    )  # not before something is redacted: their patterns take long to compile
     from chat_loop.redact.values import FILLER
 
     if "[REDACTED:" in text:
         text = _MARK.sub(lambda mark: FILLER * len(mark[0]), text)
-    lowered = text.replace("\u0130", "i").lower()  # the one character whose lower case is longer than itself
+    lowered = text.replace(
+        "\u0130", "i"
+    ).lower()  # the one character whose lower case is longer than itself
     yield from _own_keys(text)
     yield from shapes.secrets(text, lowered)
     yield from named.secrets(text, lowered)

@@ -1,8 +1,10 @@
-"""Secrets that are known by what they are called: `password = …`, `"api_key": "…"`, `--token …`, `Das Passwort ist …`.
+"""Secrets that are known by what they are called: `password = …`, `"api_key": "…"`, `--token …`,
+`Das Passwort ist …`.
 
-A name alone proves nothing: most values beside such names in a conversation about code are calls, variables, types and
-placeholders. So the value decides, and how strictly depends on who makes it (people choose passwords, machines tokens)
-and on how it is written (a quoted text is a value; a bare word after a colon rarely is one).
+A name alone proves nothing: most values beside such names in a conversation about code are calls,
+variables, types and placeholders. So the value decides, and how strictly depends on who makes it
+(people choose passwords, machines tokens) and on how it is written (a quoted text is a value; a
+bare word after a colon rarely is one).
 """
 
 from __future__ import annotations
@@ -16,18 +18,54 @@ _AHEAD = 128
 """How much of a bare value decides on it; when it counts, the rest of the run goes with it."""
 
 _NAME = re.compile(
-    r"(?P<chosen>passw(?:or[dt]|d)|pass(?:phrase|code)?|pwd|kennwort|mot[ _-]de[ _-]passe|motdepasse|mdp|contrase[ñn]a"
+    r"(?P<chosen>passw(?:or[dt]|d)|pass(?:phrase|code)?|pwd|kennwort|mot[ _-]de[ "
+    r"_-]passe|motdepasse|mdp|contrase[ñn]a"
     r"|clave|senha|wachtwoord)"
-    r"|secret|token|credentials?|jeton|cl[ée]f?[ _-]d[’']?(?:e[ _-])?(?:l[’'])?api|cl[ée][ _-]api|key|schl(?:ü|ue)ssel"
+    r"|secret|token|credentials?|jeton|cl[ée]f?[ _-]d[’']?(?:e[ _-])?(?:l[’'])?api|cl[ée][ "
+    r"_-]api|key|schl(?:ü|ue)ssel"
     r"|sig"
 )
 _KEYS_OF = (
-    *("api", "access", "secret", "private", "auth", "account", "encryption", "signing", "master", "service", "app"),
-    *("client", "session", "jwt", "storage", "subscription", "license", "shared", "openai", "anthropic", "zugangs"),
+    *(
+        "api",
+        "access",
+        "secret",
+        "private",
+        "auth",
+        "account",
+        "encryption",
+        "signing",
+        "master",
+        "service",
+        "app",
+    ),
+    *(
+        "client",
+        "session",
+        "jwt",
+        "storage",
+        "subscription",
+        "license",
+        "shared",
+        "openai",
+        "anthropic",
+        "zugangs",
+    ),
     *("zugriffs", "geheimer"),
 )
 """What makes a key a secret one, other than `_KEY` in capitals."""
-_PUBLIC = ("next", "page", "continuation", "lock", "change", "sync", "request", "idempotency", "cancellation", "resume")
+_PUBLIC = (
+    "next",
+    "page",
+    "continuation",
+    "lock",
+    "change",
+    "sync",
+    "request",
+    "idempotency",
+    "cancellation",
+    "resume",
+)
 """What makes a token none that opens anything."""
 _WHOLE = ("pass", "pwd", "mdp", "clave", "sig", "senha", "jeton")
 """Names that are parts of other words."""
@@ -42,7 +80,8 @@ _AFTER = re.compile(
     r"|[ \t]{1,8}value[\"']?[ \t]{0,3}[=:][ \t]{0,3}"
     r"|(?:,|[ \t]{0,4}\n)[ \t]{0,40}[\"']?value[\"']?[ \t]{0,3}[=:][ \t]{0,3}"
     r"|(?P<apart>[ \t]{0,3},?[ \t]{1,4}(?=[\"'`„“«])|,(?=[\"'])|\((?=[\"']))"
-    r"|(?P<said>[ \t]{1,3}(?:is|was|to|ist|lautet|war|est|était|es|era)(?:[ \t](?:now|set to|jetzt))?[ \t:]{1,3})"
+    r"|(?P<said>[ \t]{1,3}(?:is|was|to|ist|lautet|war|est|était|es|era)(?:[ \t](?:now|set "
+    r"to|jetzt))?[ \t:]{1,3})"
     r"|(?P<flag>[ \t]{1,4}))"
     r"[*_]{0,2}[ \t]{0,2}"
 )
@@ -53,7 +92,9 @@ _NEXT = (
     r"|application|endpoint|account|shared|default|protocol|grant|client|scope|redirect|state|code|response|expires|email"
     r"|format|id|api)[\w .-]{0,30}"
 )
-"""Names that follow a password in connection strings and forms; any name at all would cut passwords short."""
+"""Names that follow a password in connection strings and forms; any name at all would cut passwords
+short.
+"""
 _BARE = (
     r"(?:[^\s\ufdd0;&,\"'`<\\|]|[;,&](?!\s|\Z|" + _NEXT + r"[ ]?=)"
     r"|[\"'`](?![\s,;:)\]}>/&|.]|\Z)|<(?!/?[a-z][a-z0-9-]{0,15}(?:[ /][^<>\n]{0,60})?>)|\|(?!\s|\Z)"
@@ -73,7 +114,9 @@ _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 
 
 def secrets(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the values beside names of secrets. `lowered`: `text` in lower case, character by character."""
+    """Yield the values beside names of secrets. `lowered`: `text` in lower case, character by
+    character.
+    """
     done = 0
     for name in _NAME.finditer(lowered):
         if name.start() < done or not _is_name(text, lowered, name):
@@ -92,7 +135,9 @@ def secrets(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _is_name(text: str, lowered: str, name: re.Match[str]) -> bool:
-    """Whether a word, which may be in a longer one, is the name of a secret: `dbPass`, not `compass`."""
+    """Whether a word, which may be in a longer one, is the name of a secret: `dbPass`, not
+    `compass`.
+    """
     at, word = name.start(), name[0]
     before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
     if lowered[name.end() : name.end() + 1].isalpha():
@@ -115,13 +160,17 @@ def _joint(lowered: str, name: re.Match[str]) -> re.Match[str] | None:
         return None
     if joint["flag"]:
         return joint if _FLAG.search(lowered[max(0, name.start() - 110) : name.end()]) else None
-    if name[0] in _WHOLE and (joint["apart"] or joint["said"] or lowered.startswith(" :", name.end())):
+    if name[0] in _WHOLE and (
+        joint["apart"] or joint["said"] or lowered.startswith(" :", name.end())
+    ):
         return None  # "if you pass `x`", "pass :class:`x`"
     return joint
 
 
 def _bounds(text: str, lowered: str, name: re.Match[str], value: re.Match[str]) -> tuple[int, int]:
-    """Where a value starts and ends; a bare one ends with its first _AHEAD characters when it goes on."""
+    """Where a value starts and ends; a bare one ends with its first _AHEAD characters when it goes
+    on.
+    """
     if value["quote"]:
         return value.span("quoted")
     start, end = value.span("bare")

@@ -10,7 +10,9 @@ from chat_loop.redact.values import Span, is_code, is_mixed, is_placeholder, is_
 
 
 def secrets(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the secrets of known shapes. `lowered`: `text` in lower case, character by character."""
+    """Yield the secrets of known shapes. `lowered`: `text` in lower case, character by
+    character.
+    """
     yield from _tokens(text)
     yield from _jwts(text)
     yield from _keys(text)
@@ -19,7 +21,8 @@ def secrets(text: str, lowered: str) -> Iterator[Span]:
     yield from _headers(text, lowered)
 
 
-# Tokens that say themselves what they are -----------------------------------------------------------------------------
+# Tokens that say themselves what they are
+# -----------------------------------------------------------------------------
 
 _PLAIN = re.compile(r"[A-Za-z0-9]*+")
 _UPPER = re.compile(r"[A-Z0-9]*+")
@@ -47,9 +50,19 @@ _TOKENS = (
     ("npm", _PLAIN, 30, "npm_"),
     ("pypi", _WIDE, 50, "pypi-"),
     ("huggingface", _PLAIN, 30, "hf_ api_org_"),
-    ("token", _WIDE, 30, "dop_v1_ doo_v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api_ ntn_ figd_ PMAK- sbp_"),
+    (
+        "token",
+        _WIDE,
+        30,
+        "dop_v1_ doo_v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api_ ntn_ figd_ PMAK- sbp_",
+    ),
     ("token", _WIDE, 30, "glsa_ glc_"),
-    ("token", _DOTTED, 20, "hvs. dp.pt. sntrys_ sntryu_ NRAK- AGE-SECRET-KEY-1 sq0atp- sq0csp- pscale_tkn_ pscale_pw_"),
+    (
+        "token",
+        _DOTTED,
+        20,
+        "hvs. dp.pt. sntrys_ sntryu_ NRAK- AGE-SECRET-KEY-1 sq0atp- sq0csp- pscale_tkn_ pscale_pw_",
+    ),
     ("token", _HEX, 32, "dapi"),
 )
 """Kind, the characters after the prefix, how many at least, the prefixes."""
@@ -73,7 +86,11 @@ def _tokens(text: str) -> Iterator[Span]:
 
 
 def _is_token(text: str, at: int, prefix: str, value: str) -> bool:
-    if prefix == "sk-" and text[at - 1 : at].isalnum() and text[at - 2 : at] not in ("\\n", "\\r", "\\t"):
+    if (
+        prefix == "sk-"
+        and text[at - 1 : at].isalnum()
+        and text[at - 2 : at] not in ("\\n", "\\r", "\\t")
+    ):
         return False  # disk-, task- and other words
     if len(set(value)) < 6 or is_placeholder(value):
         return False
@@ -106,7 +123,9 @@ _KEY = re.compile(
     rf"(?:(?:{_BETWEEN})*+[A-Za-z0-9+/=]++(?![ \t]+\w))?"
     rf"(?:(?:{_BETWEEN})*+-----END [A-Z0-9 ]{{0,40}}-----)?"
 )
-"""A block that breaks off is taken as far as its lines look like one, and the shorter line after them."""
+"""A block that breaks off is taken as far as its lines look like one, and the shorter line after
+them.
+"""
 
 
 def _keys(text: str) -> Iterator[Span]:
@@ -114,7 +133,8 @@ def _keys(text: str) -> Iterator[Span]:
         yield from ((*found.span(), "private-key") for found in _KEY.finditer(text))
 
 
-# Cards ----------------------------------------------------------------------------------------------------------------
+# Cards
+# ----------------------------------------------------------------------------------------------------------------
 
 _CARD = re.compile(
     r"3[47]\d\d[ -]?\d{6}[ -]?\d{5}(?!\d)|3(?:0[0-5]|[689]\d)\d[ -]?\d{6}[ -]?\d{4}(?!\d)"
@@ -128,8 +148,12 @@ def _cards(text: str) -> Iterator[Span]:
     while found:
         start, end = found.span()
         around = text[max(0, start - 1) : start] + text[end : end + 1]
-        decimal = re.fullmatch(r"\d[.,]", text[max(0, start - 2) : start]) or re.match(r"[.,]\d", text[end : end + 2])
-        good = not (decimal or any(sign.isalnum() or sign == "_" for sign in around)) and _luhn(found[0])
+        decimal = re.fullmatch(r"\d[.,]", text[max(0, start - 2) : start]) or re.match(
+            r"[.,]\d", text[end : end + 2]
+        )
+        good = not (decimal or any(sign.isalnum() or sign == "_" for sign in around)) and _luhn(
+            found[0]
+        )
         if good:
             yield start, end, "card"
         found = _CARD.search(text, end if good else start + 1)
@@ -141,7 +165,8 @@ def _luhn(number: str) -> bool:
     return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
-# What stands in a place for secrets -----------------------------------------------------------------------------------
+# What stands in a place for secrets
+# -----------------------------------------------------------------------------------
 
 _USERINFO = re.compile(
     r"://[^\s/?#:@\"'<>`\ufdd0]{0,100}:"
@@ -160,12 +185,15 @@ def _addresses(text: str) -> Iterator[Span]:
 
 
 _AUTHORIZATION = re.compile(
-    r"authorization[\\\"'\])]{0,4}[ \t]{0,8}(?:[:=]|,(?=[ \t]{0,8}[\"'`](?:bearer|basic|token)))[ \t]{0,8}[\\\"'`]{0,4}"
+    r"authorization[\\\"'\])]{0,4}[ \t]{0,8}(?:[:=]|,(?=[ "
+    r"\t]{0,8}[\"'`](?:bearer|basic|token)))[ \t]{0,8}[\\\"'`]{0,4}"
     r"(?:(?:bearer|basic|token|bot|apikey|api-key)[ \t]{1,8})?([^\s\"'`,;<>\\\ufdd0]{6,256})"
 )
 _BEARER = re.compile(r"bearer[ \t]{1,8}([a-z0-9_.~+/=-]{16,256})")
 _BASIC = re.compile(r"basic[ \t]{1,8}([a-z0-9+/_-]{6,256}={0,2})")
-_USER = re.compile(r"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,2}[\"']?[^\s:\"'@/]{1,64}:([^\s\"'\ufdd0]{1,128})")
+_USER = re.compile(
+    r"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,2}[\"']?[^\s:\"'@/]{1,64}:([^\s\"'\ufdd0]{1,128})"
+)
 _REST = re.compile(r"[^\s\"'`,;<>\\\ufdd0]*+")
 
 
@@ -191,8 +219,12 @@ def _is_pair(value: str) -> bool:
 def _is_basic(value: str) -> bool:
     """Whether it is `user:password` in base64."""
     try:
-        plain = binascii.a2b_base64(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)).decode()
-    except ValueError:  # no base64, no UTF-8, or a character whose lower case is a letter, as the sign of kelvins
+        plain = binascii.a2b_base64(
+            value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)
+        ).decode()
+    except (
+        ValueError
+    ):  # no base64, no UTF-8, or a character whose lower case is a letter, as the sign of kelvins
         return False
     return ":" in plain and plain.isprintable()
 
@@ -203,4 +235,6 @@ _HEADERS = (
     ("authorization", "basic", _BASIC, _is_basic),
     ("password", "-u", _USER, _is_pair),
 )
-"""Kind, what must occur, the pattern in lower case whose group is the value, and what the value must be."""
+"""Kind, what must occur, the pattern in lower case whose group is the value, and what the value
+must be.
+"""

@@ -1,4 +1,6 @@
-"""What a value beside a secret's name looks like: a secret, or a placeholder, code, a word, a text for people."""
+"""What a value beside a secret's name looks like: a secret, or a placeholder, code, a word, a text
+for people.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ Span = tuple[int, int, str]
 """Where a secret stands, from and to, and its kind."""
 
 Way = Literal["quoted", "tight", "alone", "apart", "loose", "said"]
-"""How a value stands by its name, roughly from the surest on: `x = "…"`; `X=…`; `X: …` and nothing more in the line;
-`x "…"`, `f(x, "…")`; other bare words, such as `x = …`; "the x is …"."""
+"""How a value stands by its name, roughly from the surest on: `x = "…"`; `X=…`; `X: …` and nothing
+more in the line; `x "…"`, `f(x, "…")`; other bare words, such as `x = …`; "the x is …".
+"""
 
 FILLER = "\ufdd0"
 """Stands for the marks of an earlier redaction: a noncharacter, which no value takes."""
@@ -43,7 +46,8 @@ _TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|#\{.*\}\Z|\{[\w.]*\}\Z|%\(\w*\)[sdr]\Z")
 _UNMADE = re.compile(r"[\s\\\[\]{}|<>\"'`]")
 _MASKED = re.compile(r"\*{3}|•{3}|●{3}|\.{3}|…|x{5}|X{5}")
 _MEANT = re.compile(
-    r"your|example|placeholder|change[-_ ]?me|dummy|redacted|insert|replace|\bmy[-_ ]|\bsome[-_ ]|here\b|todo"
+    r"your|example|placeholder|change[-_ ]?me|dummy|redacted|insert|replace|\bmy[-_ "
+    r"]|\bsome[-_ ]|here\b|todo"
 )
 _INTERFACE = re.compile(
     r"\b(?:must|enter|please|invalid|required?|wrong|incorrect|forgot|short|reset|least|match|change|new|confirm|the|is|"
@@ -60,7 +64,8 @@ _BENIGN = frozenset(_WORDS.split())
 
 
 def is_wordy(value: str, *, humped: bool = True) -> bool:
-    """Whether it is made of words, numbers and signs alone, as an identifier or a path is; a made secret is not.
+    """Whether it is made of words, numbers and signs alone, as an identifier or a path is; a made
+    secret is not.
 
     `humped`: words written together, as in `getUserToken`, count as words too.
     """
@@ -73,11 +78,15 @@ def is_wordy(value: str, *, humped: bool = True) -> bool:
 def _is_humped(part: str) -> bool:
     """Whether it is words written together, as `getUserToken2` is: few capitals, none at random."""
     capitals = sum(sign.isupper() for sign in part)
-    return capitals <= max(2, len(part) // (3 if len(part) < 16 else 5)) and bool(_HUMPED.fullmatch(part))
+    return capitals <= max(2, len(part) // (3 if len(part) < 16 else 5)) and bool(
+        _HUMPED.fullmatch(part)
+    )
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it stands for a value that is not there: `<your-key>`, `${TOKEN}`, `xxxx`, `sk-...`, `changeme`."""
+    """Whether it stands for a value that is not there: `<your-key>`, `${TOKEN}`, `xxxx`, `sk-...`,
+    `changeme`.
+    """
     if _MASKED.search(value) or "EXAMPLE" in value or not any(sign.isalnum() for sign in value):
         return True
     if _TEMPLATE.match(value) or len(set(value)) < 3:
@@ -86,11 +95,15 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Whether it is an expression, a pattern or a path: `get_password()`, `tokens[i]`, `self.key`, `/run/secrets`."""
+    """Whether it is an expression, a pattern or a path: `get_password()`, `tokens[i]`, `self.key`,
+    `/run/secrets`.
+    """
     pattern = _PATTERN.search(value)
     if pattern:
         return pattern.start() == 0 or len(value) < 9
-    return bool(_CODE.fullmatch(value)) and all(not part or _LETTERS.fullmatch(part) for part in _SIGNS.split(value))
+    return bool(_CODE.fullmatch(value)) and all(
+        not part or _LETTERS.fullmatch(part) for part in _SIGNS.split(value)
+    )
 
 
 def is_prose(value: str) -> bool:
@@ -100,7 +113,9 @@ def is_prose(value: str) -> bool:
         return True
     if not any(sign.isdigit() for sign in plain) and _NAMED.search(plain):
         return True
-    return " " in plain and bool(_INTERFACE.search(plain) or value[-1] in ".?:…" or plain.count(" ") > 7)
+    return " " in plain and bool(
+        _INTERFACE.search(plain) or value[-1] in ".?:…" or plain.count(" ") > 7
+    )
 
 
 def is_mixed(value: str) -> bool:
@@ -122,12 +137,19 @@ def is_chosen(value: str, way: Way) -> bool:
         return is_mixed(value)
     if is_code(value):
         return False
-    if way == "tight" or (way == "alone" and len(value) >= 6 and value.isalpha() and value[1:].islower()):
+    if way == "tight" or (
+        way == "alone" and len(value) >= 6 and value.isalpha() and value[1:].islower()
+    ):
         return True
     if not is_mixed(value) or (is_wordy(value) and _NAMED.search(value.lower())):
         return False
     core = value.rstrip("!?")
-    return way != "said" or core.isalnum() or bool(_SPECIAL.search(core)) or not is_wordy(core, humped=core.isalpha())
+    return (
+        way != "said"
+        or core.isalnum()
+        or bool(_SPECIAL.search(core))
+        or not is_wordy(core, humped=core.isalpha())
+    )
 
 
 def is_made(value: str, way: Way) -> bool:
@@ -142,4 +164,6 @@ def is_made(value: str, way: Way) -> bool:
         return False
     if is_placeholder(value) or (way != "quoted" and is_code(value)):
         return False
-    return any(sign.isalpha() for sign in value) and (digits or (len(value) >= 16 and way != "apart"))
+    return any(sign.isalpha() for sign in value) and (
+        digits or (len(value) >= 16 and way != "apart")
+    )

@@ -17,11 +17,11 @@ def related_forms(
     participles: Mapping[str, Sequence[str]],
     found: bool,
 ) -> list[tuple[str, float]]:
-    """Words to search for beside `term`, with how surely they mean the same: longer ids that contain one that was not
-    `found` itself, other forms and compounds of a plain word.
+    """Words to search for beside `term`, with how surely they mean the same: longer ids that
+    contain one that was not `found` itself, other forms and compounds of a plain word.
 
-    `containing(part)` gives words of the index with `part` in them, `known(words)` those of `words` that it holds;
-    `participles` are the German participles of a verb.
+    `containing(part)` gives words of the index with `part` in them, `known(words)` those of `words`
+    that it holds; `participles` are the German participles of a verb.
     """
     if term.exact:
         longer = containing(term.text) if len(term.text) > 2 and not found else ()

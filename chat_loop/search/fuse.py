@@ -1,8 +1,9 @@
-"""One order of what full text and meaning have found (pure); where the rows are from does not matter to it.
+"""One order of what full text and meaning have found (pure); where the rows are from does not
+matter to it.
 
-A hit of full text counts by the square of how surely it is what the query is about: next to nothing when a question is
-asked in other words than those that were used, and more than any similarity when they are the same. The weights were
-chosen on the tuning half of `benchmarks.recall`.
+A hit of full text counts by the square of how surely it is what the query is about: next to nothing
+when a question is asked in other words than those that were used, and more than any similarity when
+they are the same. The weights were chosen on the tuning half of `benchmarks.recall`.
 """
 
 from __future__ import annotations
@@ -20,21 +21,25 @@ Key = TypeVar("Key")
 _SURE = 1.5
 """What a hit of strength 1 counts, in similarities."""
 _WORDS, _SURE_OF_WORDS = 0.8, 1 / 6
-"""What the best hit of full text counts besides when the sentence model knows hardly a word of the query; all of it
-from this strength of the surest hit on."""
+"""What the best hit of full text counts besides when the sentence model knows hardly a word of the
+query; all of it from this strength of the surest hit on.
+"""
 _LEAST = 0.3
 """What is left of similarities then."""
 _FOREIGN, _FAMILIAR = 0.4, 0.9
 """Pieces per word: `familiar` of a German question and of an English one, about."""
 FLOOR, _HIGHER = 0.34, 0.3
-"""What is farther from a query is about something else; so much nearer it must be when the model knows none of the
-words. `benchmarks.recall` chose the floor on its tuning half: there it gives the largest sum of two shares, that of the
-questions whose answer is among the first five, and that of the questions without an answer that find nothing."""
+"""What is farther from a query is about something else; so much nearer it must be when the model
+knows none of the words. `benchmarks.recall` chose the floor on its tuning half: there it gives the
+largest sum of two shares, that of the questions whose answer is among the first five, and that of
+the questions without an answer that find nothing.
+"""
 
 
 @dataclass(frozen=True)
 class Found(Generic[Key]):
-    """A hit of full text: its score (above 0), how surely it is meant (0 to 1), and how many ids of the query it holds.
+    """A hit of full text: its score (above 0), how surely it is meant (0 to 1), and how many ids of
+    the query it holds.
 
     `ranking.Hit` has the first two, `exactly` counts the last.
     """
@@ -46,7 +51,9 @@ class Found(Generic[Key]):
 
 
 def exactly(query: str, texts: Iterable[str]) -> int:
-    """How many of the ids, numbers and paths of a query stand in a sentence of these texts as they are."""
+    """How many of the ids, numbers and paths of a query stand in a sentence of these texts as they
+    are.
+    """
     wanted = [f" {' '.join(term.words)} " for term in terms(query) if term.exact]
     if not wanted:
         return 0
@@ -62,7 +69,8 @@ def _trust(familiar: float) -> float:
 def near_enough(
     query: str, meaning: Iterable[tuple[Key, float]], worded: Container[Key], floor: float = FLOOR
 ) -> list[tuple[Key, float]]:
-    """Leave out the keys that only meaning has found, not full text (`worded`), and that are too far from the query.
+    """Leave out the keys that only meaning has found, not full text (`worded`), and that are too
+    far from the query.
 
     All of them when the query consists of ids: those have no meaning.
     """
@@ -79,11 +87,13 @@ def fused(
     familiar: float = 1.0,
     unknown: Container[Key] = (),
 ) -> list[Key]:
-    """Every key of both once, the best first: those that hold most ids of the query, then by what both say.
+    """Every key of both once, the best first: those that hold most ids of the query, then by what
+    both say.
 
-    `text` and `meaning` (a key and its similarity) are sorted, the best first; of what fits as well the first comes
-    first. `familiar`, 0 to 1, is `wordpiece.familiar` of the query: the model reads English, and other languages badly.
-    Keys in `unknown` have no vector; each of them counts as if it were as near as the nearest.
+    `text` and `meaning` (a key and its similarity) are sorted, the best first; of what fits as well
+    the first comes first. `familiar`, 0 to 1, is `wordpiece.familiar` of the query: the model reads
+    English, and other languages badly. Keys in `unknown` have no vector; each of them counts as if
+    it were as near as the nearest.
     """
     if not meaning:
         return list(dict.fromkeys(found.key for found in text))
@@ -101,7 +111,11 @@ def fused(
     said: dict[Key, float] = {}
     for found in text:
         if found.key not in said:
-            near = weight * (nearest - farthest) if found.key in unknown else scores.get(found.key, 0.0)
+            near = (
+                weight * (nearest - farthest)
+                if found.key in unknown
+                else scores.get(found.key, 0.0)
+            )
             said[found.key] = near + _SURE * found.strength**2 + worth * found.score / best
             exact[found.key] = found.exact
     order = list(dict.fromkeys([*said, *scores]))

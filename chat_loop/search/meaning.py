@@ -1,8 +1,8 @@
 """What texts mean, as vectors: the only door to onnxruntime and numpy.
 
-The model is all-MiniLM-L6-v2 with int8 weights; its file comes in a package that is found, checked and never imported.
-A vector has length 1 and is kept as 384 signed bytes, each part times 127: a product of two of them is what their
-texts have in common, to within 0.01.
+The model is all-MiniLM-L6-v2 with int8 weights; its file comes in a package that is found, checked
+and never imported. A vector has length 1 and is kept as 384 signed bytes, each part times 127: a
+product of two of them is what their texts have in common, to within 0.01.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _SIZE = 22_928_619
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _SCALE = 127
 _ROWS_AT_ONCE = 512
-"""Few enough for numpy to stay on one core: with more it waits for busy ones, up to 50 times longer."""
+"""Few enough for numpy to stay on one core: with more it waits for busy ones, up to 50 times
+longer.
+"""
 _FATAL = 4
 
 
@@ -49,14 +51,18 @@ def model_file() -> Path:
 
 
 def load(threads: int = 1, path: Path | None = None) -> Embedder:
-    """Load the model, in about 0.3 s. Raises ModelError when a package is missing or the file is not the known one."""
+    """Load the model, in about 0.3 s. Raises ModelError when a package is missing or the file is
+    not the known one.
+    """
     if not available():
         raise _missing()
     return Embedder(_checked(model_file() if path is None else path), threads)
 
 
 def _missing() -> ModelError:
-    return ModelError("Searching by meaning needs packages that are not installed.", install_hint("search"))
+    return ModelError(
+        "Searching by meaning needs packages that are not installed.", install_hint("search")
+    )
 
 
 def _checked(path: Path) -> Path:
@@ -70,7 +76,9 @@ def _checked(path: Path) -> Path:
             f"The model for searching by meaning cannot be read: {error}.", install_hint("search")
         ) from error
     if not known:
-        raise ModelError(f"{path} is not the known model for searching by meaning.", install_hint("search"))
+        raise ModelError(
+            f"{path} is not the known model for searching by meaning.", install_hint("search")
+        )
     return path
 
 
@@ -81,12 +89,16 @@ class Embedder:
     """Stored beside vectors: those with another name are made anew."""
 
     def __init__(self, path: Path, threads: int = 1) -> None:
-        """`path`: the checked file. Raises ModelError when a package is installed but does not work."""
+        """`path`: the checked file. Raises ModelError when a package is installed but does not
+        work.
+        """
         try:
             import numpy  # noqa: F401
             import onnxruntime
         except ImportError as error:
-            raise ModelError(f"Searching by meaning does not work here: {error}.", install_hint("search")) from error
+            raise ModelError(
+                f"Searching by meaning does not work here: {error}.", install_hint("search")
+            ) from error
         # Only the builds for Windows send anything; the call is harmless elsewhere.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
@@ -97,14 +109,22 @@ class Embedder:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         # By its path: given as bytes it would take 40 MB more.
-        self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
 
     def embed(self, text: str) -> bytes:
-        """What the beginning of a text means, up to LONGEST word pieces: DIMENSIONS signed bytes."""
+        """What the beginning of a text means, up to LONGEST word pieces: DIMENSIONS signed
+        bytes.
+        """
         import numpy as np
 
         pieces = np.array([numbers(text, LONGEST)], dtype=np.int64)
-        inputs = {"input_ids": pieces, "attention_mask": np.ones_like(pieces), "token_type_ids": np.zeros_like(pieces)}
+        inputs = {
+            "input_ids": pieces,
+            "attention_mask": np.ones_like(pieces),
+            "token_type_ids": np.zeros_like(pieces),
+        }
         [states] = self._session.run(None, inputs)
         mean = states[0].mean(axis=0)
         length = float(np.linalg.norm(mean))
@@ -115,10 +135,14 @@ class Embedder:
 
 
 class Vectors:
-    """Vectors by the numbers of their rows; a row may have several. Does not change, so it is safe in any thread."""
+    """Vectors by the numbers of their rows; a row may have several. Does not change, so it is safe
+    in any thread.
+    """
 
     def __init__(self, rows: Sequence[int], joined: bytes) -> None:
-        """`joined`: one vector per row number, one after the other. Raises ValueError when they are not as many."""
+        """`joined`: one vector per row number, one after the other. Raises ValueError when they are
+        not as many.
+        """
         import numpy as np
 
         if len(joined) != len(rows) * DIMENSIONS:
@@ -135,10 +159,14 @@ class Vectors:
         """How many vectors it holds."""
         return len(self._matrix)
 
-    def nearest(self, query: bytes, limit: int, among: Collection[int] | None = None) -> list[tuple[int, float]]:
-        """At most `limit` rows with how near they are to `query`, -1 to 1: the nearest first, of equals the highest.
+    def nearest(
+        self, query: bytes, limit: int, among: Collection[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """At most `limit` rows with how near they are to `query`, -1 to 1: the nearest first, of
+        equals the highest.
 
-        A row is as near as its nearest vector. `among`: only these rows. Raises ValueError when `query` is no vector.
+        A row is as near as its nearest vector. `among`: only these rows. Raises ValueError when
+        `query` is no vector.
         """
         import numpy as np
 
@@ -157,7 +185,9 @@ class Vectors:
         return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in best]
 
     def _products(self, query: bytes) -> NDArray[np.float32]:
-        """Whole numbers, small enough for floats to be exact. A few rows at a time become floats, which is faster."""
+        """Whole numbers, small enough for floats to be exact. A few rows at a time become floats,
+        which is faster.
+        """
         import numpy as np
 
         wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)

@@ -1,9 +1,10 @@
 """What of an exchange is embedded (pure), so that it can be found by what it means.
 
-What a person tells in passing is a sentence among others, and one vector of the whole loses it: so each sentence of a
-query is a passage. A reply is cut into passages that the model reads whole, each behind the beginning of its query,
-which says what it is about. What was said before or after an exchange makes it harder to find, not easier. Results of
-tools are left to full text: they are long, and are asked for by what stands in them.
+What a person tells in passing is a sentence among others, and one vector of the whole loses it: so
+each sentence of a query is a passage. A reply is cut into passages that the model reads whole, each
+behind the beginning of its query, which says what it is about. What was said before or after an
+exchange makes it harder to find, not easier. Results of tools are left to full text: they are long,
+and are asked for by what stands in them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _LONGEST = 1_000
 
 
 def passages(exchange: Exchange) -> tuple[str, ...]:
-    """The texts that stand for an exchange: at most 12 of 1,000 characters at most, in order, none empty or twice."""
+    """The texts that stand for an exchange: at most 12 of 1,000 characters at most, in order, none
+    empty or twice.
+    """
     query, reply = exchange.query.text, exchange.reply.text if exchange.reply is not None else ""
     said = [query[start:end] for start, end in spans(query)]
     if len(said) > _FIRST + _LAST:

@@ -1,7 +1,8 @@
-"""Ranking (pure): which exchanges fit a query best, given the sentences that hold each of its terms.
+"""Ranking (pure): which exchanges fit a query best, given the sentences that hold each of its
+terms.
 
-An exchange is as good as its best sentence. What that sentence lacks may stand elsewhere in the exchange, or in the
-one before or after it, and counts less there.
+An exchange is as good as its best sentence. What that sentence lacks may stand elsewhere in the
+exchange, or in the one before or after it, and counts less there.
 """
 
 from __future__ import annotations
@@ -27,19 +28,25 @@ _NEIGHBOUR = 0.3
 _ASKING = 0.85
 _TELLING = 1.15
 _EXACT = 20.0
-"""What puts an exchange that holds an id or a number of the query among the candidates, whatever else it holds."""
+"""What puts an exchange that holds an id or a number of the query among the candidates, whatever
+else it holds.
+"""
 _CANDIDATES = 60
 _STEPS = 25
 """Scores that differ by less than this part of the best one count as equal."""
 _PLACES = 5
 _COMPARED = 10
-"""So many sentences of a later exchange are looked at for another value, the best first: logs have thousands."""
+"""So many sentences of a later exchange are looked at for another value, the best first: logs have
+thousands.
+"""
 _SAME = 0.9
 """From here on two words are forms of one."""
 _RARE_WORDS = 2.0
 _LEAST_ARCHIVE = 6
 _LEAST_RARITY = 2.0
-"""A sentence is strong with as much as two words have that occur once; in a tiny archive almost every word does."""
+"""A sentence is strong with as much as two words have that occur once; in a tiny archive almost
+every word does.
+"""
 
 _CHANGE = re.compile(
     r"\b(?:now|instead|no longer|not any ?more|changed|moved|renamed|switched|replaced|correction"
@@ -63,8 +70,8 @@ class Place:
 class Hit:
     """An exchange that fits a query. `places` are the sentences that fit, the best first.
 
-    `strength`, 0 to 1: how surely it is what the query is about. `newer` is the reference of a later exchange that says
-    something else of the same, if there is an obvious one.
+    `strength`, 0 to 1: how surely it is what the query is about. `newer` is the reference of a
+    later exchange that says something else of the same, if there is an obvious one.
     """
 
     exchange: Exchange
@@ -81,7 +88,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Posting:
-    """A term, the sentences that hold it, and those that hold something related, with how surely it is, 0 to 1.
+    """A term, the sentences that hold it, and those that hold something related, with how surely it
+    is, 0 to 1.
 
     `of`: how many exchanges hold it, and of how many, where these are only some of them.
     """
@@ -96,15 +104,24 @@ def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
     """Who said what in an exchange: the user, the model, then its tools and the query's files."""
     reply = exchange.reply.text if exchange.reply is not None else ""
     used = (
-        (f"Tool {use.call.name}", f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}")
+        (
+            f"Tool {use.call.name}",
+            f"{use.call.arguments}\n{use.result.text if use.result is not None else ''}",
+        )
         for use in exchange.uses
     )
-    files = ((f"File {encode_line(file.name)}", file.text[:OF_FILE]) for file in exchange.attached if file.text)
+    files = (
+        (f"File {encode_line(file.name)}", file.text[:OF_FILE])
+        for file in exchange.attached
+        if file.text
+    )
     return (("User", exchange.query.text), ("Assistant", reply), *used, *files)
 
 
 class Said:
-    """All sentences in the order in which they were said, by number: where each stands and of what kind it is."""
+    """All sentences in the order in which they were said, by number: where each stands and of what
+    kind it is.
+    """
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []
@@ -206,7 +223,11 @@ def _asked(said: Said, posting: Posting) -> _Asked:
                 if surely > held.get(owners[row], 0.0):
                     held[owners[row]] = surely
     count = sum(surely >= _SAME for surely in held.values()) or len(held)
-    weight = _rarity(len(said.exchanges), count) if posting.of is None else _rarity(posting.of[1], posting.of[0])
+    weight = (
+        _rarity(len(said.exchanges), count)
+        if posting.of is None
+        else _rarity(posting.of[1], posting.of[0])
+    )
     if posting.term.plain and posting.term.text.isdigit():
         weight /= 2  # "give me 3 of them"
     return _Asked(posting.term, weight, rows, held)
@@ -228,7 +249,9 @@ def _chosen(asked: Sequence[_Asked], without: Collection[int]) -> list[int]:
         totals.pop(owner, None)
     first = nlargest(4 * _CANDIDATES, totals, key=lambda owner: (totals[owner], owner))
     for owner in first:
-        totals[owner] += sum(term.weight * term.near(owner) for term in asked if owner not in term.held)
+        totals[owner] += sum(
+            term.weight * term.near(owner) for term in asked if owner not in term.held
+        )
     return nlargest(_CANDIDATES, first, key=lambda owner: (totals[owner], owner))
 
 
@@ -240,7 +263,10 @@ def _found(said: Said, asked: Sequence[_Asked], owner: int, rows: Iterable[int])
 
 
 def _score(said: Said, asked: Sequence[_Asked], near: Sequence[float], row: int) -> float:
-    score = sum(term.weight * max(term.rows.get(row, 0.0), beside) for term, beside in zip(asked, near, strict=True))
+    score = sum(
+        term.weight * max(term.rows.get(row, 0.0), beside)
+        for term, beside in zip(asked, near, strict=True)
+    )
     kind = said.kinds[row]
     return score * (_ASKING if kind & ASKS else 1.0) * (_TELLING if kind & TELLS else 1.0)
 
@@ -258,7 +284,11 @@ def _strength(said: Said, asked: Sequence[_Asked], row: int) -> float:
 
 
 def _newer(
-    said: Said, asked: Sequence[_Asked], hit: _Found, found: Iterable[_Found], states: Callable[[int], _Statement]
+    said: Said,
+    asked: Sequence[_Asked],
+    hit: _Found,
+    found: Iterable[_Found],
+    states: Callable[[int], _Statement],
 ) -> str:
     """Return the latest exchange that says the same as the hit's best sentence with another value.
 
@@ -268,7 +298,9 @@ def _newer(
     keys = [term for term in asked if term.rows.get(row, 0.0) >= _SAME and not term.term.exact]
     if sum(term.weight for term in keys) < sum(term.weight for term in asked) / 2:
         return ""
-    for later in sorted((one for one in found if one.owner > hit.owner), key=lambda one: -one.owner):
+    for later in sorted(
+        (one for one in found if one.owner > hit.owner), key=lambda one: -one.owner
+    ):
         for other in later.rows[:_COMPARED]:
             same = all(term.rows.get(other, 0.0) >= _SAME for term in keys)
             if same and not said.kinds[other] & ASKS and _differs(states(row), states(other)):
@@ -278,7 +310,9 @@ def _newer(
 
 @dataclass(frozen=True)
 class _Statement:
-    """A sentence: its ids and numbers that were not asked for, their shapes, and whether it tells of a change."""
+    """A sentence: its ids and numbers that were not asked for, their shapes, and whether it tells
+    of a change.
+    """
 
     text: str
     values: frozenset[str]
@@ -288,11 +322,15 @@ class _Statement:
 
 def _statement(text: str, asked: Sequence[_Asked]) -> _Statement:
     values = frozenset(_values(text)) - {one.term.text for one in asked}
-    return _Statement(text, values, frozenset(map(_shape, values)), _CHANGE.search(fold(text)) is not None)
+    return _Statement(
+        text, values, frozenset(map(_shape, values)), _CHANGE.search(fold(text)) is not None
+    )
 
 
 def _differs(old: _Statement, new: _Statement) -> bool:
-    """Tell whether the new sentence has another value of the same shape, or says that something has changed."""
+    """Tell whether the new sentence has another value of the same shape, or says that something has
+    changed.
+    """
     if not old.values.isdisjoint(new.values):
         return False
     return not old.shapes.isdisjoint(new.shapes) or (new.changes and old.text != new.text)

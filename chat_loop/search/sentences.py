@@ -22,8 +22,12 @@ _REQUESTS = """
     geef heet leg schrijf toon vertaal vertel
 """
 REQUESTS = frozenset(_REQUESTS.split())
-"""What people say to a model whatever they talk about; a sentence that begins so asks for something."""
-_OPENERS = frozenset(("please", "bitte", "svp", "and", "then", "now", "und", "dann", "et", "y", "ok", "yes", "ja"))
+"""What people say to a model whatever they talk about; a sentence that begins so asks for
+something.
+"""
+_OPENERS = frozenset(
+    ("please", "bitte", "svp", "and", "then", "now", "und", "dann", "et", "y", "ok", "yes", "ja")
+)
 
 _END = re.compile(r"[.!?…。！？\n][^\w\s]{0,3}\s*")
 _WIDE_ENDS = "。！？\n"
@@ -31,7 +35,8 @@ _VALUE = re.compile(r"[\d`/@_]")
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text stand: every line is cut at its full stops; blanks around them are left out.
+    """Where the sentences of a text stand: every line is cut at its full stops; blanks around them
+    are left out.
 
     Very short sentences that ask for nothing stand together with the next one of their line.
     """
@@ -51,7 +56,9 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _abbreviates(text: str, stop: int) -> bool:
-    """Whether the full stop at `stop` ends no sentence: that of `e.g.` and `z. B.`, or an ordinal (`3. August`)."""
+    """Whether the full stop at `stop` ends no sentence: that of `e.g.` and `z. B.`, or an ordinal
+    (`3. August`).
+    """
     before = text[max(0, stop - 3) : stop]
     if before[-1:].isdigit():
         return before.rstrip("0123456789")[-1:] in (" ", "\n", "(")
@@ -60,7 +67,10 @@ def _abbreviates(text: str, stop: int) -> bool:
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while end - start > LONGEST:
-        at = max(text.rfind(" ", start + 1, start + LONGEST), text.rfind("\n", start + 1, start + LONGEST))
+        at = max(
+            text.rfind(" ", start + 1, start + LONGEST),
+            text.rfind("\n", start + 1, start + LONGEST),
+        )
         if at < 0:
             at = text.find(" ", start + LONGEST, end)
         if at < 0:
@@ -76,10 +86,14 @@ def asks(sentence: str) -> bool:
     """Whether a sentence is a question or a request."""
     if sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")):
         return True
-    first, *more = [word.strip('.,:;!¡*_"“„«').lower() for word in sentence.split(None, 2)[:2]] or [""]
+    first, *more = [word.strip('.,:;!¡*_"“„«').lower() for word in sentence.split(None, 2)[:2]] or [
+        ""
+    ]
     return first in REQUESTS or (first in _OPENERS and more != [] and more[0] in REQUESTS)
 
 
 def kind_of(sentence: str) -> int:
-    """`ASKS` when a sentence asks for something, and `TELLS` when it holds a number, a path, an id or code."""
+    """`ASKS` when a sentence asks for something, and `TELLS` when it holds a number, a path, an id
+    or code.
+    """
     return ASKS * asks(sentence) + TELLS * (_VALUE.search(sentence) is not None)

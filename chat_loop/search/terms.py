@@ -1,4 +1,5 @@
-"""Words for searching (pure): how text is folded and cut into words, what a query asks for, which words are related.
+"""Words for searching (pure): how text is folded and cut into words, what a query asks for, which
+words are related.
 
 Everything here is bounded: a query of any length gives at most `MOST_TERMS` terms.
 """
@@ -14,11 +15,17 @@ from chat_loop.frozen import dataclass
 
 MOST_TERMS = 32
 _ENDS = 4_000
-"""Characters at a query's beginning and at its end that are looked at: what is asked stands there."""
+"""Characters at a query's beginning and at its end that are looked at: what is asked stands
+there.
+"""
 _MOST_PARTS = 8
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Scripts that are written without blanks: every character is a word there, and every two neighbours are a term."""
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+"""Scripts that are written without blanks: every character is a word there, and every two
+neighbours are a term.
+"""
 
 _WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
 _TOKEN = re.compile(f"[{_UNSPACED}]+|[^\\s\"'`´’“”„«»‹›(){{}}<>|\\[\\]{_UNSPACED}]{{1,200}}")
@@ -37,7 +44,9 @@ _EUROPEAN = """s es e en er n em ern ens ed d ing ung ungen t te ten st est et t
     mente а я ы и у ю е о ои ом ов ам ах ами ть ет ит ют ят ешь ишь л ла ли ло ия ии ию"""
 _ENDINGS = tuple(sorted(_EUROPEAN.split(), key=lambda ending: (-len(ending), ending)))
 _SHORT_ENDINGS = frozenset(("s", "e", "es", "en", "er"))
-_PARTICIPLE = re.compile(r"(ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|)ge(?=.{3,24}(?:t|en)\Z)")
+_PARTICIPLE = re.compile(
+    r"(ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|)ge(?=.{3,24}(?:t|en)\Z)"
+)
 
 
 def fold(text: str) -> str:
@@ -48,7 +57,9 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order; one that is hyphenated comes a second time, in one piece, at the end."""
+    """The words of a text in order; one that is hyphenated comes a second time, in one piece, at
+    the end.
+    """
     folded = fold(text)
     found = _WORD.findall(folded)
     if "-" in folded:
@@ -62,16 +73,19 @@ def phrase(token: str) -> list[str]:
 
 
 def ids(text: str) -> list[str]:
-    """The ids, numbers, paths and addresses of a text, folded: what is searched for as it stands."""
+    """The ids, numbers, paths and addresses of a text, folded: what is searched for as it
+    stands.
+    """
     return [token for token in _tokens(text) if _is_exact(token)]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One thing that a query asks for: `words` that stand one after the other; `text` is the same as it was written.
+    """One thing that a query asks for: `words` that stand one after the other; `text` is the same
+    as it was written.
 
-    `exact`: an id, a number, a path; whoever has it comes first. `plain`: one word, which may have other forms.
-    `of`: the id that it is a part of; it is looked for where nobody has the whole.
+    `exact`: an id, a number, a path; whoever has it comes first. `plain`: one word, which may have
+    other forms. `of`: the id that it is a part of; it is looked for where nobody has the whole.
     """
 
     text: str
@@ -85,19 +99,31 @@ class Term:
 
 
 def terms(text: str) -> tuple[Term, ...]:
-    """What a query asks for, each once: at most MOST_TERMS, half from its beginning and half from its end."""
+    """What a query asks for, each once: at most MOST_TERMS, half from its beginning and half from
+    its end.
+    """
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
     every = [term for token in _tokens(text) for term in _terms_of(token)]
     alone = {term.words for term in every if not term.of}
     parts = {term.words: term for term in every if term.of and term.words not in alone}
-    found = tuple(dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term))
-    return found if len(found) <= MOST_TERMS else (*found[: MOST_TERMS // 2], *found[-MOST_TERMS // 2 :])
+    found = tuple(
+        dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term)
+    )
+    return (
+        found
+        if len(found) <= MOST_TERMS
+        else (*found[: MOST_TERMS // 2], *found[-MOST_TERMS // 2 :])
+    )
 
 
 def without_common(found: tuple[Term, ...], common: Collection[str]) -> tuple[Term, ...]:
     """Those of the terms that are neither single letters nor words in `common` (folded)."""
-    return tuple(term for term in found if not term.plain or not (term.text in common or _is_letter(term.text)))
+    return tuple(
+        term
+        for term in found
+        if not term.plain or not (term.text in common or _is_letter(term.text))
+    )
 
 
 def _is_letter(text: str) -> bool:
@@ -139,10 +165,14 @@ def without_parts(asked: Iterable[Term], there: Collection[str]) -> list[Term]:
 
 
 def stem(word: str) -> str:
-    """A word without the commonest endings of European languages; at least 3 characters stay, mostly 4."""
+    """A word without the commonest endings of European languages; at least 3 characters stay,
+    mostly 4.
+    """
     if len(word) > 3 and not word[-1].isdigit():
         for ending in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= (3 if ending in _SHORT_ENDINGS else 4):
+            if word.endswith(ending) and len(word) - len(ending) >= (
+                3 if ending in _SHORT_ENDINGS else 4
+            ):
                 return word[: -len(ending)]
     return word
 
@@ -164,7 +194,9 @@ def pieces(word: str) -> set[str]:
 
 
 def related(one: str, other: str) -> float:
-    """How surely two words mean the same, 0 to 1: forms of one word, parts of a compound, a long common beginning."""
+    """How surely two words mean the same, 0 to 1: forms of one word, parts of a compound, a long
+    common beginning.
+    """
     if one == other:
         return 1.0
     short, long = sorted((one, other), key=len)

@@ -1,7 +1,8 @@
 """Full-text search over archived exchanges, in a database in memory.
 
-The index knows every sentence by its words: `Tables` says which sentences hold a phrase, and which words there are.
-What a query means, and which exchange answers it best, is decided in `terms.py` and `ranking.py`.
+The index knows every sentence by its words: `Tables` says which sentences hold a phrase, and which
+words there are. What a query means, and which exchange answers it best, is decided in `terms.py`
+and `ranking.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from chat_loop.errors import SessionError
 from chat_loop.search.forms import related_forms
 from chat_loop.search.ranking import Hit, Posting, Said, ranked, texts
 from chat_loop.search.sentences import TELLS, kind_of, spans
-from chat_loop.search.terms import Term, forms, ids, phrase, terms, without_common, without_parts, words
+from chat_loop.search.terms import (
+    Term,
+    forms,
+    ids,
+    phrase,
+    terms,
+    without_common,
+    without_parts,
+    words,
+)
 from chat_loop.sessions.records import Exchange
 
 if TYPE_CHECKING:
@@ -52,7 +62,10 @@ class FullText:
         self._database: sqlite3.Connection = sqlite3.connect(":memory:", check_same_thread=False)
         try:
             for statement in (
-                "CREATE VIRTUAL TABLE said USING fts5(words, content='', columnsize=0, tokenize='porter ascii')",
+                (
+                    "CREATE VIRTUAL TABLE said USING fts5(words, content='', columnsize=0, "
+                    "tokenize='porter ascii')"
+                ),
                 "CREATE VIRTUAL TABLE parts USING fts5(word, columnsize=0, tokenize='trigram')",
             ):
                 self._database.execute(statement)
@@ -65,13 +78,17 @@ class FullText:
 
         try:
             self._database.executemany("INSERT INTO said (rowid, words) VALUES (?, ?)", rows)
-            self._database.executemany("INSERT INTO parts (word) VALUES (?)", ((word,) for word in new_words))
+            self._database.executemany(
+                "INSERT INTO parts (word) VALUES (?)", ((word,) for word in new_words)
+            )
             self._database.commit()
         except Error as error:
             raise SessionError(f"The archive cannot be indexed: {error}.") from error
 
     def rows(self, phrase: Sequence[str]) -> list[int]:
-        found = self._database.execute("SELECT rowid FROM said WHERE said MATCH ?", (_quoted(" ".join(phrase)),))
+        found = self._database.execute(
+            "SELECT rowid FROM said WHERE said MATCH ?", (_quoted(" ".join(phrase)),)
+        )
         return [row for (row,) in found]
 
     def containing(self, part: str) -> list[str]:
@@ -133,10 +150,11 @@ def _quoted(text: str) -> str:
 
 
 class Search:
-    """An index of exchanges, which are added in the order in which they were said. Every method is safe in any thread.
+    """An index of exchanges, which are added in the order in which they were said. Every method is
+    safe in any thread.
 
-    `common` are folded words that are not searched for unless a query has no others. Raises SessionError when there is
-    no memory for the index.
+    `common` are folded words that are not searched for unless a query has no others. Raises
+    SessionError when there is no memory for the index.
     """
 
     def __init__(self, common: Collection[str] = (), tables: Tables | None = None) -> None:
@@ -167,18 +185,24 @@ class Search:
         among: Mapping[Term, tuple[int, int]] | None = None,
         revised: bool = True,
     ) -> list[Hit]:
-        """The exchanges that fit `text` best, the best first, newer before older ones that fit as well.
+        """The exchanges that fit `text` best, the best first, newer before older ones that fit as
+        well.
 
-        Those whose references are in `without` are left out. `among`: how many exchanges hold a term, and of how many,
-        where only the most likely ones were added. Without `revised` no hit tells of a newer one.
+        Those whose references are in `without` are left out. `among`: how many exchanges hold a
+        term, and of how many, where only the most likely ones were added. Without `revised` no hit
+        tells of a newer one.
         """
         everything = terms(text)
         telling = without_common(everything, self._common)
         with self._lock:
             asked = telling or everything
             there = {term.text for term in asked if term.exact and self._tables.rows(term.words)}
-            found = [self._posting(term, (among or {}).get(term)) for term in without_parts(asked, there)]
-            return ranked(self._said, found, max(0, limit), without, weak=not telling, revised=revised)
+            found = [
+                self._posting(term, (among or {}).get(term)) for term in without_parts(asked, there)
+            ]
+            return ranked(
+                self._said, found, max(0, limit), without, weak=not telling, revised=revised
+            )
 
     def close(self) -> None:
         """Give the memory back; nothing is found afterwards."""
@@ -218,5 +242,9 @@ class Search:
 
     def _posting(self, term: Term, of: tuple[int, int] | None) -> Posting:
         same = self._tables.rows(term.words)
-        others = related_forms(term, self._tables.containing, self._words.intersection, self._participles, bool(same))
-        return Posting(term, same, [(surely, self._tables.rows(phrase(form))) for form, surely in others], of)
+        others = related_forms(
+            term, self._tables.containing, self._words.intersection, self._participles, bool(same)
+        )
+        return Posting(
+            term, same, [(surely, self._tables.rows(phrase(form))) for form, surely in others], of
+        )

@@ -1,7 +1,8 @@
-"""Word pieces (pure but for reading their list once): a text as the numbers that BERT's uncased models read.
+"""Word pieces (pure but for reading their list once): a text as the numbers that BERT's uncased
+models read.
 
-The list is package data; `data/NOTICE.md` says where it is from. Whatever the text, the work is bounded by how many
-pieces are asked for: of a very long text only the beginning is looked at.
+The list is package data; `data/NOTICE.md` says where it is from. Whatever the text, the work is
+bounded by how many pieces are asked for: of a very long text only the beginning is looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ SIZE = 30_522
 _BYTES = 231_508
 _UNKNOWN, _START, _END = 100, 101, 102
 _CHARS_PER_PIECE = 20
-"""A text that has fewer pieces than this suggests consists of blanks, or of words that no piece is for."""
+"""A text that has fewer pieces than this suggests consists of blanks, or of words that no piece is
+for.
+"""
 _LONGEST_WORD = 100
 _KEPT_CHARACTERS = 20_000
 
@@ -102,12 +105,15 @@ def _longest() -> int:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: small letters without accents; marks of punctuation and ideographs are words."""
+    """The words of a text: small letters without accents; marks of punctuation and ideographs are
+    words.
+    """
     return unicodedata.normalize("NFD", text.translate(_CLEANING)).translate(_PARTING).split()
 
 
 def familiar(text: str, limit: int = 128) -> float:
-    """How many of a text's words are pieces of their own: 1 for plain English, about half in other languages.
+    """How many of a text's words are pieces of their own: 1 for plain English, about half in other
+    languages.
 
     0 to 1; 1 when there are no words. Of a long text only the beginning counts.
     """
@@ -116,7 +122,8 @@ def familiar(text: str, limit: int = 128) -> float:
 
 
 def numbers(text: str, limit: int = 128) -> list[int]:
-    """The pieces of a text by number between those for its start and its end: at least 2, at most `limit`.
+    """The pieces of a text by number between those for its start and its end: at least 2, at most
+    `limit`.
 
     Names of special pieces, such as `[SEP]`, are read as the words they look like.
     """

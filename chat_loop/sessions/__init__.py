@@ -1,1 +1,3 @@
-"""Sessions on disk: the file format (pure) and SessionManager, the only code that writes transcripts."""
+"""Sessions on disk: the file format (pure) and SessionManager, the only code that writes
+transcripts.
+"""

@@ -1,11 +1,12 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
 
-`parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are indented by two
-spaces, so that nothing inside an item can stand at column 0.
+`parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are
+indented by two spaces, so that nothing inside an item can stand at column 0.
 
-A model is given a grouped block, which takes fewer tokens: neighbors that end with the same place, such as `[2 user]`,
-are one group; the first has the bullet `-`, the others `+`, and the place stands once, after the last. Where a block is
-edited by hand each item has its own place, so that a line that is taken out takes no other's along.
+A model is given a grouped block, which takes fewer tokens: neighbors that end with the same place,
+such as `[2 user]`, are one group; the first has the bullet `-`, the others `+`, and the place
+stands once, after the last. Where a block is edited by hand each item has its own place, so that a
+line that is taken out takes no other's along.
 """
 
 from __future__ import annotations
@@ -76,9 +77,11 @@ def render(summary: Summary, *, grouped: bool = True) -> str:
 
 
 def parse(text: str) -> Summary:
-    """Read a block's inner text. Lines that are no heading, bullet or continuation are taken as continuations.
+    """Read a block's inner text. Lines that are no heading, bullet or continuation are taken as
+    continuations.
 
-    A block with another program's headings comes back with what could be recognised; nothing is raised.
+    A block with another program's headings comes back with what could be recognised; nothing is
+    raised.
     """
     names = {heading: name for name, heading in _LISTS.items()}
     lists: dict[str, list[list[str]]] = {name: [] for name in _LISTS}
@@ -105,5 +108,8 @@ def parse(text: str) -> Summary:
             background.append(line)
     return Summary(
         background=decode("\n".join(background)),
-        **{name: _ungrouped([decode("\n".join(item)) for item in items], joins[name]) for name, items in lists.items()},
+        **{
+            name: _ungrouped([decode("\n".join(item)) for item in items], joins[name])
+            for name, items in lists.items()
+        },
     )

@@ -1,4 +1,6 @@
-"""Reading one record's body: the decoration that the writer put around the text is taken off again."""
+"""Reading one record's body: the decoration that the writer put around the text is taken off
+again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from chat_loop.sessions import transcript
-from chat_loop.sessions.entries import IMAGES, Attachment, Call, Entry, Query, Recall, Reply, Restoration, Result, Undo
+from chat_loop.sessions.entries import (
+    IMAGES,
+    Attachment,
+    Call,
+    Entry,
+    Query,
+    Recall,
+    Reply,
+    Restoration,
+    Result,
+    Undo,
+)
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.sessions.records import ID_PATTERN, REF_PATTERN
@@ -15,13 +28,26 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of what has none."""
 _NOTES = {kind: (entry, label) for entry, (kind, label) in transcript.NOTES.items()}
 KINDS = frozenset(
-    {"query", "reply", "acknowledgment", "call", "result", "recall", "attachment", "restoration", "undo", *_NOTES}
+    {
+        "query",
+        "reply",
+        "acknowledgment",
+        "call",
+        "result",
+        "recall",
+        "attachment",
+        "restoration",
+        "undo",
+        *_NOTES,
+    }
 )
 """The markers that open a body record."""
 
 
 def _unlabelled(lines: list[str], label: str) -> str:
-    """The body without its label: on the first line, or on a line of its own followed by an empty one."""
+    """The body without its label: on the first line, or on a line of its own followed by an empty
+    one.
+    """
     first, rest = (lines[0], lines[1:]) if lines else ("", [])
     if first == label:
         lines = rest[1:] if rest[:1] == [""] else rest
@@ -64,7 +90,9 @@ def _attachment(opened: Marker, lines: list[str], number: int, at: datetime) -> 
 
 
 def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
-    """The entry that a body record is. `end` is None for one that was interrupted; `agent` is who replies."""
+    """The entry that a body record is. `end` is None for one that was interrupted; `agent` is who
+    replies.
+    """
     at = opened.time("at") or EPOCH
     number = opened.number("n") or 0
     if opened.kind == "query":
@@ -110,8 +138,16 @@ def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> En
             until=_ref(opened, "until"),
             merged=_id(opened, "merged"),
         )
-    reply = Reply(number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted")
+    reply = Reply(
+        number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted"
+    )
     if end is None:
         return reply
     failed = end.values.get("failed") == "yes"
-    return replace(reply, stop=end.stop() or "end", seconds=end.seconds("time"), usage=end.usage(), failed=failed)
+    return replace(
+        reply,
+        stop=end.stop() or "end",
+        seconds=end.seconds("time"),
+        usage=end.usage(),
+        failed=failed,
+    )

@@ -15,14 +15,18 @@ from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
 
 @dataclass(frozen=True)
 class Chain:
-    """The ancestors of a session, its parent first. `broken` says in a sentence why there are no more; empty: all."""
+    """The ancestors of a session, its parent first. `broken` says in a sentence why there are no
+    more; empty: all.
+    """
 
     loaded: tuple[Loaded, ...] = ()
     broken: str = ""
 
 
 class ChainReader:
-    """Reads chains of at most `longest` ancestors, keeps the last, and reads only files that changed."""
+    """Reads chains of at most `longest` ancestors, keeps the last, and reads only files that
+    changed.
+    """
 
     def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
         self._sessions = sessions
@@ -30,13 +34,18 @@ class ChainReader:
         self._kept: dict[Path, tuple[tuple[int, int], Loaded]] = {}
 
     def read(self, session: Session) -> Chain:
-        """Follow the parents of `session` as far as it goes. Nothing outside the sessions folder is looked at.
+        """Follow the parents of `session` as far as it goes. Nothing outside the sessions folder is
+        looked at.
 
-        Of a session that was forked from, what was said after the fork is left out. Of two that were merged, the second
-        one's own sessions come nearer than the first one's.
+        Of a session that was forked from, what was said after the fork is left out. Of two that
+        were merged, the second one's own sessions come nearer than the first one's.
         """
         kept: dict[Path, tuple[tuple[int, int], Loaded]] = {}
-        walk = _Walk(self._longest, lambda path: kept.setdefault(path, self._load(path))[1], self._sessions.directory)
+        walk = _Walk(
+            self._longest,
+            lambda path: kept.setdefault(path, self._load(path))[1],
+            self._sessions.directory,
+        )
         loaded = walk.up(session)
         self._kept = kept
         return Chain(tuple(loaded), walk.broken)
@@ -74,7 +83,9 @@ class _Walk:
         return oldest_first[::-1]
 
     def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
-        """The first parents, nearest first; before the one of a merge stands the id of its second."""
+        """The first parents, nearest first; before the one of a merge stands the id of its
+        second.
+        """
         line: list[Loaded | str] = []
         while True:
             given = session.restoration
@@ -88,14 +99,18 @@ class _Walk:
             session = loaded.session
 
     def _follow(self, parent: str, *, main: bool) -> Loaded | None:
-        """Load a parent. None when the line ends before it; that of a second parent may, where both lines meet."""
+        """Load a parent. None when the line ends before it; that of a second parent may, where both
+        lines meet.
+        """
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
             problem = "The chain ends at a parent whose id is none."
         elif parent in self._seen:
             problem = f"The chain ends at {parent}: it would begin again there." if main else ""
         elif self._count == self._longest:
-            problem = f"The chain is longer than {self._longest:,} sessions; what is older is left out."
+            problem = (
+                f"The chain is longer than {self._longest:,} sessions; what is older is left out."
+            )
         else:
             self._count += 1
             self._seen.add(parent)
@@ -108,7 +123,9 @@ class _Walk:
 
 
 def known_to(parent: Session, given: Restoration | None) -> Session:
-    """A parent as the child knows it that was `given` this: a fork leaves out what was said after it."""
+    """A parent as the child knows it that was `given` this: a fork leaves out what was said after
+    it.
+    """
     number = given.until.partition(".")[2] if given is not None else ""
     return parent.until(int(number)) if number else parent
 
@@ -116,7 +133,8 @@ def known_to(parent: Session, given: Restoration | None) -> Session:
 def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
     """The exchanges of every ancestor, the oldest first, under their references.
 
-    `depth` is that of the live session, whose parent is one less; a chain whose oldest files are gone does not begin at
+    `depth` is that of the live session, whose parent is one less; a chain whose oldest files are
+    gone does not begin at
     1. A depth that the chain is too long for is not believed.
     """
     depth = max(depth, len(chain.loaded) + 1)
@@ -127,7 +145,9 @@ def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """What changes when a file does; nothing of a file that cannot be looked at, which `load` then says."""
+    """What changes when a file does; nothing of a file that cannot be looked at, which `load` then
+    says.
+    """
     try:
         status = path.lstat()
     except OSError:

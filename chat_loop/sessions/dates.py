@@ -1,4 +1,6 @@
-"""When a session was used (pure), from its records: copies, restores and sync tools change the times of files."""
+"""When a session was used (pure), from its records: copies, restores and sync tools change the
+times of files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def used_at(entry: Entry) -> datetime | None:
-    """Return the date of a record that belongs to the conversation; being renamed or tagged is no use of it."""
+    """Return the date of a record that belongs to the conversation; being renamed or tagged is no
+    use of it.
+    """
     return None if isinstance(entry, Name | Tag | Untag) or entry.at == EPOCH else entry.at
 
 

@@ -1,4 +1,6 @@
-"""What stands in a transcript between its header and its seal, as values: one for each kind of record."""
+"""What stands in a transcript between its header and its seal, as values: one for each kind of
+record.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,11 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the model answered, complete or not. `number` is that of its query; 0 is the acknowledgment.
+    """What the model answered, complete or not. `number` is that of its query; 0 is the
+    acknowledgment.
 
-    `failed`: the request was refused or never answered. The query and all that belongs to it are not sent again.
+    `failed`: the request was refused or never answered. The query and all that belongs to it are
+    not sent again.
     """
 
     number: int
@@ -102,7 +106,9 @@ class Undo:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A tool that the model called while answering query `number`. `arguments` is JSON as the model wrote it."""
+    """A tool that the model called while answering query `number`. `arguments` is JSON as the model
+    wrote it.
+    """
 
     number: int
     at: datetime
@@ -125,7 +131,9 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Recall:
-    """Passages of the archive that the program attached to query `number`; sent with it, not said by the user."""
+    """Passages of the archive that the program attached to query `number`; sent with it, not said
+    by the user.
+    """
 
     number: int
     at: datetime
@@ -134,10 +142,11 @@ class Recall:
 
 @dataclass(frozen=True, kw_only=True)
 class Attachment:
-    """A file that the user gave with query `number`, as it was then. `name` is the path as it was typed.
+    """A file that the user gave with query `number`, as it was then. `name` is the path as it was
+    typed.
 
-    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is what a text file held; an image is kept as
-    a file of its own, and `width` and `height` are in pixels.
+    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is what a text file held;
+    an image is kept as a file of its own, and `width` and `height` are in pixels.
     """
 
     number: int
@@ -156,7 +165,9 @@ class Attachment:
 
     @property
     def file(self) -> str:
-        """Where an image is kept, from the sessions folder; empty when it is none, or its digest is no digest."""
+        """Where an image is kept, from the sessions folder; empty when it is none, or its digest is
+        no digest.
+        """
         if not self.is_image or not _DIGEST.fullmatch(self.sha256):
             return ""
         return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
@@ -164,13 +175,15 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class Restoration:
-    """What the session was given of its parent. `block` is the inner text of a summary block of the chain.
+    """What the session was given of its parent. `block` is the inner text of a summary block of the
+    chain.
 
-    The words from `since` on (a reference, up to the parent's end) are given as they were said, those before it only as
-    the block. Of these words the ones from `fresh` on are in no summary block yet. Empty: none.
+    The words from `since` on (a reference, up to the parent's end) are given as they were said,
+    those before it only as the block. Of these words the ones from `fresh` on are in no summary
+    block yet. Empty: none.
 
-    A session that forks ends its parent's words at the reference `until`. One that merges has a second parent, with the
-    id `merged`.
+    A session that forks ends its parent's words at the reference `until`. One that merges has a
+    second parent, with the id `merged`.
     """
 
     at: datetime

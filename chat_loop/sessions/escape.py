@@ -32,13 +32,19 @@ def _token(match: re.Match[str]) -> str:
 
 def _character(match: re.Match[str]) -> str:
     number = int(match.group(1), 16)
-    if number <= 0x10FFFF and _DECODABLE.fullmatch(chr(number)) and f"{number:04X}" == match.group(1):
+    if (
+        number <= 0x10FFFF
+        and _DECODABLE.fullmatch(chr(number))
+        and f"{number:04X}" == match.group(1)
+    ):
         return chr(number)
     return match.group()  # written by hand: only what `encode` writes is read back
 
 
 def visible(text: str) -> str:
-    """Show every character that editors and terminals would swallow or obey; newline and tab stay."""
+    """Show every character that editors and terminals would swallow or obey; newline and tab
+    stay.
+    """
     return _UNSAFE.sub(_token, text)
 
 
@@ -48,7 +54,9 @@ def encode(text: str) -> str:
 
 
 def decode(text: str) -> str:
-    """Return what `encode` was given. Text that `encode` never writes, such as a hand edit, is taken as it stands."""
+    """Return what `encode` was given. Text that `encode` never writes, such as a hand edit, is
+    taken as it stands.
+    """
     return _SAFE_TOKEN.sub(_character, _STUFFED_LINE.sub(r"\1", text))
 
 
@@ -65,7 +73,8 @@ def decode_line(text: str) -> str:
 class StreamEncoder:
     """`encode` for text that arrives in pieces: the pieces' results join to `encode` of the whole.
 
-    A line is held back only while it could still become a marker, a `⟦` only while it could still become a token.
+    A line is held back only while it could still become a marker, a `⟦` only while it could still
+    become a token.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
-"""The file system's primitives that saving needs, in one place, so that a test can pass one that fails.
+"""The file system's primitives that saving needs, in one place, so that a test can pass one that
+fails.
 
-Everything is created private (0600 files in 0700 directories), never through a symbolic link, and what must be durable
-is synced together with its directory.
+Everything is created private (0600 files in 0700 directories), never through a symbolic link, and
+what must be durable is synced together with its directory.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Files:
             os.close(descriptor)
 
     def put(self, path: Path, data: bytes) -> None:
-        """Write a new file, and leave none when that fails. Raises FileExistsError when there is one."""
+        """Write a new file, and leave none when that fails. Raises FileExistsError when there is
+        one.
+        """
         descriptor = self.create(path)
         try:
             self._fill(descriptor, data)
@@ -71,7 +74,9 @@ class Files:
             os.close(descriptor)
 
     def replace(self, path: Path, data: bytes) -> None:
-        """Put `data` in the place of `path` so that a crash leaves the old or the new file, whole."""
+        """Put `data` in the place of `path` so that a crash leaves the old or the new file,
+        whole.
+        """
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         self.put(temporary, data)
         try:
@@ -84,7 +89,9 @@ class Files:
 
 @contextlib.contextmanager
 def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
-    """Open a regular file for reading, never through a symbolic link; a pipe is not waited for. Raises OSError."""
+    """Open a regular file for reading, never through a symbolic link; a pipe is not waited for.
+    Raises OSError.
+    """
     descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
@@ -94,10 +101,13 @@ def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_r
         yield file, status
 
 
-def read_part(path: Path, head: int | None = None, tail: int = 0) -> tuple[bytes, bytes, os.stat_result]:
+def read_part(
+    path: Path, head: int | None = None, tail: int = 0
+) -> tuple[bytes, bytes, os.stat_result]:
     """Return the first `head` bytes (None: all), the last `tail` bytes, and the file's status.
 
-    Only regular files are read, never through a symbolic link, and a pipe is not waited for. Raises OSError.
+    Only regular files are read, never through a symbolic link, and a pipe is not waited for. Raises
+    OSError.
     """
     with opened(path) as (file, status):
         first = file.read() if head is None else file.read(head) or b""

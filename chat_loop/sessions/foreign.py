@@ -26,7 +26,13 @@ def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
         entries.append(Query(number=number, at=at, text=exchange.query))
         if exchange.reply:
             entries.append(
-                Reply(number=number, at=at, text=exchange.reply, seconds=exchange.seconds, usage=_usage(exchange))
+                Reply(
+                    number=number,
+                    at=at,
+                    text=exchange.reply,
+                    seconds=exchange.seconds,
+                    usage=_usage(exchange),
+                )
             )
     session = Session(
         header=Header(

@@ -1,4 +1,6 @@
-"""A glance at one session: what it is called and when it was used, from a few kilobytes of its file."""
+"""A glance at one session: what it is called and when it was used, from a few kilobytes of its
+file.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,18 @@ _TAIL = 1 << 16
 
 @dataclass(frozen=True)
 class Glance:
-    """`name` is empty when its beginning does not tell it, `updated` None when no record has a date."""
+    """`name` is empty when its beginning does not tell it, `updated` None when no record has a
+    date.
+    """
 
     name: str
     updated: datetime | None
 
 
 def glance(path: Path) -> Glance | None:
-    """Look at a session; None when there is nothing to go on with: a run of `-p`, or a query without a reply."""
+    """Look at a session; None when there is nothing to go on with: a run of `-p`, or a query
+    without a reply.
+    """
     try:
         head, tail, status = read_part(path, _HEAD, _TAIL)
     except OSError:

@@ -1,7 +1,8 @@
-"""The images of a sessions folder: each kept once, under the digest of its bytes, and checked when it is read again.
+"""The images of a sessions folder: each kept once, under the digest of its bytes, and checked when
+it is read again.
 
-They stand beside the transcripts, which link to them, so that an editor shows them. Nothing here deletes one: a session
-may need it as long as it can be resumed.
+They stand beside the transcripts, which link to them, so that an editor shows them. Nothing here
+deletes one: a session may need it as long as it can be resumed.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from chat_loop.sessions.entries import IMAGE_FOLDER, IMAGES
 from chat_loop.sessions.files import Files, read_part
 
 LARGEST_IMAGE = (5 << 20) * 3 // 4
-"""Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of the services
-(https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+"""Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
+the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
+"""
 _REMEMBERED = 32 << 20
 """Characters of base64 that are kept in memory, so that the next request need not read them."""
 
@@ -48,8 +50,9 @@ class ImageStore:
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image as `file` (`Attachment.file` of it), unless it is there. Raises OSError; it can be sent then
-        all the same, as long as it is remembered."""
+        """Store an image as `file` (`Attachment.file` of it), unless it is there. Raises OSError;
+        it can be sent then all the same, as long as it is remembered.
+        """
         self._remember(file, b64encode(data).decode())
         path = self._path(file)
         try:
@@ -72,7 +75,9 @@ class ImageStore:
         return self._remember(file, b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
-        """The bytes of the image `file`, read from the folder. Raises ImageGone as `base64` does."""
+        """The bytes of the image `file`, read from the folder. Raises ImageGone as `base64`
+        does.
+        """
         if not file:
             raise ImageGone("its record is damaged")
         try:
@@ -80,7 +85,9 @@ class ImageStore:
         except FileNotFoundError:
             raise ImageGone("its copy is gone") from None
         except OSError as error:
-            raise ImageGone(f"its copy cannot be read: {(error.strerror or str(error)).lower()}") from error
+            raise ImageGone(
+                f"its copy cannot be read: {(error.strerror or str(error)).lower()}"
+            ) from error
         if sha256(data).hexdigest() != PurePosixPath(file).stem:
             raise ImageGone("its copy was changed")
         return data

@@ -27,7 +27,9 @@ _LARGEST = (1 << 63) - 1
 
 
 class Stamp(NamedTuple):
-    """A file that could be a session: when it last changed, in nanoseconds, its id, its size in bytes."""
+    """A file that could be a session: when it last changed, in nanoseconds, its id, its size in
+    bytes.
+    """
 
     changed: int
     id: str
@@ -54,13 +56,17 @@ def newest_first(directory: Path) -> list[Stamp]:
     except FileNotFoundError:
         return []
     found.sort(reverse=True)
-    if found and (found[0][0] > _LARGEST or found[-1][0] < -_LARGEST):  # no calendar has these times, but files can
+    if found and (
+        found[0][0] > _LARGEST or found[-1][0] < -_LARGEST
+    ):  # no calendar has these times, but files can
         found = [(storable(changed), name, size) for changed, name, size in found]
     return list(map(Stamp._make, found))
 
 
 def unlisted(directory: Path) -> list[str]:
-    """Return the names of markdown files that are no session ids, such as the conflict copies of sync tools."""
+    """Return the names of markdown files that are no session ids, such as the conflict copies of
+    sync tools.
+    """
     try:
         with os.scandir(directory) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".md")]
@@ -75,7 +81,9 @@ def storable(nanoseconds: int) -> int:
 
 
 def rows(directory: Path) -> list[SessionRow]:
-    """Return the sessions of a folder, last used first, then those of which nobody knows when. Raises OSError."""
+    """Return the sessions of a folder, last used first, then those of which nobody knows when.
+    Raises OSError.
+    """
     found = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
     return sorted(found, key=lambda row: (instant(row.updated) or -_LARGEST, row.id), reverse=True)
 
@@ -102,8 +110,12 @@ def unreadable(path: Path) -> SessionRow:
     return SessionRow(id=path.stem, path=path, state="foreign")
 
 
-def _row(path: Path, head: bytes, tail: bytes, size: int, more: Callable[[int | None], bytes]) -> SessionRow:
-    """Return the row that a beginning and an end tell. `more(most)` gives more of the beginning, None: all."""
+def _row(
+    path: Path, head: bytes, tail: bytes, size: int, more: Callable[[int | None], bytes]
+) -> SessionRow:
+    """Return the row that a beginning and an end tell. `more(most)` gives more of the beginning,
+    None: all.
+    """
     if not head.strip(b"\x00"):
         return SessionRow(id=path.stem, path=path, state="empty" if not head else "damaged")
     if not head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):

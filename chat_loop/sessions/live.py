@@ -1,11 +1,13 @@
 """LiveSession: the one writer of a session while it lives. The file is only appended to.
 
-The order of acts is the contract: a query is on disk before the request leaves, a reply before the next prompt shows. A
-refused write costs nothing but time: the records stay in memory and are written again with the next one.
+The order of acts is the contract: a query is on disk before the request leaves, a reply before the
+next prompt shows. A refused write costs nothing but time: the records stay in memory and are
+written again with the next one.
 
-Other programs may change the file meanwhile. When its size, its time or its inode is not what the last write left, and
-always before it is sealed, it is read and compared with the memory. A file that lacks anything is left as it is, and
-everything goes into a new file; one that only has more is gone on with.
+Other programs may change the file meanwhile. When its size, its time or its inode is not what the
+last write left, and always before it is sealed, it is read and compared with the memory. A file
+that lacks anything is left as it is, and everything goes into a new file; one that only has more is
+gone on with.
 """
 
 from __future__ import annotations
@@ -42,14 +44,18 @@ class Lock(Protocol):
 
 
 def release(lock: Lock | None) -> None:
-    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the process ends."""
+    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the
+    process ends.
+    """
     if lock is not None:
         with contextlib.suppress(OSError):
             lock.release()
 
 
 class _Stamp(NamedTuple):
-    """A file as its last write left it: which one it is, its size in bytes, and when it was changed."""
+    """A file as its last write left it: which one it is, its size in bytes, and when it was
+    changed.
+    """
 
     device: int
     inode: int
@@ -64,7 +70,8 @@ class _Stamp(NamedTuple):
 class LiveSession:
     """An open session: its entries in memory and, as far as the disk allows, in its file.
 
-    `take_lock(id)` returns the lock that is held until `close`. No file exists before the first entry.
+    `take_lock(id)` returns the lock that is held until `close`. No file exists before the first
+    entry.
     """
 
     def __init__(
@@ -98,7 +105,9 @@ class LiveSession:
         self._ended = False
         self._generation = 0
         self._left: list[tuple[Path, str, int]] = []
-        """The files that were left for a new one, what is wrong with each, and how many exchanges it lacks."""
+        """The files that were left for a new one, what is wrong with each, and how many exchanges
+        it lacks.
+        """
 
     @property
     def path(self) -> Path:
@@ -138,11 +147,15 @@ class LiveSession:
             raise save_error(self.path, self.problem) from self.problem
 
     def begin_reply(self, number: int, at: datetime) -> ReplyWriter:
-        """Start the reply to query `number` (0: the acknowledgment); it is written as it arrives."""
+        """Start the reply to query `number` (0: the acknowledgment); it is written as it
+        arrives.
+        """
         return ReplyWriter(self, number, at)
 
     def take_notices(self) -> list[tuple[str, str]]:
-        """Return, as sentences with hints, why the words are in another file; each once, when they are there."""
+        """Return, as sentences with hints, why the words are in another file; each once, when they
+        are there.
+        """
         if self.problem is not None:
             return []
         left, self._left = self._left, []
@@ -155,12 +168,20 @@ class LiveSession:
             return f"{path.name} was gone: it was written again, with {again}.", hint
         kept = "everything that was said was kept"
         if missing:
-            kept = f"{counted(missing, 'exchange')} that {'is' if missing == 1 else 'are'} missing from it "
+            kept = (
+                f"{counted(missing, 'exchange')} that {'is' if missing == 1 else 'are'} "
+                "missing from it "
+            )
             kept += f"{'was' if missing == 1 else 'were'} kept"
-        return f"{path.name} {fault}: {kept} in {self.path}.", "The conversation goes on there; the other file stays."
+        return (
+            f"{path.name} {fault}: {kept} in {self.path}.",
+            "The conversation goes on there; the other file stays.",
+        )
 
     def seal(self, seal: Seal) -> None:
-        """Write the totals and the summary block; the session ends. Raises SaveError; the entries stay as they are."""
+        """Write the totals and the summary block; the session ends. Raises SaveError; the entries
+        stay as they are.
+        """
         if self.empty:
             return
         try:
@@ -176,7 +197,9 @@ class LiveSession:
             raise save_error(self.path, error) from error
 
     def close(self) -> None:
-        """Give back the descriptor and the lock, after a last look at the file of an open session."""
+        """Give back the descriptor and the lock, after a last look at the file of an open
+        session.
+        """
         if not (self.empty or self._ended):
             self._save()
         if self._descriptor is not None:
@@ -213,7 +236,8 @@ class LiveSession:
         try:
             self._files.sync(self._descriptor)
         except OSError:
-            self._distrusted = True  # the system may have dropped what it could not write: a second sync proves nothing
+            # the system may have dropped what it could not write: a second sync proves nothing
+            self._distrusted = True
             raise
 
     def _rewrite(self) -> None:
@@ -238,14 +262,18 @@ class LiveSession:
             self._files.sync_directory(self._directory)
 
     def _stands(self) -> bool:
-        """Return whether the file is as the last write left it, as far as its size and its time tell."""
+        """Return whether the file is as the last write left it, as far as its size and its time
+        tell.
+        """
         try:
             return not self._doubted and _Stamp.of(self.path.lstat()) == self._stamp
         except FileNotFoundError:
             return False
 
     def _compared(self) -> tuple[bytes, Parsed] | None:
-        """Read the file. When anything that was written is not in it, leave it as it is and return None."""
+        """Read the file. When anything that was written is not in it, leave it as it is and return
+        None.
+        """
         try:
             data, _, status = read_part(self.path)
         except OSError as error:
@@ -256,7 +284,9 @@ class LiveSession:
         if session is None:
             self._leave("was changed and has no header")
             return None
-        if session.header.parent != self.header.parent or not _holds(session.entries, written, self.header):
+        if session.header.parent != self.header.parent or not _holds(
+            session.entries, written, self.header
+        ):
             self._leave("was changed", _missing(session.entries, written))
             return None
         if self._doubted or _Stamp.of(status)[:3] != self._stamp[:3]:
@@ -322,7 +352,9 @@ class LiveSession:
 
 
 class ReplyWriter:
-    """One reply while it streams: the opening at once, the text as it arrives, the end with its numbers."""
+    """One reply while it streams: the opening at once, the text as it arrives, the end with its
+    numbers.
+    """
 
     def __init__(self, live: LiveSession, number: int, at: datetime) -> None:
         self._live = live
@@ -346,7 +378,9 @@ class ReplyWriter:
         self._append(self._encoder.feed(piece))
 
     def finish(self, reply: Reply) -> None:
-        """End the reply and sync it. `reply` holds the whole text; a failure is left in the session's `problem`."""
+        """End the reply and sync it. `reply` holds the whole text; a failure is left in the
+        session's `problem`.
+        """
         live = self._live
         self._append(self._encoder.finish())
         if not self._labelled:
@@ -360,14 +394,19 @@ class ReplyWriter:
                 return
             live._open()
             if self._generation == live._generation:
-                live._write_all(transcript.reply_end(reply, transcript.open_fence(reply.text)).encode())
+                live._write_all(
+                    transcript.reply_end(reply, transcript.open_fence(reply.text)).encode()
+                )
                 live._written += 1
             ended = True
             live._flush()
         except OSError as error:
             live.problem = error
-            # What stands in the file may be a record without its end; the whole one is written next.
-            live._torn = live._torn or (self._begun and not ended and self._generation == live._generation)
+            # What stands in the file may be a record without its end; the whole one is written
+            # next.
+            live._torn = live._torn or (
+                self._begun and not ended and self._generation == live._generation
+            )
 
     def _append(self, encoded: str, label: bool = True) -> None:
         live = self._live
@@ -394,7 +433,9 @@ class ReplyWriter:
 
 
 def _holds(found: Sequence[Entry], written: Sequence[Entry], header: Header) -> bool:
-    """Return whether what was found has everything that was written, in this order; it may have more."""
+    """Return whether what was found has everything that was written, in this order; it may have
+    more.
+    """
     rest = iter(found)
     return all(any(_same(other, entry, header) for other in rest) for entry in written)
 
@@ -405,14 +446,19 @@ def _same(found: Entry, written: Entry, header: Header) -> bool:
         return True
     if type(found) is not type(written) or found.at != written.at:
         return False
-    again = parse((transcript.head(header) + transcript.entry_text(written, header)).encode()).session
+    again = parse(
+        (transcript.head(header) + transcript.entry_text(written, header)).encode()
+    ).session
     return again is not None and again.entries == (found,)
 
 
 def _missing(found: Sequence[Entry], written: Sequence[Entry]) -> int:
     """Count the exchanges of which anything is missing."""
     there = set(found)
-    return len({entry.number for entry in written if isinstance(entry, OF_QUERY) and entry not in there} - {0})
+    return len(
+        {entry.number for entry in written if isinstance(entry, OF_QUERY) and entry not in there}
+        - {0}
+    )
 
 
 def save_error(path: Path, error: OSError) -> SaveError:
@@ -420,5 +466,6 @@ def save_error(path: Path, error: OSError) -> SaveError:
     reason = (error.strerror or str(error)).lower()
     return SaveError(
         f"Not saved: {path}: {reason}.",
-        "Free some space or fix the permissions: it is tried again with every message. The conversation is in memory.",
+        "Free some space or fix the permissions: it is tried again with every message. The "
+        "conversation is in memory.",
     )

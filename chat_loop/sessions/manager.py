@@ -1,7 +1,7 @@
 """SessionManager: the sessions folder. Begins, finds, reads, seals and describes sessions.
 
-Transcripts are written here, by `LiveSession` while a session lives, and by `storing.store` when they come from
-elsewhere.
+Transcripts are written here, by `LiveSession` while a session lives, and by `storing.store` when
+they come from elsewhere.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Loaded:
 
     @property
     def sealable(self) -> bool:
-        """Whether a summary may be added: not to another program's file, nor to one with damage other than tears."""
+        """Whether a summary may be added: not to another program's file, nor to one with damage
+        other than tears.
+        """
         return not (self.plain or self.open) and len(self.damage) <= self.tears
 
 
@@ -71,14 +73,18 @@ def _take_lock(directory: Path, identity: str) -> Lock:
 
 
 def slug(name: str) -> str:
-    """An agent's name as the first part of an id: ASCII letters and digits joined by `_`, at most 40 characters."""
+    """An agent's name as the first part of an id: ASCII letters and digits joined by `_`, at most
+    40 characters.
+    """
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:40].rstrip("_") or "agent"
 
 
 class SessionManager:
-    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their own.
+    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their
+    own.
 
-    `project` is the working directory that new sessions name. `mode` is `print` for the sessions of `-p`.
+    `project` is the working directory that new sessions name. `mode` is `print` for the sessions of
+    `-p`.
     """
 
     def __init__(
@@ -115,12 +121,15 @@ class SessionManager:
         parent_path: str = "",
         after: Session | None = None,
     ) -> LiveSession:
-        """Make a session, called and tagged as the one that it comes `after`. Its file is created with its first entry;
-        a taken id gets a number then."""
+        """Make a session, called and tagged as the one that it comes `after`. Its file is created
+        with its first entry; a taken id gets a number then.
+        """
         created = self.now()
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
         number = 1
-        while parent and (self.directory / f"{identity}.md").exists():  # its id is used before it has a file
+        while (
+            parent and (self.directory / f"{identity}.md").exists()
+        ):  # its id is used before it has a file
             number += 1
             identity = f"{base}_{number}"
         header = Header(
@@ -157,10 +166,13 @@ class SessionManager:
         try:
             return listing.rows(self.directory)[:limit]
         except OSError as error:
-            raise SessionError(f"The sessions folder {self.directory} cannot be read: {error.strerror}.") from error
+            raise SessionError(
+                f"The sessions folder {self.directory} cannot be read: {error.strerror}."
+            ) from error
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
-        """The file of a session given by its number in the listing `shown` (ids), its id, or the id's unique beginning.
+        """The file of a session given by its number in the listing `shown` (ids), its id, or the
+        id's unique beginning.
 
         Raises SessionNotFound; nothing outside the folder is ever looked at.
         """
@@ -168,13 +180,18 @@ class SessionManager:
             number = int(reference) if len(reference) < 10 else 0
             if 1 <= number <= len(shown):
                 return self.directory / f"{shown[number - 1]}.md"
-            there = f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
+            there = (
+                f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
+            )
             if not shown and listing.newest_first(self.directory):
                 there = "the list is empty; --all lists runs of -p and failed ones"
-            raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", "sessions shows them.")
+            raise SessionNotFound(
+                f"There is no session {reference[:20]}: {there}.", "sessions shows them."
+            )
         if not ID_PATTERN.fullmatch(reference):
             raise SessionNotFound(
-                "That is not a session id: ids are letters, digits, _ and -.", "sessions shows numbers and ids."
+                "That is not a session id: ids are letters, digits, _ and -.",
+                "sessions shows numbers and ids.",
             )
         ids = [stamp.id for stamp in listing.newest_first(self.directory)]
         if reference in ids:
@@ -183,26 +200,39 @@ class SessionManager:
         if len(matching) == 1:
             return self.directory / f"{matching[0]}.md"
         if matching:
-            error = SessionNotFound(f"{len(matching)} sessions begin with {reference}.", "Type more of the id.")
+            error = SessionNotFound(
+                f"{len(matching)} sessions begin with {reference}.", "Type more of the id."
+            )
             error.several = True
             raise error
         there = f"there are {len(ids):,}" if ids else "there are no sessions yet"
         raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
 
     def load(self, path: Path) -> Loaded:
-        """Read a session whole. Raises SessionError when there is nothing in the file that can be used."""
+        """Read a session whole. Raises SessionError when there is nothing in the file that can be
+        used.
+        """
         try:
             data, _, _ = read_part(path)
         except FileNotFoundError as error:
-            raise SessionNotFound(f"Session {path.stem} is not in {path.parent}.", "sessions shows what is.") from error
+            raise SessionNotFound(
+                f"Session {path.stem} is not in {path.parent}.", "sessions shows what is."
+            ) from error
         except OSError as error:
-            reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
+            reason = (
+                "it is a symbolic link"
+                if error.errno == errno.ELOOP
+                else error.strerror or str(error)
+            )
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            # The file's name is what listings and children know the session by, whatever stands inside.
+            # The file's name is what listings and children know the session by, whatever stands
+            # inside.
             header = replace(parsed.session.header, id=path.stem)
-            return Loaded(replace(parsed.session, header=header), path, parsed.damage, tears=parsed.tears)
+            return Loaded(
+                replace(parsed.session, header=header), path, parsed.damage, tears=parsed.tears
+            )
         from chat_loop.sessions import foreign  # only another program's file needs it
 
         session, damage = foreign.read(data, path)
@@ -212,10 +242,12 @@ class SessionManager:
         return Loaded(session, path, damage, plain=True)
 
     def load_ends(self, path: Path, last: int = 1) -> Loaded | None:
-        """Read what a child needs that goes on from a session's summary block: its beginning, its `last` exchanges (and
-        those that the block does not cover), its end, and the totals as they were counted.
+        """Read what a child needs that goes on from a session's summary block: its beginning, its
+        `last` exchanges (and those that the block does not cover), its end, and the totals as they
+        were counted.
 
-        None when the whole file is needed, or is short: see `load`. Damage in between is not noticed.
+        None when the whole file is needed, or is short: see `load`. Damage in between is not
+        noticed.
         """
         from chat_loop.sessions import outline  # not before a session is taken up
 
@@ -228,7 +260,9 @@ class SessionManager:
         return Loaded(replace(found, header=replace(found.header, id=path.stem)), path, ends=True)
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
-        """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is open elsewhere."""
+        """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is
+        open elsewhere.
+        """
         self._change(loaded.path, lambda data, parsed: sealed(data, parsed, seal))
 
     def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
@@ -241,7 +275,8 @@ class SessionManager:
                 raise SaveError(f"{path} changed and has no header any more.")
             changed = change(data, parsed)
             self._files.replace(path, changed)
-            # When it was used stands in it, and its file tells the same; one of the same size must look changed.
+            # When it was used stands in it, and its file tells the same; one of the same size must
+            # look changed.
             moved = _TICK if len(changed) == len(data) and changed != data else 0
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + moved))
         except OSError as error:
@@ -249,25 +284,38 @@ class SessionManager:
         finally:
             release(lock)
 
-    def describe(self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
+    def describe(
+        self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None
+    ) -> None:
         """Name or tag a stored session; None leaves it as it is. Its place in the listing stays.
 
-        Raises UsageError for a name or tag that is none, SessionError when its file is not to be written to, SaveError,
-        SessionLocked while it is open elsewhere.
+        Raises UsageError for a name or tag that is none, SessionError when its file is not to be
+        written to, SaveError, SessionLocked while it is open elsewhere.
         """
         called = None if name is None else named(name)
         tagged = None if tags is None else tuple(dict.fromkeys(map(tag, tags)))
         if loaded.open:
-            raise SessionError(f"{loaded.path.stem} is the session you are in.", "/rename, /tag and /untag change it.")
+            raise SessionError(
+                f"{loaded.path.stem} is the session you are in.",
+                "/rename, /tag and /untag change it.",
+            )
         if not loaded.sealable:
             raise SessionError(
-                f"{loaded.path.name} is {'another program’s file' if loaded.plain else 'damaged'}: it stays as it is.",
-                "sessions import makes a session of it." if loaded.plain else "What can be read of it can be resumed.",
+                f"{loaded.path.name} is "
+                f"{'another program’s file' if loaded.plain else 'damaged'}: it stays as it "
+                "is.",
+                "sessions import makes a session of it."
+                if loaded.plain
+                else "What can be read of it can be resumed.",
             )
-        self._change(loaded.path, lambda data, parsed: described(data, parsed, self.now(), called, tagged))
+        self._change(
+            loaded.path, lambda data, parsed: described(data, parsed, self.now(), called, tagged)
+        )
 
     def opening(self, identity: str) -> Session | None:
-        """The beginning of a session: its header and its first records. None when they cannot be read."""
+        """The beginning of a session: its header and its first records. None when they cannot be
+        read.
+        """
         try:
             data, _, _ = read_part(self.directory / f"{identity}.md", _OPENING)
         except OSError:
@@ -275,19 +323,24 @@ class SessionManager:
         return parse(data).session
 
     def point_to(self, identity: str) -> None:
-        """Note the current session, and after it the last one that can be offered: this one may come to nothing.
+        """Note the current session, and after it the last one that can be offered: this one may
+        come to nothing.
 
         The note is a convenience: a disk that refuses it is not worth a word.
         """
         before, _ = self.last_offered()
         ids = (identity, before) if before and before != identity else (identity,)
         try:
-            self._files.replace(self.directory / _CURRENT, "".join(f"{one}\n" for one in ids).encode())
+            self._files.replace(
+                self.directory / _CURRENT, "".join(f"{one}\n" for one in ids).encode()
+            )
         except OSError:
             return
 
     def remove_leftovers(self) -> None:
-        """Remove the temporary copies of sessions that killed processes left; those of open sessions stay."""
+        """Remove the temporary copies of sessions that killed processes left; those of open
+        sessions stay.
+        """
         for path in self.directory.glob(".*.tmp"):
             identity, _, rest = path.name[1:].partition(".md.")
             if not rest and not path.name.startswith(f".{_CURRENT}."):
@@ -304,7 +357,9 @@ class SessionManager:
         return next(iter(self._pointed()), "")
 
     def last_offered(self) -> tuple[str, Glance | None]:
-        """Return the last session that the start of a chat may offer: no run of `-p`, and none without a reply."""
+        """Return the last session that the start of a chat may offer: no run of `-p`, and none
+        without a reply.
+        """
         for identity in self._pointed():
             found = glance(self.directory / f"{identity}.md")
             if found is not None:

@@ -1,7 +1,8 @@
-"""The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for all kinds.
+"""The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for
+all kinds.
 
-Values are chosen by the program, `[A-Za-z0-9_.:+/-]+`; free text never stands inside a marker. `write` refuses any
-other, and `value` makes one of a name that others chose, such as a model's.
+Values are chosen by the program, `[A-Za-z0-9_.:+/-]+`; free text never stands inside a marker.
+`write` refuses any other, and `value` makes one of a name that others chose, such as a model's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_.:+/-]")
 
 @dataclass(frozen=True)
 class Marker:
-    """A marker line as read. The accessors return None for a value that is missing or not what it should be."""
+    """A marker line as read. The accessors return None for a value that is missing or not what it
+    should be.
+    """
 
     kind: str
     values: Mapping[str, str]
@@ -87,8 +90,9 @@ class Marker:
 
 
 def write(kind: str, values: Mapping[str, str] | None = None) -> str:
-    """Return the marker line, without a newline. Empty values are left out. Raises ValueError for what `read` would not
-    read: see `value`."""
+    """Return the marker line, without a newline. Empty values are left out. Raises ValueError for
+    what `read` would not read: see `value`.
+    """
     pairs = "".join(f" {key}={value}" for key, value in (values or {}).items() if value)
     line = f"<!-- chat:{kind}{pairs} -->"
     if _SHAPE.fullmatch(line) is None:
@@ -97,7 +101,9 @@ def write(kind: str, values: Mapping[str, str] | None = None) -> str:
 
 
 def value(name: str) -> str:
-    """Return a name that others chose as a value: other characters become `-`, and a long one is cut."""
+    """Return a name that others chose as a value: other characters become `-`, and a long one is
+    cut.
+    """
     return _FOREIGN.sub("-", name)[:LONGEST]
 
 

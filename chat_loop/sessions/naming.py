@@ -20,7 +20,9 @@ def name_of(session: Session) -> str:
 
 
 def title(session: Session, seal: Seal) -> str:
-    """The title of a session that ends so. One that goes on with another keeps the conversation's title."""
+    """The title of a session that ends so. One that goes on with another keeps the conversation's
+    title.
+    """
     if session.header.title and session.header.parent:
         return session.header.title
     topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
@@ -32,7 +34,9 @@ def first_words(session: Session) -> str:
     for entry in session.standing:
         if isinstance(entry, Query) and (text := entry.text.strip()):
             lines = text.split("\n")
-            return shortened(next((line for line in lines if line.strip() and line[0] != ">"), lines[0]))
+            return shortened(
+                next((line for line in lines if line.strip() and line[0] != ">"), lines[0])
+            )
     return ""
 
 
@@ -55,6 +59,7 @@ def tag(text: str) -> str:
     found = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(found) is None:
         raise UsageError(
-            f"“{text[:40]}” is not a tag.", "Tags are up to 40 letters, digits and any of _ . / + - without blanks."
+            f"“{text[:40]}” is not a tag.",
+            "Tags are up to 40 letters, digits and any of _ . / + - without blanks.",
         )
     return found

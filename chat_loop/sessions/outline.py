@@ -1,4 +1,6 @@
-"""A long sealed session read at its two ends: all that a child of it needs, whatever stands in between."""
+"""A long sealed session read at its two ends: all that a child of it needs, whatever stands in
+between.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _QUERY = b"\n" + marker.PREFIX + b"query "
 
 @dataclass(frozen=True, kw_only=True)
 class Outline(Session):
-    """A session whose entries are those before its second query and its last ones; `told` are its totals."""
+    """A session whose entries are those before its second query and its last ones; `told` are its
+    totals.
+    """
 
     told: Totals
 
@@ -34,10 +38,12 @@ class Outline(Session):
 
 
 def read(path: Path, last: int = 1) -> Outline | None:
-    """Read the two ends of a sealed session with a summary block, with at least the `last` exchanges.
+    """Read the two ends of a sealed session with a summary block, with at least the `last`
+    exchanges.
 
-    When its block covers only the beginning, all exchanges after that are there as well. None when the ends do not tell
-    as much, or hold what the program does not write: then the whole file must be read. Raises OSError.
+    When its block covers only the beginning, all exchanges after that are there as well. None when
+    the ends do not tell as much, or hold what the program does not write: then the whole file must
+    be read. Raises OSError.
     """
     with opened(path) as (file, status):
         size = status.st_size
@@ -63,7 +69,13 @@ def read(path: Path, last: int = 1) -> Outline | None:
 
 def _outline(parsed: Parsed, seal: marker.Marker | None) -> Outline | None:
     session = parsed.session
-    if session is None or session.seal is None or session.seal.summary is None or parsed.damage or seal is None:
+    if (
+        session is None
+        or session.seal is None
+        or session.seal.summary is None
+        or parsed.damage
+        or seal is None
+    ):
         return None
     queries, tokens = seal.number("queries"), seal.number("tokens")
     if queries is None or tokens is None:
@@ -73,8 +85,9 @@ def _outline(parsed: Parsed, seal: marker.Marker | None) -> Outline | None:
 
 
 def _reaches(found: Outline, queries: int, last: int) -> bool:
-    """Whether the last `queries` queries of the entries hold as many exchanges as are wanted, and all that the summary
-    block does not cover."""
+    """Whether the last `queries` queries of the entries hold as many exchanges as are wanted, and
+    all that the summary block does not cover.
+    """
     assert found.seal is not None
     end = [entry.number for entry in found.entries if isinstance(entry, Query)][-queries:]
     standing = {exchange.query.number for exchange in found.exchanges}

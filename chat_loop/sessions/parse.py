@@ -1,9 +1,11 @@
-"""The file format, reading side: bytes -> values, and a report of everything that is not as it should be.
+"""The file format, reading side: bytes -> values, and a report of everything that is not as it
+should be.
 
-A line state machine over bytes: linear whatever the file holds, and it never raises. Only a line that starts at column
-0 with a marker is structure. A record without its end is interrupted: kept, and reported. When the writer fenced a
-tear off (`<!-- chat:torn -->`) and wrote the record again, the second one counts. A byte order mark and carriage
-returns before line breaks, which editors add, are no damage: the writer writes neither.
+A line state machine over bytes: linear whatever the file holds, and it never raises. Only a line
+that starts at column 0 with a marker is structure. A record without its end is interrupted: kept,
+and reported. When the writer fenced a tear off (`<!-- chat:torn -->`) and wrote the record again,
+the second one counts. A byte order mark and carriage returns before line breaks, which editors add,
+are no damage: the writer writes neither.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from chat_loop.sessions.bodies import EPOCH
 from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.escape import decode_line
 from chat_loop.sessions.marker import Marker
-from chat_loop.sessions.records import ID_PATTERN, TAG_PATTERN, Header, Seal, SealReason, Session, SummarySource
+from chat_loop.sessions.records import (
+    ID_PATTERN,
+    TAG_PATTERN,
+    Header,
+    Seal,
+    SealReason,
+    Session,
+    SummarySource,
+)
 from chat_loop.values import Compaction
 
 _START = marker.SUMMARY_START.encode()
@@ -37,14 +47,18 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Parsed:
-    """A transcript as read: `session` is None when there is no header to be found; `damage` is a sentence per fault."""
+    """A transcript as read: `session` is None when there is no header to be found; `damage` is a
+    sentence per fault.
+    """
 
     session: Session | None
     damage: tuple[str, ...] = ()
     torn: bool = False
     """The file ends inside a record or a line: whatever is appended must be fenced off first."""
     tears: int = 0
-    """How many of the faults are records that a crash or a full disk broke off: the program's own, and harmless."""
+    """How many of the faults are records that a crash or a full disk broke off: the program's own,
+    and harmless.
+    """
     tail: int | None = None
     """Where the summary block, the audit and the seal begin, in bytes; None when there are none."""
 
@@ -69,7 +83,9 @@ def parse(data: bytes) -> Parsed:
 
 
 def _tail(lines: list[bytes], first: int) -> int | None:
-    """Where the tail begins whose first marker stands in line `first` (0: there is none): at the rule before it."""
+    """Where the tail begins whose first marker stands in line `first` (0: there is none): at the
+    rule before it.
+    """
     if not first:
         return None
     at = first - 1
@@ -104,7 +120,13 @@ class _Reader:
         if line == _START:
             found = Marker("summary", {})
         elif self.open is not None and self.open.marker.kind == "summary":
-            found = Marker("end", {}) if line == _END else found if found and found.kind != "end" else None
+            found = (
+                Marker("end", {})
+                if line == _END
+                else found
+                if found and found.kind != "end"
+                else None
+            )
         if found is None:
             if self.open is not None:
                 self.open.lines.append(line)
@@ -124,7 +146,9 @@ class _Reader:
         self._interrupt(torn_off=True)
         if self.block is not None and self.seal is None and self.header is not None:
             self.damage.append("The summary block is not followed by a seal.")
-            self._sealed(Marker("sealed", {"at": self.header.created.isoformat(), "summary": "model"}))
+            self._sealed(
+                Marker("sealed", {"at": self.header.created.isoformat(), "summary": "model"})
+            )
         if self.header is None:
             self.damage.insert(0, "The file has no header record.")
 
@@ -133,7 +157,14 @@ class _Reader:
             return Parsed(None, tuple(self.damage), self.unfinished, self.tears)
         return Parsed(
             Session(header=self.header, entries=tuple(self.entries), seal=self.seal),
-            (*self.damage, *([f"{self.stray} lines stand outside the records and are skipped."] if self.stray else [])),
+            (
+                *self.damage,
+                *(
+                    [f"{self.stray} lines stand outside the records and are skipped."]
+                    if self.stray
+                    else []
+                ),
+            ),
             self.unfinished,
             self.tears,
             tail,
@@ -146,7 +177,12 @@ class _Reader:
 
     @staticmethod
     def _is_decoration(line: bytes) -> bool:
-        return line == b"---" or (line[:1] == b"*" == line[-1:]) or not line.strip(b"`") or not line.strip(b"~")
+        return (
+            line == b"---"
+            or (line[:1] == b"*" == line[-1:])
+            or not line.strip(b"`")
+            or not line.strip(b"~")
+        )
 
     def _begin(self, number: int, found: Marker) -> None:
         if self.seal is not None:
@@ -162,11 +198,15 @@ class _Reader:
         elif found.kind in bodies.KINDS or found.kind in ("session", "summary", "compaction"):
             self.open = _Open(found, number)
         else:
-            self.damage.append(f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped.")
+            self.damage.append(
+                f"Line {number}: unknown record “{found.kind}”, kept in the file and skipped."
+            )
             self.open = _Open(found, number)
 
     def _interrupt(self, *, torn_off: bool) -> None:
-        """Another record, or (`torn_off`) a fence or the file's end, comes before this one's end."""
+        """Another record, or (`torn_off`) a fence or the file's end, comes before this one's
+        end.
+        """
         faults = len(self.damage)
         self._break_off(torn_off=torn_off)
         self.tears += len(self.damage) - faults if torn_off else 0
@@ -199,8 +239,12 @@ class _Reader:
             self.damage.append(f"Line {number}: an end without a record.")
             return
         lines = [line.decode("utf-8", "replace") for line in opened.lines]
-        if any("\ufffd" in line for line in lines) and not all(_is_utf8(line) for line in opened.lines):
-            self.damage.append(f"Line {opened.number}: the {opened.marker.kind} record is not valid UTF-8.")
+        if any("\ufffd" in line for line in lines) and not all(
+            _is_utf8(line) for line in opened.lines
+        ):
+            self.damage.append(
+                f"Line {opened.number}: the {opened.marker.kind} record is not valid UTF-8."
+            )
         match opened.marker.kind:
             case "session":
                 self._session(opened, lines)
@@ -214,7 +258,12 @@ class _Reader:
 
     def _add(self, entry: Entry) -> None:
         torn, self.torn = self.torn, None
-        if torn is not None and type(torn) is type(entry) and self.entries[-1] is torn and _again(torn, entry):
+        if (
+            torn is not None
+            and type(torn) is type(entry)
+            and self.entries[-1] is torn
+            and _again(torn, entry)
+        ):
             self.entries.pop()
         self.entries.append(entry)
 
@@ -226,7 +275,10 @@ class _Reader:
         identity, parent = values.get("id", ""), values.get("parent", "")
         for name, value in (("id", identity), ("parent", parent)):
             if value and not ID_PATTERN.fullmatch(value):
-                self.damage.append(f"Line {opened.number}: the header's {name} is not a session id and is not used.")
+                self.damage.append(
+                    f"Line {opened.number}: the header's {name} is not a session id and is "
+                    "not used."
+                )
         if values.get("v") != "1":
             self.damage.append(f"Line {opened.number}: the file's format is not version 1.")
         fields = dict.fromkeys(_FIELDS.values(), "")
@@ -236,7 +288,9 @@ class _Reader:
             if separator and (key := _FIELDS.get(name.removeprefix("**"))):
                 fields[key] = decode_line(value)
             elif name == "**Tags":
-                tags = tuple(dict.fromkeys(tag for tag in value.split(", ") if TAG_PATTERN.fullmatch(tag)))
+                tags = tuple(
+                    dict.fromkeys(tag for tag in value.split(", ") if TAG_PATTERN.fullmatch(tag))
+                )
         self.header = Header(
             id=identity if ID_PATTERN.fullmatch(identity) else "",
             created=opened.marker.time("created") or EPOCH,
@@ -251,8 +305,12 @@ class _Reader:
         sources: tuple[SummarySource, ...] = get_args(SummarySource)
         self.seal = Seal(
             at=found.time("at") or EPOCH,
-            reason=next((reason for reason in reasons if reason == found.values.get("reason")), "exit"),
-            source=next((source for source in sources if source == found.values.get("summary")), "none"),
+            reason=next(
+                (reason for reason in reasons if reason == found.values.get("reason")), "exit"
+            ),
+            source=next(
+                (source for source in sources if source == found.values.get("summary")), "none"
+            ),
             summary=None if self.block is None else block.parse(self.block),
             usage=found.usage(),
             seconds=found.seconds("time"),

@@ -1,4 +1,6 @@
-"""A long transcript read in pieces: never more of it in memory than one exchange, however long the file is."""
+"""A long transcript read in pieces: never more of it in memory than one exchange, however long the
+file is.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ _UNDO = marker.PREFIX + b"undo "
 
 
 class Pieces:
-    """The entries of a transcript in groups: what stands before the first query, then a query with all that follows it.
+    """The entries of a transcript in groups: what stands before the first query, then a query with
+    all that follows it.
 
-    `header` and `seal` are there when the last group was given; `size` and `changed` are the file's when it was opened.
+    `header` and `seal` are there when the last group was given; `size` and `changed` are the file's
+    when it was opened.
     """
 
     def __init__(self, path: Path) -> None:

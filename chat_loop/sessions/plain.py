@@ -1,4 +1,5 @@
-"""A lenient reader of the transcripts that basic-agent-chat-loop writes (0.3 to 1.10); such files are never rewritten.
+"""A lenient reader of the transcripts that basic-agent-chat-loop writes (0.3 to 1.10); such files
+are never rewritten.
 
     # Simple Sally Conversation
 
@@ -28,15 +29,17 @@
     <!-- SESSION_SUMMARY_START -->                      as the model wrote it, markers included
     <!-- SESSION_SUMMARY_END -->
 
-The format escapes nothing, so what a user or a model wrote can look like structure. These rules decide:
+The format escapes nothing, so what a user or a model wrote can look like structure. These rules
+decide:
 
-- `## Query n (…)` counts only if the last line before it that is not blank is `---` (the first heading needs none), the
-  next one starts with `**You:**`, and n is the next number. A greater one counts where the next number does not come
-  later and the header counts as many: then a query is missing. `## Session Restored (…)` counts once, before the first
-  query, and only if `**Context:**` follows.
+- `## Query n (…)` counts only if the last line before it that is not blank is `---` (the first
+  heading needs none), the next one starts with `**You:**`, and n is the next number. A greater one
+  counts where the next number does not come later and the header counts as many: then a query is
+  missing. `## Session Restored (…)` counts once, before the first query, and only if `**Context:**`
+  follows.
 - The reply begins at the first line after a blank one that starts with the agent's label.
-- The last time line in a part that a `---` follows is its end. Only after the last exchange is a summary block looked
-  for, and the last complete one is taken.
+- The last time line in a part that a `---` follows is its end. Only after the last exchange is a
+  summary block looked for, and the last complete one is taken.
 """
 
 from __future__ import annotations
@@ -51,7 +54,16 @@ from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 
 _YOU = "**You:**"
 _CONTEXT = "**Context:**"
-_LABELS = ("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From", "Previous Session", "Context")
+_LABELS = (
+    "Session ID",
+    "Date",
+    "Agent",
+    "Agent Path",
+    "Total Queries",
+    "Resumed From",
+    "Previous Session",
+    "Context",
+)
 _RULE = "---"
 _LARGEST = 10**9
 
@@ -61,7 +73,8 @@ _RESTORED = re.compile(r"## Session Restored \([^)]{0,40}\)")
 _CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}")
 _NUMBER = r"([0-9][0-9,]{0,17})"
 _TIME = re.compile(
-    rf"\*Time: ([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)s(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*"
+    rf"\*Time: ([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)s(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, "
+    rf"out: {_NUMBER}\))?\*"
 )
 
 
@@ -86,7 +99,9 @@ class PlainSession:
 
     id: str = ""
     created: str = ""
-    """ISO 8601 without a zone, from 1.2 on; the program rewrites it with every save, so it is the last one."""
+    """ISO 8601 without a zone, from 1.2 on; the program rewrites it with every save, so it is the
+    last one.
+    """
     agent: str = ""
     agent_path: str = ""
     resumed_from: str = ""
@@ -114,7 +129,8 @@ class _Part:
 def is_plain(head: bytes) -> bool:
     """Whether a file with this beginning (4 KB suffice) is in the format read here.
 
-    It has a title `# … Conversation`, a session id (before 1.2: a count of queries), and no marker of our own format.
+    It has a title `# … Conversation`, a session id (before 1.2: a count of queries), and no marker
+    of our own format.
     """
     header, _ = _split(_lines(head.decode("utf-8", "replace")))
     title = next((line.rstrip() for line in header if line.strip()), "")
@@ -125,11 +141,15 @@ def is_plain(head: bytes) -> bool:
 
 
 def read_plain(data: bytes) -> PlainSession:
-    """Read a whole file; linear in its size. Raises nothing: what is missing or wrong is told in `damage`."""
+    """Read a whole file; linear in its size. Raises nothing: what is missing or wrong is told in
+    `damage`.
+    """
     text = data.decode("utf-8", "replace")
     header, parts = _split(_lines(text))
     values, rest = _header(header)
-    damage = ["Some bytes are not UTF-8; they are shown as U+FFFD."] if text.encode() != data else []
+    damage = (
+        ["Some bytes are not UTF-8; they are shown as U+FFFD."] if text.encode() != data else []
+    )
     if not text.strip("\ufeff \r\n\t"):
         damage.append("The file is empty.")
     elif not values.get("Session ID"):
@@ -185,7 +205,9 @@ def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
     for heading in headings:
         part = heading[0]
         later[part.number] -= 1
-        following = part.number == number + 1 or (number < part.number <= most and not later[number + 1])
+        following = part.number == number + 1 or (
+            number < part.number <= most and not later[number + 1]
+        )
         if following if part.number else not chosen:
             chosen.append(heading)
             number = part.number
@@ -196,7 +218,9 @@ def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
 
 
 def _headings(lines: list[str]) -> list[tuple[_Part, int, int]]:
-    """Every line that has the place of a heading: the part that it would begin, its index, and that of the part."""
+    """Every line that has the place of a heading: the part that it would begin, its index, and that
+    of the part.
+    """
     found: list[tuple[_Part, int, int]] = []
     before = ""  # the last line that is not blank
     candidate: tuple[_Part, int] | None = None
@@ -261,7 +285,9 @@ def _read(part: _Part, agent: str, *, last: bool) -> tuple[PlainExchange, list[s
 
 
 def _reply_start(lines: list[str], agent: str) -> int:
-    """The index of the line with the agent's label; failing that, of any label; else the number of lines."""
+    """The index of the line with the agent's label; failing that, of any label; else the number of
+    lines.
+    """
     other = len(lines)
     for index in range(2, len(lines)):
         line = lines[index]
@@ -275,7 +301,9 @@ def _reply_start(lines: list[str], agent: str) -> int:
 
 
 def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
-    """The indices of a part's time line and of the rule that ends it, looked for from `start` on; -1 for none."""
+    """The indices of a part's time line and of the rule that ends it, looked for from `start` on;
+    -1 for none.
+    """
     time_at = end_at = rule_at = -1
     found = -1  # a time line with nothing but blank lines since
     for index in range(start, len(lines)):
@@ -287,15 +315,21 @@ def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
         if line:
             found = index if _TIME.fullmatch(line) else -1
     if last:
-        if end_at < 0 and rule_at >= 0:  # without a time line only a rule that nothing or a summary follows is an end
+        if (
+            end_at < 0 and rule_at >= 0
+        ):  # without a time line only a rule that nothing or a summary follows is an end
             after = next((line for line in lines[rule_at + 1 :] if line.strip()), SUMMARY_START)
             end_at = rule_at if after.startswith(SUMMARY_START) else -1
         return time_at, end_at
-    return (time_at, end_at) if end_at == rule_at else (-1, rule_at)  # the rule before the next heading is the end
+    return (
+        (time_at, end_at) if end_at == rule_at else (-1, rule_at)
+    )  # the rule before the next heading is the end
 
 
 def _summary(lines: list[str]) -> tuple[str, list[str]]:
-    """The inside of the last complete block in `lines`, and what is wrong; a model may write around the markers."""
+    """The inside of the last complete block in `lines`, and what is wrong; a model may write around
+    the markers.
+    """
     summary = ""
     inside: list[str] | None = None
     seen = False

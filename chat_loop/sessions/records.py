@@ -42,7 +42,9 @@ SummarySource = Literal["model", "extracted", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The summary block. The first four fields are the model's narrative, the others code keeps word for word."""
+    """The summary block. The first four fields are the model's narrative, the others code keeps
+    word for word.
+    """
 
     background: str = "Initial session."
     topics: tuple[str, ...] = ()
@@ -56,7 +58,8 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags TAG_PATTERN.
+    """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
+    TAG_PATTERN.
 
     `name` is the user's, `title` was made by the program.
     """
@@ -102,7 +105,9 @@ class Use:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A query with its files and, when one came, its reply: the texts of all its steps joined, its tools apart."""
+    """A query with its files and, when one came, its reply: the texts of all its steps joined, its
+    tools apart.
+    """
 
     query: Query
     reply: Reply | None = None
@@ -113,12 +118,16 @@ class Exchange:
 
     @property
     def ref(self) -> str:
-        """Its place in the chain as summaries and the archive name it: `2.14`, query 14 of the second session."""
+        """Its place in the chain as summaries and the archive name it: `2.14`, query 14 of the
+        second session.
+        """
         return f"{self.depth}.{self.query.number}"
 
     @property
     def failed(self) -> bool:
-        """True when the query was refused or never answered: it stays in the file and is not sent again."""
+        """True when the query was refused or never answered: it stays in the file and is not sent
+        again.
+        """
         return self.reply is not None and self.reply.failed
 
 
@@ -165,7 +174,10 @@ class Session:
                 entry,
                 replies.get(entry.number),
                 depth,
-                tuple(Use(call, results.get((call.number, call.id))) for call in calls.get(entry.number, ())),
+                tuple(
+                    Use(call, results.get((call.number, call.id)))
+                    for call in calls.get(entry.number, ())
+                ),
                 tuple(attached.get(entry.number, ())),
             )
             for entry in entries
@@ -178,7 +190,11 @@ class Session:
         undone = {entry.number for entry in self.entries if isinstance(entry, Undo)}
         if not undone:
             return self.entries
-        return tuple(entry for entry in self.entries if not isinstance(entry, OF_QUERY) or entry.number not in undone)
+        return tuple(
+            entry
+            for entry in self.entries
+            if not isinstance(entry, OF_QUERY) or entry.number not in undone
+        )
 
     @property
     def sent(self) -> tuple[Entry, ...]:
@@ -187,7 +203,11 @@ class Session:
         failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
         if not failed:
             return standing
-        return tuple(entry for entry in standing if not isinstance(entry, OF_QUERY) or entry.number not in failed)
+        return tuple(
+            entry
+            for entry in standing
+            if not isinstance(entry, OF_QUERY) or entry.number not in failed
+        )
 
     @property
     def numbers(self) -> str:
@@ -198,26 +218,38 @@ class Session:
         return f"it has {min(found)} to {max(found)}"
 
     def until(self, number: int) -> Session:
-        """The session as it was before a query after `number` was asked, called and tagged as it is now.
+        """The session as it was before a query after `number` was asked, called and tagged as it is
+        now.
 
         Its seal, which covers later words, is left out as well.
         """
         if all(exchange.query.number <= number for exchange in self.exchanges):
             return self
         entries = self.entries
-        later = (at for at, entry in enumerate(entries) if isinstance(entry, Query) and entry.number > number)
+        later = (
+            at
+            for at, entry in enumerate(entries)
+            if isinstance(entry, Query) and entry.number > number
+        )
         end = next(later, len(entries))
-        undone = (entry for entry in entries[end:] if isinstance(entry, Undo) and entry.number <= number)
+        undone = (
+            entry for entry in entries[end:] if isinstance(entry, Undo) and entry.number <= number
+        )
         standing = (entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag))
         header = replace(self.header, name=self.name, tags=self.tags)
         return replace(self, header=header, entries=(*standing, *undone), seal=None)
 
     @property
     def name(self) -> str:
-        """The name that the user gave it. The header of a sealed session tells it, a live one's entries."""
+        """The name that the user gave it. The header of a sealed session tells it, a live one's
+        entries.
+        """
         if self.seal is not None:
             return self.header.name
-        return next((entry.text for entry in reversed(self.entries) if isinstance(entry, Name)), self.header.name)
+        return next(
+            (entry.text for entry in reversed(self.entries) if isinstance(entry, Name)),
+            self.header.name,
+        )
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -250,12 +282,17 @@ class Session:
 
     @cached_property
     def restoration(self) -> Restoration | None:
-        """Asked for with every exchange's depth: a session without one is looked through only once."""
+        """Asked for with every exchange's depth: a session without one is looked through only
+        once.
+        """
         return next((entry for entry in self.entries if isinstance(entry, Restoration)), None)
 
     @property
     def acknowledgment(self) -> Reply | None:
-        return next((entry for entry in self.entries if isinstance(entry, Reply) and entry.number == 0), None)
+        return next(
+            (entry for entry in self.entries if isinstance(entry, Reply) and entry.number == 0),
+            None,
+        )
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -284,7 +321,9 @@ class Session:
 
 def answers(reply: Reply) -> bool:
     """Return True for the reply to a query of which something came."""
-    return reply.number > 0 and (bool(reply.text.strip()) or reply.stop not in ("error", "interrupted"))
+    return reply.number > 0 and (
+        bool(reply.text.strip()) or reply.stop not in ("error", "interrupted")
+    )
 
 
 def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
@@ -300,7 +339,11 @@ def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str
 
 def _joined(step: Reply, following: Reply) -> Reply:
     """Two steps of one reply, between which tools were used, as one."""
-    seconds = None if step.seconds is None or following.seconds is None else step.seconds + following.seconds
+    seconds = (
+        None
+        if step.seconds is None or following.seconds is None
+        else step.seconds + following.seconds
+    )
     usage = following.usage if step.usage is None else step.usage + (following.usage or Usage())
     text = "\n\n".join(filter(None, (step.text, following.text)))
     return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)

@@ -10,12 +10,16 @@ from chat_loop.frozen import dataclass
 from chat_loop.values import Usage
 
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no transcript."""
+"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no
+transcript.
+"""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch begins after the query with the reference `at` (empty: unknown) with the words `words`."""
+    """A branch begins after the query with the reference `at` (empty: unknown) with the words
+    `words`.
+    """
 
     at: str
     words: str
@@ -25,8 +29,9 @@ class Branch:
 class SessionRow:
     """`queries` and `tokens` are None when only the whole file could tell.
 
-    In a listing of conversations the row is that of the newest session, and the numbers are those of its whole chain.
-    `updated` is the date of its last record, whatever the file's own times are; None: it has none that can be true.
+    In a listing of conversations the row is that of the newest session, and the numbers are those
+    of its whole chain. `updated` is the date of its last record, whatever the file's own times are;
+    None: it has none that can be true.
     """
 
     id: str
@@ -49,7 +54,9 @@ class SessionRow:
     compacted: bool = False
     """Whether it ended because its context was compacted."""
     until: str = ""
-    """The reference of its parent's last query that it goes on from; empty: it goes on from all of its parent."""
+    """The reference of its parent's last query that it goes on from; empty: it goes on from all of
+    its parent.
+    """
     words: str = ""
     """The first line of its own first query."""
     mode: str = ""

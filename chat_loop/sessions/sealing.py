@@ -1,6 +1,8 @@
-"""Sealing (pure): the bytes of a transcript, with the totals in its header and the summary block at its end.
+"""Sealing (pure): the bytes of a transcript, with the totals in its header and the summary block at
+its end.
 
-What stands between them is taken over byte for byte, so that an edit by hand or a damaged record stays as it is.
+What stands between them is taken over byte for byte, so that an edit by hand or a damaged record
+stays as it is.
 """
 
 from __future__ import annotations
@@ -20,18 +22,24 @@ TORN = f"\n{marker.write('torn')}\n".encode()
 
 
 def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
-    """Return `data` sealed. `parsed` is what `parse(data)` returned, with a session; an earlier seal is replaced."""
+    """Return `data` sealed. `parsed` is what `parse(data)` returned, with a session; an earlier
+    seal is replaced.
+    """
     session = parsed.session
     assert session is not None
     data = data[: parsed.tail].removeprefix(BOM)
     if parsed.torn and session.seal is None:
         data += TORN
-    header = replace(session.header, name=session.name, tags=session.tags, title=title(session, seal))
+    header = replace(
+        session.header, name=session.name, tags=session.tags, title=title(session, seal)
+    )
     return headed(data, session, header) + transcript.tail(seal, session.totals).encode()
 
 
 def headed(data: bytes, session: Session, header: Header) -> bytes:
-    """Return the transcript of a session that ends or has ended with another header, and the totals in it."""
+    """Return the transcript of a session that ends or has ended with another header, and the totals
+    in it.
+    """
     end = _header_end(data)
     newline = data.find(b"\n", end + 1)
     if not end or newline < 0:
@@ -41,11 +49,19 @@ def headed(data: bytes, session: Session, header: Header) -> bytes:
 
 def _header_end(data: bytes) -> int:
     """Where the line break before the header's end marker stands; 0: there is no such header."""
-    return max(0, data.find(b"\n" + marker.PREFIX + b"end")) if data.startswith(marker.PREFIX + b"session") else 0
+    return (
+        max(0, data.find(b"\n" + marker.PREFIX + b"end"))
+        if data.startswith(marker.PREFIX + b"session")
+        else 0
+    )
 
 
-def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None) -> bytes:
-    """Return `data` with another name or other tags: in the header when it is sealed, else as records."""
+def described(
+    data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
+) -> bytes:
+    """Return `data` with another name or other tags: in the header when it is sealed, else as
+    records.
+    """
     session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
     if session.seal is not None:
@@ -53,19 +69,26 @@ def described(data: bytes, parsed: Parsed, at: datetime, name: str | None, tags:
         return _with_fields(data, fields | ({} if tags is None else {"Tags": ", ".join(tags)}))
     notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
     notes += [Tag(at=at, text=tag) for tag in tags or () if tag not in session.tags]
-    notes += [Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags]
+    notes += [
+        Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags
+    ]
     text = "".join(transcript.note(note) for note in notes)
     return data + (TORN if parsed.torn else b"") + text.encode()
 
 
 def _with_fields(data: bytes, fields: Mapping[str, str]) -> bytes:
-    """Return `data` with other values for some of the header's fields; every other byte stays. Empty: no such line."""
+    """Return `data` with other values for some of the header's fields; every other byte stays.
+    Empty: no such line.
+    """
     end = _header_end(data)
     lines = data[:end].split(b"\n")
     for field, value in fields.items():
         lines = [line for line in lines if not line.startswith(_label(field))]
         before = tuple(map(_label, transcript.FIELDS[: transcript.FIELDS.index(field)]))
-        at = max((number for number, line in enumerate(lines, 1) if line.startswith(before)), default=len(lines))
+        at = max(
+            (number for number, line in enumerate(lines, 1) if line.startswith(before)),
+            default=len(lines),
+        )
         lines[at:at] = [_label(field) + b" " + value.encode()] if value else []
     return b"\n".join(lines) + data[end:]
 

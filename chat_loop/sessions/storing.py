@@ -1,4 +1,6 @@
-"""Storing sessions that come from elsewhere: each as a new file, and nothing that is there is ever changed."""
+"""Storing sessions that come from elsewhere: each as a new file, and nothing that is there is ever
+changed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from chat_loop.sessions.transcript import render
 
 @dataclass(frozen=True)
 class Stored:
-    """What became of one session: the id it had and the one it has here; not `written` when it was here already."""
+    """What became of one session: the id it had and the one it has here; not `written` when it was
+    here already.
+    """
 
     was: str
     id: str
@@ -36,10 +40,10 @@ def store(
 ) -> list[Stored]:
     """Write sessions whose ids are ids, each once; the result is in their order.
 
-    One that is there with the same content is not written again. An id that another session has gets a number, and the
-    links to it from the other sessions given follow; links to sessions that are not among them stay. A file's time is
-    that of the session's last event, from 1970 to `now`. A crash leaves every file whole, or empty. Raises SaveError;
-    what was written until then stays.
+    One that is there with the same content is not written again. An id that another session has
+    gets a number, and the links to it from the other sessions given follow; links to sessions that
+    are not among them stay. A file's time is that of the session's last event, from 1970 to `now`.
+    A crash leaves every file whole, or empty. Raises SaveError; what was written until then stays.
     """
     limit = now().timestamp()
     renamed: dict[str, str] = {}
@@ -65,7 +69,9 @@ def _parents_first(sessions: Sequence[Session]) -> Iterator[Session]:
         while stack:
             session = waiting.get(stack[-1])
             before = (
-                [] if session is None or stack[-1] in opened else [one for one in _parents(session) if one in waiting]
+                []
+                if session is None or stack[-1] in opened
+                else [one for one in _parents(session) if one in waiting]
             )
             opened.add(stack[-1])
             if before := [one for one in before if one not in opened]:
@@ -91,8 +97,12 @@ def _linked(session: Session, renamed: Mapping[str, str]) -> Session:
             merged=renamed.get(entry.merged, entry.merged),
         )
 
-    header = replace(session.header, parent=renamed.get(session.header.parent, session.header.parent))
-    return replace(session, header=header, entries=tuple(entry_linked(entry) for entry in session.entries))
+    header = replace(
+        session.header, parent=renamed.get(session.header.parent, session.header.parent)
+    )
+    return replace(
+        session, header=header, entries=tuple(entry_linked(entry) for entry in session.entries)
+    )
 
 
 def _place(directory: Path, session: Session, files: Files, changed: float) -> Stored:
@@ -109,7 +119,9 @@ def _place(directory: Path, session: Session, files: Files, changed: float) -> S
             raise _unwritten(path, error) from error
         count += 1
         suffix = f"_{count}"
-        session = replace(session, header=replace(session.header, id=was[: 64 - len(suffix)] + suffix))
+        session = replace(
+            session, header=replace(session.header, id=was[: 64 - len(suffix)] + suffix)
+        )
     try:
         files.replace(path, render(session))  # in the place of the empty file that was just made
         os.utime(path, (changed, changed))
@@ -130,11 +142,15 @@ def _holds(path: Path, session: Session) -> bool:
         from chat_loop.sessions import foreign  # only another program's file needs it
 
         found, _ = foreign.read(data, path)
-    return found is not None and replace(found, header=replace(found.header, id=path.stem)) == session
+    return (
+        found is not None and replace(found, header=replace(found.header, id=path.stem)) == session
+    )
 
 
 def _last(session: Session, otherwise: float) -> float:
-    """When the session's last event was, in seconds of the epoch; `otherwise` where the times tell nothing usable."""
+    """When the session's last event was, in seconds of the epoch; `otherwise` where the times tell
+    nothing usable.
+    """
     times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
     times += [session.seal.at] if session.seal is not None else []
     known = []

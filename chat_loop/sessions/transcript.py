@@ -41,7 +41,16 @@ from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text,
 
 YOU = "**You:**"
 FIELDS = (
-    *("Session ID", "Date", "Agent", "Agent Path", "Model", "Project", "Resumed From", "Previous Session"),
+    *(
+        "Session ID",
+        "Date",
+        "Agent",
+        "Agent Path",
+        "Model",
+        "Project",
+        "Resumed From",
+        "Previous Session",
+    ),
     *("Name", "Title", "Tags"),
 )
 """The header's lines, in this order; after them come those of `accounting`."""
@@ -61,7 +70,9 @@ FOLDED = 2
 
 
 def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
-    """The lines of the session's accounting as (label, value), for the header and for the screen."""
+    """The lines of the session's accounting as (label, value), for the header and for the
+    screen.
+    """
     yield "Total Queries", str(totals.queries)
     if totals.restoration.total:
         yield "Restoration Tokens", tokens_text(totals.restoration)
@@ -71,7 +82,9 @@ def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
 
 
 def label(agent: str) -> str:
-    """The bold label before a reply; the parser compares it, so it is one line whatever the agent is called."""
+    """The bold label before a reply; the parser compares it, so it is one line whatever the agent
+    is called.
+    """
     return f"**{encode_line(agent)}:**"
 
 
@@ -89,20 +102,38 @@ def _end(**values: str) -> str:
 
 
 def _labelled(label_text: str, encoded: str) -> str:
-    """The label on the text's first line when that is a plain paragraph, else on a line of its own."""
+    """The label on the text's first line when that is a plain paragraph, else on a line of its
+    own.
+    """
     return f"{label_text}{' ' if encoded[:1].isalpha() else chr(10) * 2}{encoded}"
 
 
 def head(header: Header, totals: Totals | None = None) -> str:
     """The header record; `totals` once the session is sealed."""
-    values = {"v": "1", "id": header.id, "created": header.created.isoformat(), "parent": header.parent}
+    values = {
+        "v": "1",
+        "id": header.id,
+        "created": header.created.isoformat(),
+        "parent": header.parent,
+    }
     values["mode"] = header.mode
     lines = [marker.write("session", values), f"# {encode_line(header.agent)} Conversation", ""]
     texts = (
-        *(header.id, header.created.isoformat(), header.agent, header.agent_path, header.model, header.project),
+        *(
+            header.id,
+            header.created.isoformat(),
+            header.agent,
+            header.agent_path,
+            header.model,
+            header.project,
+        ),
         *(header.parent, header.parent_path, header.name, header.title, ", ".join(header.tags)),
     )
-    lines += [f"**{name}:** {encode_line(value)}" for name, value in zip(FIELDS, texts, strict=True) if value]
+    lines += [
+        f"**{name}:** {encode_line(value)}"
+        for name, value in zip(FIELDS, texts, strict=True)
+        if value
+    ]
     lines += [f"**{name}:** {value}" for name, value in accounting(totals)] if totals else []
     return "\n".join(lines) + _end()
 
@@ -110,7 +141,9 @@ def head(header: Header, totals: Totals | None = None) -> str:
 def query(entry: Query) -> str:
     heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
     opening = _opening("query", entry.at, n=str(entry.number))
-    return f"\n---\n{opening}{heading}{_labelled(YOU, encode(entry.text))}{_end(n=str(entry.number))}"
+    return (
+        f"\n---\n{opening}{heading}{_labelled(YOU, encode(entry.text))}{_end(n=str(entry.number))}"
+    )
 
 
 def reply_opening(number: int, at: datetime) -> str:
@@ -119,12 +152,16 @@ def reply_opening(number: int, at: datetime) -> str:
 
 
 def reply_label(agent: str, encoded_start: str) -> str:
-    """What stands between a reply's opening and its encoded text, decided by the text's first character."""
+    """What stands between a reply's opening and its encoded text, decided by the text's first
+    character.
+    """
     return _labelled(label(agent), encoded_start[:1])[: -len(encoded_start[:1]) or None]
 
 
 def reply_end(entry: Reply, open_fence: str = "") -> str:
-    """The last piece: the end marker, a fence that the text left open, and the line of time and tokens."""
+    """The last piece: the end marker, a fence that the text left open, and the line of time and
+    tokens.
+    """
     values = marker.seconds_values(entry.seconds) | marker.usage_values(entry.usage)
     values["failed"] = "yes" if entry.failed else ""
     closing = _end(n=str(entry.number or ""), stop=entry.stop, **values)
@@ -132,11 +169,17 @@ def reply_end(entry: Reply, open_fence: str = "") -> str:
     parts += [f"Tokens: {tokens_text(entry.usage)}"] if entry.usage else []
     parts += [STOPS[entry.stop].capitalize()] if entry.stop in STOPS else []
     parts += ["Not sent again"] if entry.failed else []
-    return closing + (f"{open_fence}\n" if open_fence else "") + (f"\n*{' | '.join(parts)}*\n" if parts else "")
+    return (
+        closing
+        + (f"{open_fence}\n" if open_fence else "")
+        + (f"\n*{' | '.join(parts)}*\n" if parts else "")
+    )
 
 
 def open_fence(text: str) -> str:
-    """The fence that would close `text` if it leaves a code block open, else an empty string (CommonMark 4.5)."""
+    """The fence that would close `text` if it leaves a code block open, else an empty string
+    (CommonMark 4.5).
+    """
     fence = ""
     for line in text.split("\n"):
         stripped = line.lstrip(" ")
@@ -148,7 +191,12 @@ def open_fence(text: str) -> str:
                 continue
             if not fence and not (sign == "`" and "`" in stripped[len(run) :]):
                 fence = run
-            elif fence and sign == fence[0] and len(run) >= len(fence) and not stripped[len(run) :].strip():
+            elif (
+                fence
+                and sign == fence[0]
+                and len(run) >= len(fence)
+                and not stripped[len(run) :].strip()
+            ):
                 fence = ""
     return fence
 
@@ -182,7 +230,11 @@ def result(entry: Result) -> str:
     values = {"n": str(entry.number), "id": entry.id, "failed": "yes" if entry.failed else ""}
     title = "It failed" if entry.failed else "Its result"
     opening = _opening("result", entry.at, **values)
-    return opening + _folded(title, entry.text) + _end(n=str(entry.number), **marker.seconds_values(entry.seconds))
+    return (
+        opening
+        + _folded(title, entry.text)
+        + _end(n=str(entry.number), **marker.seconds_values(entry.seconds))
+    )
 
 
 def recall(entry: Recall) -> str:
@@ -191,10 +243,19 @@ def recall(entry: Recall) -> str:
 
 
 def attachment(entry: Attachment, folder: str = IMAGE_FOLDER) -> str:
-    values = {"n": str(entry.number), "type": entry.media, "size": str(entry.size), "sha": entry.sha256}
+    values = {
+        "n": str(entry.number),
+        "type": entry.media,
+        "size": str(entry.size),
+        "sha": entry.sha256,
+    }
     values |= {"width": str(entry.width or ""), "height": str(entry.height or "")}
     link = entry.file.replace(IMAGE_FOLDER, folder, 1)
-    shown = f"![{entry.width}×{entry.height}]({link})" if entry.is_image else _folded("Its text", entry.text)
+    shown = (
+        f"![{entry.width}×{entry.height}]({link})"
+        if entry.is_image
+        else _folded("Its text", entry.text)
+    )
     opening = _opening("attachment", entry.at, **values)
     return f"{opening}{ATTACHED} {encode_line(entry.name)}\n\n{shown}{_end(n=str(entry.number))}"
 
@@ -205,7 +266,10 @@ def restoration(entry: Restoration, header: Header) -> str:
     merged = f", merged with {entry.merged}" if entry.merged else ""
     lines = [
         f"## Session Restored ({entry.at:%H:%M:%S})",
-        f"**Context:** Resumed from {header.parent} ({counts_text(entry.queries, entry.tokens)}{carried}){merged}",
+        (
+            f"**Context:** Resumed from {header.parent} "
+            f"({counts_text(entry.queries, entry.tokens)}{carried}){merged}"
+        ),
         f"**Previous Session:** {encode_line(header.parent_path)}",
         "",
         _folded("Restored context", entry.block),
@@ -248,11 +312,24 @@ def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
 
 
 def tail(seal: Seal, totals: Totals) -> str:
-    """The summary block and the seal's line, which repeats the totals so that a listing need only read it."""
+    """The summary block and the seal's line, which repeats the totals so that a listing need only
+    read it.
+    """
     lines = ["", "---", ""]
     if seal.summary is not None:
-        lines += [marker.SUMMARY_START, block.render(seal.summary, grouped=False), marker.SUMMARY_END, ""]
-    parts = [{"model": "Summary", "extracted": "Summary extracted without a model", "none": "No summary"}[seal.source]]
+        lines += [
+            marker.SUMMARY_START,
+            block.render(seal.summary, grouped=False),
+            marker.SUMMARY_END,
+            "",
+        ]
+    parts = [
+        {
+            "model": "Summary",
+            "extracted": "Summary extracted without a model",
+            "none": "No summary",
+        }[seal.source]
+    ]
     parts += [f"Time: {seal.seconds:.1f}s"] if seal.seconds is not None else []
     parts += [f"Tokens: {tokens_text(seal.usage)}"] if seal.usage else []
     if seal.compaction is not None:
@@ -265,13 +342,19 @@ def tail(seal: Seal, totals: Totals) -> str:
         "tokens": str(totals.combined),
         "covers": "" if seal.covers is None else str(seal.covers),
     }
-    sealed = marker.write("sealed", values | marker.seconds_values(seal.seconds) | marker.usage_values(seal.usage))
+    sealed = marker.write(
+        "sealed", values | marker.seconds_values(seal.seconds) | marker.usage_values(seal.usage)
+    )
     return "\n".join([*lines, f"*{' | '.join(parts)}*", sealed, ""])
 
 
 def _audit(compaction: Compaction) -> str:
-    values = {name: str(getattr(compaction, name)) for name in ("first", "last", "before", "after", "why", "model")} | {
-        name: str(getattr(compaction, name) or "") for name in ("decisions", "pins", "facts", "archived", "superseded")
+    values = {
+        name: str(getattr(compaction, name))
+        for name in ("first", "last", "before", "after", "why", "model")
+    } | {
+        name: str(getattr(compaction, name) or "")
+        for name in ("decisions", "pins", "facts", "archived", "superseded")
     }
     values["cost"] = "" if compaction.cost is None else repr(compaction.cost)
     lines = [
@@ -285,7 +368,9 @@ def _audit(compaction: Compaction) -> str:
 
 
 def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
-    """Return the whole transcript. Its links to images lead into `folder`, a part of a URL; they are for the reader."""
+    """Return the whole transcript. Its links to images lead into `folder`, a part of a URL; they
+    are for the reader.
+    """
     totals = session.totals
     parts = [head(session.header, totals if session.seal else None)]
     parts += [entry_text(entry, session.header, folder) for entry in session.entries]

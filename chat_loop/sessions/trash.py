@@ -1,4 +1,6 @@
-"""The trash: sessions that were taken away, whole, in a folder beside the others, until their owner empties it."""
+"""The trash: sessions that were taken away, whole, in a folder beside the others, until their owner
+empties it.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,21 @@ def take_away(path: Path) -> Path:
 
 
 def bring_back(directory: Path, identity: str) -> Path:
-    """Move a session out of the trash. Raises SessionNotFound, and SaveError when its id is taken."""
+    """Move a session out of the trash. Raises SessionNotFound, and SaveError when its id is
+    taken.
+    """
     source = directory / FOLDER / f"{identity}.md"
     if not ID_PATTERN.fullmatch(identity) or not (source.is_file() or source.is_symlink()):
         raise SessionNotFound(
-            f"There is no session {identity[:80]} in the trash.", "chat-loop sessions trash lists what is."
+            f"There is no session {identity[:80]} in the trash.",
+            "chat-loop sessions trash lists what is.",
         )
     target = directory / source.name
     if os.path.lexists(target):
-        raise SaveError(f"There is a session {identity} already: nothing is brought back.", "Rename one of the files.")
+        raise SaveError(
+            f"There is a session {identity} already: nothing is brought back.",
+            "Rename one of the files.",
+        )
     try:
         source.rename(target)
     except OSError as error:
@@ -54,15 +62,21 @@ def bring_back(directory: Path, identity: str) -> Path:
 
 
 def trashed(directory: Path) -> Sequence[SessionRow]:
-    """What is in the trash, the newest sessions first. Raises SessionError when it cannot be read."""
+    """What is in the trash, the newest sessions first. Raises SessionError when it cannot be
+    read.
+    """
     try:
         return list(listing.rows(directory / FOLDER))
     except OSError as error:
-        raise SessionError(f"The trash {directory / FOLDER} cannot be read: {error.strerror}.") from error
+        raise SessionError(
+            f"The trash {directory / FOLDER} cannot be read: {error.strerror}."
+        ) from error
 
 
 def _moved(path: Path, folder: Path) -> Path:
-    """Move the file under its own name, or under the next that is free: nothing in the trash is overwritten."""
+    """Move the file under its own name, or under the next that is free: nothing in the trash is
+    overwritten.
+    """
     target, count = folder / path.name, 1
     while os.path.lexists(target):
         count += 1

@@ -1,4 +1,6 @@
-"""Sessions that leave nothing behind: everything is as always, and no file, lock, image or note is written."""
+"""Sessions that leave nothing behind: everything is as always, and no file, lock, image or note is
+written.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ def _approve(places: Places, trust: Trust, reference: str) -> None:
         _line(f"{snapshot.path} runs nothing: it needs no approval.")
         return
     trust.approve(snapshot)
-    changes = f" {one_line(', '.join(question.changes), 2_000)}." if question and question.changes else ""
+    changes = (
+        f" {one_line(', '.join(question.changes), 2_000)}." if question and question.changes else ""
+    )
     _line(f"Approved {snapshot.path} as it is now.{changes} Any change asks again.")
     show_files(snapshot)
 
@@ -57,7 +59,10 @@ def _list(places: Places, trust: Trust, *, as_json: bool) -> None:
         out_json(rows)
         return
     if not rows:
-        _line(f"No agent has a name yet. chat-loop agents add NAME PATH gives one; so does a file in {places.folder}.")
+        _line(
+            "No agent has a name yet. chat-loop agents add NAME PATH gives one; so does a "
+            f"file in {places.folder}."
+        )
         return
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
@@ -68,7 +73,12 @@ def _list(places: Places, trust: Trust, *, as_json: bool) -> None:
 
 def _row(place: Place, trust: Trust) -> dict[str, object]:
     """An agent of the list. What is wrong with it is said in `problem`."""
-    row: dict[str, object] = {"name": place.name, "path": str(place.path), "alias": place.alias, "kind": ""}
+    row: dict[str, object] = {
+        "name": place.name,
+        "path": str(place.path),
+        "alias": place.alias,
+        "kind": "",
+    }
     row |= {"description": "", "approved": True, "problem": ""}
     try:
         snapshot = snapshot_of(file_of(place.path))
@@ -87,7 +97,13 @@ def _show(places: Places, trust: Trust, reference: str, *, as_json: bool) -> Non
     approved = not _needs_approval(snapshot) or trust.question(snapshot) is None
     if as_json:
         shown = _json_of(snapshot, definition)
-        out_json({**shown, "approved": approved, "files": {name: len(data) for name, data in snapshot.files.items()}})
+        out_json(
+            {
+                **shown,
+                "approved": approved,
+                "files": {name: len(data) for name, data in snapshot.files.items()},
+            }
+        )
         return
     _line(f"Path:        {snapshot.path}")
     if definition is None:

@@ -1,4 +1,6 @@
-"""`chat-loop sessions tag|rename|delete-summary|export|import`: what changes files and makes them."""
+"""`chat-loop sessions tag|rename|delete-summary|export|import`: what changes files and makes
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def tag(shelf: Shelf, options: argparse.Namespace) -> int:
     tags = [naming.tag(one) for one in options.tags]
     wanted = [one for one in standing if one not in tags] if options.remove else [*standing, *tags]
     shelf.sessions.describe(loaded, tags=tuple(dict.fromkeys(wanted)))
-    out(f"{loaded.session.header.id}: {' '.join(f'#{one}' for one in dict.fromkeys(wanted)) or 'no tags'}\n")
+    out(
+        f"{loaded.session.header.id}: "
+        f"{' '.join(f'#{one}' for one in dict.fromkeys(wanted)) or 'no tags'}\n"
+    )
     return 0
 
 
@@ -34,7 +39,9 @@ def rename(shelf: Shelf, options: argparse.Namespace) -> int:
     loaded = shelf.load(options.reference)
     name = " ".join(" ".join(options.name).split())
     if len(name) > naming.LONGEST:
-        raise UsageError(f"A name has at most {naming.LONGEST} characters; this one has {len(name)}.")
+        raise UsageError(
+            f"A name has at most {naming.LONGEST} characters; this one has {len(name)}."
+        )
     shelf.sessions.describe(loaded, name=name)
     out(f"{loaded.session.header.id}: {name or 'no name of its own'}\n")
     return 0
@@ -47,20 +54,33 @@ def delete_summary(shelf: Shelf, options: argparse.Namespace) -> int:
     if seal is None or seal.summary is None:
         raise SessionError(f"Session {session.header.id} has no summary.")
     if not loaded.sealable:
-        raise SessionError(f"{loaded.path.name} is another program’s file or damaged: it stays as it is.")
+        raise SessionError(
+            f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
+        )
     empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
     shelf.sessions.seal_later(loaded, empty)
-    out(f"The summary of {session.header.id} is deleted; it is made anew when the session is resumed.\n")
+    out(
+        f"The summary of {session.header.id} is deleted; it is made anew when the session is "
+        "resumed.\n"
+    )
     return 0
 
 
 def reference_of(options: argparse.Namespace) -> str:
     """The session that is meant, given with or without the option. Raises UsageError."""
-    found = [given for given in (options.reference, options.session, getattr(options, "summary_id", "")) if given]
+    found = [
+        given
+        for given in (options.reference, options.session, getattr(options, "summary_id", ""))
+        if given
+    ]
     if not found:
-        raise UsageError("Which session?", "For example: --session 3. chat-loop sessions list shows the numbers.")
+        raise UsageError(
+            "Which session?", "For example: --session 3. chat-loop sessions list shows the numbers."
+        )
     if len(found) > 1:
-        raise UsageError(f"Which session: {' or '.join(one[:80] for one in found)}?", "Name it once.")
+        raise UsageError(
+            f"Which session: {' or '.join(one[:80] for one in found)}?", "Name it once."
+        )
     return str(found[0])
 
 
@@ -79,18 +99,25 @@ def export(shelf: Shelf, options: argparse.Namespace) -> int:
         images, complaints = images_of(chain)
         out_bytes(exported(chain, form, secrets=options.secrets, images=images))
         if images and form == "markdown":
-            complaints.append(f"{counted(len(images), 'image')} cannot be in it: export to a file, or as json.")
+            complaints.append(
+                f"{counted(len(images), 'image')} cannot be in it: export to a file, or as json."
+            )
     else:
         made = written(chain, options.file, form, secrets=options.secrets)
         complaints = list(made.complaints)
-        err(f"Exported {counted(len(chain), 'session')} to {made.path} ({size_text(made.size)}){beside(made)}.")
+        err(
+            f"Exported {counted(len(chain), 'session')} to {made.path} "
+            f"({size_text(made.size)}){beside(made)}."
+        )
     for complaint in complaints:
         err(one_line(complaint, 300))
     return 0
 
 
 def import_(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files belong together."""
+    """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files
+    belong together.
+    """
     from chat_loop.export.importing import united
     from chat_loop.export.sharing import images_kept
     from chat_loop.sessions.files import Files

@@ -1,4 +1,6 @@
-"""`chat-loop completion SHELL`: a script that completes the command line, from its parser, and what that asks for."""
+"""`chat-loop completion SHELL`: a script that completes the command line, from its parser, and what
+that asks for.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a level. `values` are its choices; `kind`: what else it is completed with; both empty: anything."""
+    """An option of a level. `values` are its choices; `kind`: what else it is completed with; both
+    empty: anything.
+    """
 
     names: tuple[str, ...]
     help: str
@@ -43,7 +47,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Level:
-    """A command: `at` is its path, such as `/sessions/list`. `commands` are those below it, with their help."""
+    """A command: `at` is its path, such as `/sessions/list`. `commands` are those below it, with
+    their help.
+    """
 
     at: str
     options: tuple[Option, ...]
@@ -69,10 +75,18 @@ def levels(parser: argparse.ArgumentParser, at: str = "/") -> Iterator[Level]:
         elif action.option_strings:
             choices, wanted = _completed(action, at)
             takes = action.nargs != 0
-            made.append(Option(tuple(action.option_strings), _short(action.help), takes, choices, wanted))
+            made.append(
+                Option(tuple(action.option_strings), _short(action.help), takes, choices, wanted)
+            )
         elif not (values or kind):
             values, kind = _completed(action, at)
-    yield Level(at, tuple(made), tuple((name, _short(text)) for name, text in commands.items()), values, kind)
+    yield Level(
+        at,
+        tuple(made),
+        tuple((name, _short(text)) for name, text in commands.items()),
+        values,
+        kind,
+    )
     yield from below
 
 
@@ -87,7 +101,9 @@ def _completed(action: argparse.Action, at: str) -> tuple[tuple[str, ...], str]:
 
 
 def _short(text: str | None) -> str:
-    """A help text as the shells show it: no quotes and brackets that would mean something to them."""
+    """A help text as the shells show it: no quotes and brackets that would mean something to
+    them.
+    """
     return re.sub(r"[^\w ,.;:|/()+’-]", "", (text or "").replace("'", "’"))
 
 
@@ -113,7 +129,9 @@ def values(kind: str, config: Config, paths: Paths, folder: str) -> int:
 def _values(kind: str, config: Config, paths: Paths, folder: str) -> list[str]:
     match kind:
         case "sessions":
-            library = Library(paths.sessions(config, folder), lambda: datetime.now().astimezone(), thorough=True)
+            library = Library(
+                paths.sessions(config, folder), lambda: datetime.now().astimezone(), thorough=True
+            )
             try:
                 return ["last", *library.listed()[:MOST]]
             except SessionError:

@@ -1,7 +1,8 @@
 """The completion scripts of the shells, from the levels of the command line (pure).
 
-Each walks over the words before the cursor to find the command it is in and the option whose value is wanted. What a
-word can be that only the disk knows is asked of `chat-loop completion --values KIND`.
+Each walks over the words before the cursor to find the command it is in and the option whose value
+is wanted. What a word can be that only the disk knows is asked of `chat-loop completion --values
+KIND`.
 """
 
 from __future__ import annotations
@@ -124,11 +125,14 @@ def bash(levels: Sequence[Level]) -> str:
         walk=_walk(levels, '("{0}") at={1} ;;', '("{0}") option=$word ;;'),
         valued=_lines(_valued(levels, "list")),
         options=_lines(
-            f'({level.at}) list="{" ".join(name for option in level.options for name in option.names)}" ;;'
+            f"({level.at}) "
+            f'list="{" ".join(name for option in level.options for name in option.names)}" ;;'
             for level in levels
         ),
         words=_lines(
-            f'({level.at}) list="{_joined([name for name, _ in level.commands], level.values)}" kind={level.kind} ;;'
+            f"({level.at}) "
+            f'list="{_joined([name for name, _ in level.commands], level.values)}" '
+            f"kind={level.kind} ;;"
             for level in levels
         ),
         asked=" | ".join(ASKED),
@@ -141,11 +145,13 @@ def zsh(levels: Sequence[Level]) -> str:
         walk=_walk(levels, '("{0}") at={1} ;;', '("{0}") option=$word ;;'),
         valued=_lines(_valued(levels, "array")),
         options=_lines(
-            f"({level.at}) list=({_joined([_told(name, one.help) for one in level.options for name in one.names])}) ;;"
+            f"({level.at}) "
+            f"list=({_joined([_told(name, one.help) for one in level.options for name in one.names])}) ;;"
             for level in levels
         ),
         words=_lines(
-            f"({level.at}) list=({_joined([_told(name, text) for name, text in level.commands], level.values)})"
+            f"({level.at}) "
+            f"list=({_joined([_told(name, text) for name, text in level.commands], level.values)})"
             f" kind={level.kind} ;;"
             for level in levels
         ),
@@ -177,9 +183,14 @@ def _walk(levels: Sequence[Level], down: str, valued: str) -> str:
     lines = []
     for level in levels:
         below = level.at.rstrip("/")
-        lines += [down.format(f"{level.at} {name}", f"{below}/{name}") for name, _ in level.commands]
         lines += [
-            valued.format(f"{level.at} {name}") for option in level.options if option.takes for name in option.names
+            down.format(f"{level.at} {name}", f"{below}/{name}") for name, _ in level.commands
+        ]
+        lines += [
+            valued.format(f"{level.at} {name}")
+            for option in level.options
+            if option.takes
+            for name in option.names
         ]
     return _lines(lines)
 
@@ -198,7 +209,10 @@ def fish(levels: Sequence[Level]) -> str:
         lines += [f"{here} -a '{' '.join(level.values)}'"] if level.values else []
         lines += [f"{here} {_from(level.kind)}"] if level.kind else []
         for option in level.options:
-            names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
+            names = " ".join(
+                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
+                for name in option.names
+            )
             value = ""
             if option.takes:
                 value = " -x" if option.kind not in ("files", "folders", "agents") else " -r"
@@ -213,4 +227,6 @@ def _from(kind: str) -> str:
     if kind in ("files", "folders"):
         return "-F" if kind == "files" else "-a '(__fish_complete_directories)'"
     files = " -F" if kind == "agents" else ""
-    return f"-a '(command $command completion --values {kind} 2>/dev/null)'{files}".replace("$command", "chat-loop")
+    return f"-a '(command $command completion --values {kind} 2>/dev/null)'{files}".replace(
+        "$command", "chat-loop"
+    )

@@ -37,7 +37,13 @@ def doctor(options: argparse.Namespace) -> int:
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if options.as_json:
-        out_json({"findings": [vars(finding) for finding in found], "problems": problems, "warnings": warnings})
+        out_json(
+            {
+                "findings": [vars(finding) for finding in found],
+                "problems": problems,
+                "warnings": warnings,
+            }
+        )
     else:
         told = [counted(problems, "problem")] if problems else ["No problems"]
         told += [counted(warnings, "warning")] if warnings else []
@@ -46,7 +52,9 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def shown(finding: Finding, columns: int = 0, *, symbols: bool = True) -> list[str]:
-    """The lines of a finding, broken between words for a terminal of so many columns; 0: for none, so not at all."""
+    """The lines of a finding, broken between words for a terminal of so many columns; 0: for none,
+    so not at all.
+    """
     sign = (SIGNS if symbols else PLAIN_SIGNS)[finding.state]
     name = one_line(finding.name, 60)
     text, hint = one_line(finding.text, _LONGEST), one_line(finding.hint, _LONGEST)
@@ -58,7 +66,9 @@ def shown(finding: Finding, columns: int = 0, *, symbols: bool = True) -> list[s
     else:
         indent = _WIDTH + 3
         parts = [f"{sign} {name:<{_WIDTH}} {text}", f"{' ' * indent}{hint}" if hint else ""]
-    return [line for part in parts if part for line in wrapped(part, columns - 1, indent).split("\n")]
+    return [
+        line for part in parts if part for line in wrapped(part, columns - 1, indent).split("\n")
+    ]
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
@@ -121,9 +131,13 @@ def _config(path: Path, *, required: bool) -> tuple[Config, Finding]:
         if not path.exists():
             return config, good("Config", f"there is no {path}: the defaults hold")
         if path.stat().st_mode & 0o022:
-            return config, doubtful("Config", f"{path} can be changed by other users.", f"chmod go-w {path}")
+            return config, doubtful(
+                "Config", f"{path} can be changed by other users.", f"chmod go-w {path}"
+            )
         return config, good("Config", str(path))
     except ChatLoopError as error:
-        return Config(), bad("Config", error.message, error.hint or "chat-loop does not start before that is mended.")
+        return Config(), bad(
+            "Config", error.message, error.hint or "chat-loop does not start before that is mended."
+        )
     except (OSError, ValueError, RuntimeError) as error:
         return Config(), bad("Config", f"{path} cannot be read: {error}.")

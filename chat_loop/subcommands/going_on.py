@@ -31,7 +31,10 @@ def fork(shelf: Shelf, options: argparse.Namespace) -> int:
     number = options.at or (numbers[-1] if numbers else 0)
     identity = fork_stored(shelf.sessions, loaded, number)
     out(f"{identity}\n")
-    err(f"Forked after query {number} of {loaded.session.header.id}. Resume with: chat-loop --resume {identity}")
+    err(
+        f"Forked after query {number} of {loaded.session.header.id}. Resume with: chat-loop "
+        f"--resume {identity}"
+    )
     return 0
 
 
@@ -50,7 +53,10 @@ async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
         for number, pair in enumerate(draft.contradictions, 1):
             answer = options.prefer
             if not answer:
-                err(f"Contradiction {number} of {len(draft.contradictions)}:\n  1  {pair.first}\n  2  {pair.second}")
+                err(
+                    f"Contradiction {number} of {len(draft.contradictions)}:\n  1  "
+                    f"{pair.first}\n  2  {pair.second}"
+                )
                 answer = _answer()
             dropped += {"1": [pair.second], "2": [pair.first], "both": []}[answer]
         await conversation.accept(merging.offer(draft, dropped), acknowledge=False)
@@ -65,7 +71,10 @@ async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def _answer() -> str:
     if not sys.stdin.isatty():
-        raise UsageError("The sessions contradict each other, and nobody is there to decide.", "--prefer decides.")
+        raise UsageError(
+            "The sessions contradict each other, and nobody is there to decide.",
+            "--prefer decides.",
+        )
     while True:
         err("Which one holds? (1, 2, b for both) ")
         line = sys.stdin.readline()
@@ -77,17 +86,23 @@ def _answer() -> str:
 
 
 def compact(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Make the summary of a stored session, or make it anew: with another model (--model), or with other wishes."""
+    """Make the summary of a stored session, or make it anew: with another model (--model), or with
+    other wishes.
+    """
     return asyncio.run(_compact(shelf, options))
 
 
 async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
     loaded = shelf.load(reference_of(options))
     _free(loaded)
-    conversation = _conversation(shelf, loaded.session.header, optional=not shelf.config.auto_compact.use_ai_summary)
+    conversation = _conversation(
+        shelf, loaded.session.header, optional=not shelf.config.auto_compact.use_ai_summary
+    )
     try:
         if not (
-            options.anyway or (loaded.session.seal and loaded.session.seal.summary) or _gains(conversation, loaded)
+            options.anyway
+            or (loaded.session.seal and loaded.session.seal.summary)
+            or _gains(conversation, loaded)
         ):
             return 1
         seal = await conversation.resuming().summarise(loaded, " ".join(options.focus))
@@ -101,7 +116,9 @@ async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
 
 
 def _gains(conversation: Conversation, loaded: Loaded) -> bool:
-    """Return True when the first summary of a session is smaller than its words, or the user wants it all the same."""
+    """Return True when the first summary of a session is smaller than its words, or the user wants
+    it all the same.
+    """
     before, after = conversation.resuming().sizes(loaded)
     sizes = f"{before:,} tokens now, about {after:,} after."
     if after < before:
@@ -117,17 +134,23 @@ def _gains(conversation: Conversation, loaded: Loaded) -> bool:
 
 
 def _free(loaded: Loaded) -> None:
-    """Raises SessionLocked while the session is open elsewhere, before a model is paid for what cannot be kept."""
+    """Raises SessionLocked while the session is open elsewhere, before a model is paid for what
+    cannot be kept.
+    """
     from chat_loop.sessions import lock
 
     try:
         lock.take(loaded.path.parent, loaded.path.stem).release()
     except OSError as error:
-        raise SaveError(f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}.") from error
+        raise SaveError(
+            f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}."
+        ) from error
 
 
 class _Nobody:
-    """In place of a model where there is none and none is needed: it has the name of the session's, and refuses."""
+    """In place of a model where there is none and none is needed: it has the name of the session's,
+    and refuses.
+    """
 
     first_event_seconds = 1.0
     calls_tools = takes_images = False
@@ -148,7 +171,9 @@ class _Nobody:
 
 
 def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversation:
-    """A conversation that only makes summaries and begins sessions, in the name of the agent that `header` names."""
+    """A conversation that only makes summaries and begins sessions, in the name of the agent that
+    `header` names.
+    """
     config = shelf.config
     try:
         agent, summariser = shelf.models()
@@ -157,7 +182,11 @@ def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversati
         if not optional:
             raise
         nobody = _Nobody(header.model, error)
-        agent = Agent(name=config.agent.name, system_prompt=config.agent.system_prompt, provider=nobody)
+        agent = Agent(
+            name=config.agent.name, system_prompt=config.agent.system_prompt, provider=nobody
+        )
         options = replace(options_of(config, None), use_ai_summary=False)
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    return Conversation(agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options)
+    return Conversation(
+        agent, shelf.sessions, count=TokenCounter().count, show=TextOutput().show, options=options
+    )

@@ -27,7 +27,9 @@ def to_trash(shelf: Shelf, options: argparse.Namespace) -> int:
     if not options.references:
         _tell(trash.trashed(shelf.sessions.directory), as_json=options.as_json)
         return 0
-    paths = [shelf.path(reference) for reference in options.references]  # before one is gone and the numbers change
+    paths = [
+        shelf.path(reference) for reference in options.references
+    ]  # before one is gone and the numbers change
     rows = [shelf.library.row(path.stem) for path in dict.fromkeys(paths)]
 
     def move(row: SessionRow) -> None:
@@ -57,14 +59,18 @@ def restore(shelf: Shelf, options: argparse.Namespace) -> int:
 
 
 def clean(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Move what was not used for long to the trash: whole chains, or with --originals what summaries stand for."""
+    """Move what was not used for long to the trash: whole chains, or with --originals what
+    summaries stand for.
+    """
     now = shelf.sessions.now()
     before = moment_of(options.older_than, now)
     if before > now:
         raise UsageError(f"“{options.older_than[:40]}” is in the future: every session is older.")
     asking = not (options.dry_run or options.yes)
     if asking and not sys.stdin.isatty():
-        raise UsageError("Nobody is there to agree.", "--yes does without, --dry-run only says what it would do.")
+        raise UsageError(
+            "Nobody is there to agree.", "--yes does without, --dry-run only says what it would do."
+        )
     rows, _ = shelf.library.rows(fold=False)
     links = shelf.library.links()
     chosen = forgotten(rows, links, before)
@@ -73,13 +79,20 @@ def clean(shelf: Shelf, options: argparse.Namespace) -> int:
         chosen = originals(rows, links, before, _needed(shelf, chosen, links))
     _tell(chosen, as_json=options.as_json)
     if options.dry_run or not chosen:
-        err(f"{counted(len(chosen), 'session')} would go to the trash." if chosen else "There is nothing to clean.")
+        err(
+            f"{counted(len(chosen), 'session')} would go to the trash."
+            if chosen
+            else "There is nothing to clean."
+        )
         return 0
     if asking and not _agreed(f"Move {counted(len(chosen), 'session')} to the trash? (y/n)"):
         err("Nothing is moved.")
         return 1
     moved = _taken_away(chosen, {} if options.originals else links)
-    told = f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID brings one back."
+    told = (
+        f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID brings "
+        "one back."
+    )
     err(told if moved else "Nothing is moved.")
     return 0 if moved == len(chosen) else 1
 
@@ -101,12 +114,17 @@ def _tell(rows: Sequence[SessionRow], *, as_json: bool) -> None:
         out_json([row_values(None, row) for row in rows])
         return
     dates = ("unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}" for row in rows)
-    lines = (f"{date:<16}  {row.id}  {one_line(row.name, 60)}" for date, row in zip(dates, rows, strict=True))
+    lines = (
+        f"{date:<16}  {row.id}  {one_line(row.name, 60)}"
+        for date, row in zip(dates, rows, strict=True)
+    )
     out("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def _each(things: Sequence[T], act: Callable[[T], None]) -> list[T]:
-    """Do it to each; what fails is said and does not hold up the others. Return those with which it went well."""
+    """Do it to each; what fails is said and does not hold up the others. Return those with which it
+    went well.
+    """
     done = []
     for thing in things:
         try:
@@ -118,7 +136,9 @@ def _each(things: Sequence[T], act: Callable[[T], None]) -> list[T]:
 
 
 def _taken_away(chosen: Sequence[SessionRow], links: Mapping[str, Link]) -> int:
-    """Move sessions to the trash, children first; what one that could not be moved comes from stays. How many went."""
+    """Move sessions to the trash, children first; what one that could not be moved comes from
+    stays. How many went.
+    """
     staying: set[str] = set()
     moved = 0
     for row in chosen:
@@ -135,7 +155,9 @@ def _taken_away(chosen: Sequence[SessionRow], links: Mapping[str, Link]) -> int:
 
 
 def _needed(shelf: Shelf, chosen: Sequence[SessionRow], links: Mapping[str, Link]) -> set[str]:
-    """Which of these sessions' own words are needed: no summary stands for them, or somebody goes on from them."""
+    """Which of these sessions' own words are needed: no summary stands for them, or somebody goes
+    on from them.
+    """
     wanted = {row.id for row in chosen}
     needed = {identity for identity in wanted if not _summarised(shelf, identity)}
     for identity in links:
@@ -149,21 +171,35 @@ def _summarised(shelf: Shelf, identity: str) -> bool:
         loaded = shelf.sessions.load(shelf.sessions.directory / f"{identity}.md")
     except SessionError:
         return False
-    return loaded.sealable and loaded.session.seal is not None and loaded.session.seal.summary is not None
+    return (
+        loaded.sealable
+        and loaded.session.seal is not None
+        and loaded.session.seal.summary is not None
+    )
 
 
 def _leans_on(shelf: Shelf, identity: str, links: Mapping[str, Link]) -> set[str]:
-    """The ancestors whose words a session was given by reference, unless a summary stands for those by now."""
+    """The ancestors whose words a session was given by reference, unless a summary stands for those
+    by now.
+    """
     try:
         session = shelf.sessions.load(shelf.sessions.directory / f"{identity}.md").session
     except SessionError:
         return lineage([identity], links)
-    if session.seal is not None and session.seal.summary is not None and session.seal.covers is None:
+    if (
+        session.seal is not None
+        and session.seal.summary is not None
+        and session.seal.covers is None
+    ):
         return set()
     given, found = session.restoration, set[str]()
     if given is None or not given.since:
         return found
-    first, depth, parent = int(given.since.partition(".")[0]), session.depth - 1, session.header.parent
+    first, depth, parent = (
+        int(given.since.partition(".")[0]),
+        session.depth - 1,
+        session.header.parent,
+    )
     while parent and depth >= first and parent not in found:
         found.add(parent)
         parent, depth = links[parent].parent if parent in links else "", depth - 1

@@ -30,7 +30,9 @@ EXCERPT = 60
 
 
 def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Print the conversations, last used first, one a line; the numbers are those that the other commands take."""
+    """Print the conversations, last used first, one a line; the numbers are those that the other
+    commands take.
+    """
     wanted = wanted_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
     fold = not options.unfold
     rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=fold, everything=options.all)
@@ -45,7 +47,9 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
         out_json({"schema": SCHEMA, "conversations" if fold else "sessions": found, "older": more})
         return code
     if not rows:
-        err(nothing_text(filtered=bool(wanted), hidden=bool(newest_first(shelf.sessions.directory))))
+        err(
+            nothing_text(filtered=bool(wanted), hidden=bool(newest_first(shelf.sessions.directory)))
+        )
     lines = []
     for row in rows:
         price = cost_of(row, cost)
@@ -98,8 +102,12 @@ def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
 
 
 def conversation_values(number: int | None, row: SessionRow) -> dict[str, object]:
-    """Return a conversation as JSON has it: its newest session, and what the whole chain comes to."""
-    branch = None if row.branch is None else {"at": row.branch.at or None, "words": row.branch.words}
+    """Return a conversation as JSON has it: its newest session, and what the whole chain comes
+    to.
+    """
+    branch = (
+        None if row.branch is None else {"at": row.branch.at or None, "words": row.branch.words}
+    )
     whole: dict[str, object] = {
         "sessions": 1 + row.folded,
         "compactions": row.compactions,
@@ -133,7 +141,8 @@ def show_session(shelf: Shelf, options: argparse.Namespace) -> int:
             "damage": loaded.damage,
             "totals": dataclasses.asdict(session.totals),
             "entries": [
-                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)} for entry in session.entries
+                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)}
+                for entry in session.entries
             ],
             "seal": None if session.seal is None else dataclasses.asdict(session.seal),
         }
@@ -157,12 +166,21 @@ def _show_summaries(shelf: Shelf, session: Session, *, as_json: bool) -> int:
         if seal is None or seal.summary is None:
             out(f"{one.header.id}: no summary\n\n")
             continue
-        covered = "no queries" if values["first"] is None else f"queries {values['first']} to {values['last']}"
-        by = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}[seal.source]
+        covered = (
+            "no queries"
+            if values["first"] is None
+            else f"queries {values['first']} to {values['last']}"
+        )
+        by = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}[
+            seal.source
+        ]
         out(f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {by}\n")
         if seal.compaction is not None:
             cost = dollars_text(seal.compaction.cost)
-            out(f"{compaction_text(seal.compaction)} · {seal.compaction.model or 'no model'} · {cost}\n")
+            out(
+                f"{compaction_text(seal.compaction)} · {seal.compaction.model or 'no model'} "
+                f"· {cost}\n"
+            )
         out(f"\n{block.render(seal.summary)}\n\n")
     return 0
 
@@ -186,7 +204,9 @@ def _summary_values(session: Session) -> dict[str, object]:
 
 
 def search(shelf: Shelf, options: argparse.Namespace) -> int:
-    """Print the exchanges that fit, the best first, with the numbers that `sessions list` gives their sessions."""
+    """Print the exchanges that fit, the best first, with the numbers that `sessions list` gives
+    their sessions.
+    """
     from chat_loop.context.archive import common_words
     from chat_loop.context.found import excerpt
     from chat_loop.library.finding import search_all
@@ -199,7 +219,9 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     words = " ".join(options.words)
     try:
         meanings = Meanings() if shelf.config.search.meaning and not options.text else None
-        found = search_all(shelf.library, words, wanted, options.limit, common_words(), progress, meanings)
+        found = search_all(
+            shelf.library, words, wanted, options.limit, common_words(), progress, meanings
+        )
     finally:
         progress.end()
     shelf.tell_trouble()
@@ -237,7 +259,10 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
         err("No matches.")
     for number, hit, said in results:
         at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}{' · related' if hit.hit.related else ''}"
-        out(f"{number or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query {hit.number} · {at}\n")
+        out(
+            f"{number or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query "
+            f"{hit.number} · {at}\n"
+        )
         for who, text in said:
             out(f"      {who}: {one_line(text, 600)}\n")
     return 0 if results else 1
@@ -255,7 +280,9 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
     compactions = shelf.library.compactions(rows)
     if options.as_json:
         numbers = shelf.numbers()
-        out_json([row_values(numbers.get(node.id), rows[node.id]) for node in nodes if not node.again])
+        out_json(
+            [row_values(numbers.get(node.id), rows[node.id]) for node in nodes if not node.again]
+        )
         return 0
     for node in nodes:
         row = rows[node.id]
@@ -277,7 +304,9 @@ def stats(shelf: Shelf, options: argparse.Namespace) -> int:
             progress.end()
         asked = shelf.library.asked(figures)
         if asked is None:
-            raise SessionError(f"There are no figures without the index. {shelf.library.trouble}".rstrip())
+            raise SessionError(
+                f"There are no figures without the index. {shelf.library.trouble}".rstrip()
+            )
         found = asked
     if options.as_json:
         out_json(found)

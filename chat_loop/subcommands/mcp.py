@@ -19,7 +19,10 @@ def list_servers(servers: Servers | None, *, as_json: bool) -> int:
         if as_json:
             out_json([])
         else:
-            err("There are no MCP servers: mcp: in the config describes them; config.example.yaml has one.")
+            err(
+                "There are no MCP servers: mcp: in the config describes them; "
+                "config.example.yaml has one."
+            )
         return 0
     return asyncio.run(_list(servers, as_json=as_json))
 
@@ -33,7 +36,9 @@ async def _list(servers: Servers, *, as_json: bool) -> int:
         settling.cancel()
 
     for number in (signal.SIGINT, *ENDED_BY):
-        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
+        with contextlib.suppress(
+            NotImplementedError
+        ):  # Windows: Ctrl-C arrives as KeyboardInterrupt
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         await settling
@@ -70,7 +75,9 @@ async def _list(servers: Servers, *, as_json: bool) -> int:
             if state.problem:
                 out(f"  {one_line(state.problem, 1000)}\n")
             if state.missing:
-                out(f"  It has no tool called {', '.join(state.missing)}, which the config names.\n")
+                out(
+                    f"  It has no tool called {', '.join(state.missing)}, which the config names.\n"
+                )
             for tool in state.tools:
                 asked = "" if servers.asks(state.name, tool.name) else " (not asked about)"
                 out(f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 100)}\n")

@@ -28,7 +28,10 @@ def models(action: str, name: str, directory: Path) -> int:
             fetch(store.find(name) if name else recommended(), directory)
         case _:
             if not name:
-                raise UsageError("Which model? models remove takes its name.", "chat-loop models list shows them.")
+                raise UsageError(
+                    "Which model? models remove takes its name.",
+                    "chat-loop models list shows them.",
+                )
             _line(f"Removed {name}: {size_text(store.remove(directory, name))} freed.")
     return 0
 
@@ -42,7 +45,8 @@ def any_installed(directory: Path) -> bool:
 
 
 def ensure_installed(directory: Path) -> str:
-    """The name of the embedded model to use; with none installed the user is asked once which to fetch.
+    """The name of the embedded model to use; with none installed the user is asked once which to
+    fetch.
 
     Raises ModelError without a terminal to ask on, or when the user declines.
     """
@@ -50,7 +54,9 @@ def ensure_installed(directory: Path) -> str:
     if installed:
         return max(installed, key=lambda model: (model.recommended, model.size)).name
     if not sys.stdin.isatty():
-        raise ModelError("No embedded model is installed.", f"Fetch one: {_INSTALL} {recommended().name}")
+        raise ModelError(
+            "No embedded model is installed.", f"Fetch one: {_INSTALL} {recommended().name}"
+        )
     _line("No embedded model is installed yet. Which one shall be fetched?")
     choices = sorted(CATALOGUE, key=lambda model: not model.recommended)
     for number, model in enumerate(choices, 1):
@@ -73,7 +79,9 @@ def fetch(model: EmbeddedModel, directory: Path) -> None:
         err(f"The package {RUNTIME}, which runs it, is missing: {install_hint('local')}")
     meter = Meter()
     try:
-        path = install(model, directory, progress=lambda now: meter.show(now.done, now.total, now.source))
+        path = install(
+            model, directory, progress=lambda now: meter.show(now.done, now.total, now.source)
+        )
     finally:
         meter.end()
     _line(f"Installed in {path}. Use it with --local, or --model local:{model.name}.")

@@ -44,7 +44,10 @@ def providers(config: Config, world: World, *, as_json: bool) -> int:
         out(f"{'✓' if status.usable else '·'} {status.name:<13} {state}\n")
     usable = next((status for status in found if status.usable), None)
     example = f"{usable.name}:{usable.model or 'MODEL'}" if usable else "PROVIDER:MODEL"
-    out(f"\nUse one with --model {example}; those with ✓ can be used now, with the model that is shown by default.\n")
+    out(
+        f"\nUse one with --model {example}; those with ✓ can be used now, with the model that "
+        "is shown by default.\n"
+    )
     return 0
 
 

@@ -15,7 +15,12 @@ UNSAVED = "Not saved: "
 Action = Callable[[Shelf, argparse.Namespace], int]
 
 
-def run(options: argparse.Namespace, sessions: SessionManager, config: Config, models: Callable[[], Models]) -> int:
+def run(
+    options: argparse.Namespace,
+    sessions: SessionManager,
+    config: Config,
+    models: Callable[[], Models],
+) -> int:
     """Do what the command line asks for; return the exit code."""
     progress = Progress()
     library = Library(sessions.directory, sessions.now, progress, thorough=True)
@@ -24,7 +29,9 @@ def run(options: argparse.Namespace, sessions: SessionManager, config: Config, m
         return _actions(options.action)[options.action](shelf, options)
     except SaveError as error:
         if error.message.startswith(UNSAVED):  # in a chat it is tried again; here it is not
-            raise SaveError(error.message.removeprefix(UNSAVED), "Free some space or fix the permissions.") from error
+            raise SaveError(
+                error.message.removeprefix(UNSAVED), "Free some space or fix the permissions."
+            ) from error
         raise
     finally:
         progress.end()
@@ -32,7 +39,9 @@ def run(options: argparse.Namespace, sessions: SessionManager, config: Config, m
 
 
 def _actions(wanted: str) -> Mapping[str, Action]:
-    """The actions of the part that `wanted` belongs to: what only reads need not load what changes."""
+    """The actions of the part that `wanted` belongs to: what only reads need not load what
+    changes.
+    """
     from chat_loop.subcommands import listing
 
     reading: dict[str, Action] = {

@@ -1,4 +1,6 @@
-"""What `chat-loop sessions …` works with: the folder, its library, and which session a reference means."""
+"""What `chat-loop sessions …` works with: the folder, its library, and which session a reference
+means.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class Shelf:
         return {identity: number for number, identity in enumerate(self.listed(), 1)}
 
     def path(self, reference: str) -> Path:
-        """The file of the session with this number, id, or name; `current` and `last` are the one used last.
+        """The file of the session with this number, id, or name; `current` and `last` are the one
+        used last.
 
         Raises SessionNotFound.
         """
@@ -88,14 +91,18 @@ class Shelf:
         return self.sessions.load(self.path(reference))
 
     def tell_trouble(self) -> None:
-        """Say on standard error why the index was not used for one of the listings so far, if it was not."""
+        """Say on standard error why the index was not used for one of the listings so far, if it
+        was not.
+        """
         for trouble in dict.fromkeys((self._trouble, self.library.trouble)):
             if trouble:
                 err(trouble)
 
 
 class Progress:
-    """How far the reading of sessions is, on standard error, as long as it lasts; nothing when it is soon done."""
+    """How far the reading of sessions is, on standard error, as long as it lasts; nothing when it
+    is soon done.
+    """
 
     def __init__(self) -> None:
         self._meter = Meter()

@@ -24,10 +24,12 @@ LISTED = 20
 def open_asked(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, asked: bool, trusted: bool
 ) -> tuple[Definition, InstantPrompt | None]:
-    """The agent with this name or path, and the instant prompt, erased when something was shown in its place.
+    """The agent with this name or path, and the instant prompt, erased when something was shown in
+    its place.
 
-    The user is asked whether it may run where that is needed. `asked`: there is somebody. `trusted`: it may, this once.
-    Raises AgentError, ConfigError, and KeyboardInterrupt when the user stops it.
+    The user is asked whether it may run where that is needed. `asked`: there is somebody.
+    `trusted`: it may, this once. Raises AgentError, ConfigError, and KeyboardInterrupt when the
+    user stops it.
     """
 
     def consent(question: Question, wanted: tuple[str, ...]) -> bool:
@@ -59,7 +61,9 @@ def open_asked(
 
 
 def ask(question: Question, wanted: tuple[str, ...]) -> None:
-    """Ask the user whether an agent may run, as it is now. Raises AgentError when the answer is no."""
+    """Ask the user whether an agent may run, as it is now. Raises AgentError when the answer is
+    no.
+    """
     path = question.snapshot.path
     if path.suffix.lower() == PYTHON:
         _line(f"The agent {path} is Python code.")
@@ -77,14 +81,18 @@ def ask(question: Question, wanted: tuple[str, ...]) -> None:
             _line(f"  ({len(question.lines) - SHOWN} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise AgentError(f"The agent {path} was not run.", f"chat-loop agents show {path} shows it.")
+        raise AgentError(
+            f"The agent {path} was not run.", f"chat-loop agents show {path} shows it."
+        )
 
 
 def unapproved(question: Question) -> AgentError:
     """Why an agent is not run where nobody can be asked."""
     path = question.snapshot.path
     state = (
-        f"has changed since you approved it ({', '.join(question.changes)})" if question.changes else "is not approved"
+        f"has changed since you approved it ({', '.join(question.changes)})"
+        if question.changes
+        else "is not approved"
     )
     hint = f"Look at it, then: chat-loop agents approve {path}; --trust-agent runs it this once."
     return AgentError(f"The agent {path} {one_line(state, 500)}.", hint)

@@ -34,6 +34,7 @@ def working_days(start: date, days: int) -> str:
 agent = Agent(
     name="Planner",
     description="Plans days: knows the calendar, and how long things take.",
-    system_prompt="You help to plan. Use your tools for every date that you compute; never count days yourself.",
+    system_prompt="You help to plan. Use your tools for every date that you compute; never count "
+    "days yourself.",
     tools=[days_between, working_days],
 )

@@ -1,7 +1,8 @@
-"""In place of the embedded models' runtime: does what the last message says, and writes down each process.
+"""In place of the embedded models' runtime: does what the last message says, and writes down each
+process.
 
-With a named pipe `hold` in the folder FAKE_RUNTIME a model is loaded when somebody opens the pipe for writing; until
-then the interpreter's lock is held, as the real runtime holds it.
+With a named pipe `hold` in the folder FAKE_RUNTIME a model is loaded when somebody opens the pipe
+for writing; until then the interpreter's lock is held, as the real runtime holds it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ FOLDER = Path(os.environ["FAKE_RUNTIME"])
 
 class CommonParams(SimpleNamespace):
     def __init__(self) -> None:
-        super().__init__(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
+        super().__init__(
+            model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace()
+        )
 
 
 class Server:
@@ -28,11 +31,15 @@ class Server:
         with (FOLDER / "processes").open("a") as file:
             file.write(f"{os.getpid()}\n")
         if (FOLDER / "hold").exists():
-            ctypes.PyDLL(None).open(os.fsencode(FOLDER / "hold"), os.O_RDONLY)  # PyDLL keeps the lock
+            ctypes.PyDLL(None).open(
+                os.fsencode(FOLDER / "hold"), os.O_RDONLY
+            )  # PyDLL keeps the lock
         os.write(1, b"NOISE on standard output\n")
         os.write(2, b"NOISE on standard error\n")
 
-    def handle_chat_completions(self, body: dict[str, Any], callback: Callable[[object], bool]) -> None:
+    def handle_chat_completions(
+        self, body: dict[str, Any], callback: Callable[[object], bool]
+    ) -> None:
         wanted = body["messages"][-1]["content"]
         for word in ("You ", "said: ", wanted):
             if callback({"choices": [{"delta": {"content": word}}]}):

@@ -1,4 +1,6 @@
-"""English facts of the unseen profile: never shown to the author of the extractor, nor what fails here."""
+"""English facts of the unseen profile: never shown to the author of the extractor, nor what fails
+here.
+"""
 
 SLOTS = """
 kin: Priya, Marcus, Yusuf, Ingrid, Kofi, Tessa, Wei, Olga, Rafael, Bridget, Dmitri, Sunny

@@ -1,4 +1,6 @@
-"""French facts of the unseen profile: never shown to the author of the extractor, nor what fails here."""
+"""French facts of the unseen profile: never shown to the author of the extractor, nor what fails
+here.
+"""
 
 SLOTS = """
 kin: Ousmane, Capucine, Loïc, Inès, Bastien, Maëlle, Karim, Solène

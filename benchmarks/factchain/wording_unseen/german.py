@@ -1,4 +1,6 @@
-"""German facts of the unseen profile: never shown to the author of the extractor, nor what fails here."""
+"""German facts of the unseen profile: never shown to the author of the extractor, nor what fails
+here.
+"""
 
 SLOTS = """
 kin: Wiebke, Cem, Svenja, Matteo, Ronja, Tarek, Nele, Fiete, Aylin, Korbinian, Malin, Jaro

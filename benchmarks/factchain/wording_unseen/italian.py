@@ -1,4 +1,6 @@
-"""Italian facts of the unseen profile: never shown to the author of the extractor, nor what fails here."""
+"""Italian facts of the unseen profile: never shown to the author of the extractor, nor what fails
+here.
+"""
 
 SLOTS = """
 kin: Ludovica, Tancredi, Miriam, Ettore, Noemi, Samir, Viola, Brando

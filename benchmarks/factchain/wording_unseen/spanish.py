@@ -1,4 +1,6 @@
-"""Spanish facts of the unseen profile: never shown to the author of the extractor, nor what fails here."""
+"""Spanish facts of the unseen profile: never shown to the author of the extractor, nor what fails
+here.
+"""
 
 SLOTS = """
 kin: Nahuel, Rocío, Iker, Marisol, Tomás, Ximena, Gael, Violeta

@@ -1,6 +1,8 @@
-"""Colours for code, line by line: comments, strings, numbers and words that a language keeps for itself.
+"""Colours for code, line by line: comments, strings, numbers and words that a language keeps for
+itself.
 
-A line is coloured when it is whole, with what the lines before left open (a comment, a long string) as its only state.
+A line is coloured when it is whole, with what the lines before left open (a comment, a long string)
+as its only state.
 """
 
 from __future__ import annotations
@@ -41,16 +43,22 @@ _BASES = {
     "c h cpp c++ cc hpp java kotlin kt csharp cs c# scala swift php": Language(
         keywords=words.C_FAMILY, line=("//",), block=_SLASHES
     ),
-    "javascript js jsx typescript ts tsx node": Language(keywords=words.JAVASCRIPT, line=("//",), block=_TICKS),
+    "javascript js jsx typescript ts tsx node": Language(
+        keywords=words.JAVASCRIPT, line=("//",), block=_TICKS
+    ),
     "rust rs": Language(keywords=words.RUST, line=("//",), block=_SLASHES, quotes='"'),
     "go golang": Language(keywords=words.GO, line=("//",), block=_TICKS),
     "ruby rb": Language(keywords=words.RUBY_AND_LUA, line=("#",)),
     "lua": Language(keywords=words.RUBY_AND_LUA, line=("--",), block=(("[[", "]]", "string"),)),
-    "sql postgresql sqlite mysql": Language(keywords=words.SQL, line=("--",), block=_SLASHES, any_case=True),
+    "sql postgresql sqlite mysql": Language(
+        keywords=words.SQL, line=("--",), block=_SLASHES, any_case=True
+    ),
     "yaml yml toml ini cfg conf dockerfile docker makefile make r perl nginx": Language(
         keywords=frozenset(("true", "false", "null", "yes", "no")), line=("#",)
     ),
-    "json jsonc json5": Language(keywords=frozenset(("true", "false", "null")), line=("//",), quotes='"'),
+    "json jsonc json5": Language(
+        keywords=frozenset(("true", "false", "null")), line=("//",), quotes='"'
+    ),
     "html xml svg": Language(block=(("<!--", "-->", "comment"),), quotes='"'),
     "css": Language(block=_SLASHES),
 }
@@ -69,7 +77,9 @@ class Colours:
         self._kind = ""
 
     def line(self, text: str) -> Iterator[tuple[str, str]]:
-        """The line in pieces, each with its kind: comment, string, number, keyword, name, added, removed or none."""
+        """The line in pieces, each with its kind: comment, string, number, keyword, name, added,
+        removed or none.
+        """
         if self._name in _CHANGES:
             kinds = {"+": "added", "-": "removed", "@": "name"}
             yield text, kinds.get(text[:1], "")
@@ -79,7 +89,9 @@ class Colours:
             return
         yield from self._coloured(text, self._language, self._pattern)
 
-    def _coloured(self, text: str, language: Language, pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    def _coloured(
+        self, text: str, language: Language, pattern: re.Pattern[str]
+    ) -> Iterator[tuple[str, str]]:
         done = at = 0
         if self._open:
             at = done = self._closed(text, 0)
@@ -89,7 +101,9 @@ class Colours:
             begin, at = match.span()
             kind = match.lastgroup or ""
             if kind == "block":
-                closing, kind = next((end, kind) for sign, end, kind in language.block if sign == match.group())
+                closing, kind = next(
+                    (end, kind) for sign, end, kind in language.block if sign == match.group()
+                )
                 self._open, self._kind = closing, kind
                 at = self._closed(text, at)
             elif kind == "word":
@@ -119,5 +133,13 @@ def _pattern(language: Language) -> re.Pattern[str]:
     blocks = "|".join(re.escape(sign) for sign, _, _ in language.block)
     lines = "|".join(rf"(?<![\w$&]){re.escape(sign)}.*" for sign in language.line)
     strings = "|".join(rf"{quote}(?:[^{quote}\\]|\\.)*{quote}" for quote in language.quotes)
-    parts = {"block": blocks, "comment": lines, "string": strings, "number": r"\b\d[\w.]*", "word": r"[^\W\d]\w*"}
-    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in parts.items() if pattern))
+    parts = {
+        "block": blocks,
+        "comment": lines,
+        "string": strings,
+        "number": r"\b\d[\w.]*",
+        "word": r"[^\W\d]\w*",
+    }
+    return re.compile(
+        "|".join(f"(?P<{name}>{pattern})" for name, pattern in parts.items() if pattern)
+    )

@@ -1,4 +1,6 @@
-"""Markup within a line: bold, italic, struck, code, links. What nothing closes on its line is shown as it was typed."""
+"""Markup within a line: bold, italic, struck, code, links. What nothing closes on its line is shown
+as it was typed.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,13 @@ DEEPEST = 6
 SPECIAL = re.compile(r"[\n`*_~\[\\!<]")
 """What may be markup; a text without it is shown as it is."""
 
-_TAG = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]+:[^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:-]+\s*=[^<>]*)?\s*/?)>")
+_TAG = re.compile(
+    r"<(?:[A-Za-z][A-Za-z0-9+.-]+:[^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:-]+\s*=[^<>]*)?\s*/?)>"
+)
 """An address in angle brackets, or a tag of HTML: what stands in it is no markup."""
-_MAY_BE_TAG = re.compile(r"</?(?:[A-Za-z](?:[^\s<>]*|[\w-]*\s+(?:[\w:-]*|[\w:-]+\s*(?:=[^<>]*)?)))?\Z")
+_MAY_BE_TAG = re.compile(
+    r"</?(?:[A-Za-z](?:[^\s<>]*|[\w-]*\s+(?:[\w:-]*|[\w:-]+\s*(?:=[^<>]*)?)))?\Z"
+)
 _RUNS = re.compile(r"\\.|`+|\*+|_+|~+")
 _ESCAPED = "\\`*_~#|"
 """What a backslash makes text of; before others it stays, since formulas are full of them."""
@@ -50,13 +56,16 @@ def inline(
 ) -> tuple[list[Span], int]:
     """What can be shown of the rest of a line, and how many characters of `text` that is.
 
-    `complete`: the line ends with `text`; then all of it is shown. `before` is the character that stands before it.
+    `complete`: the line ends with `text`; then all of it is shown. `before` is the character that
+    stands before it.
     """
     spans: list[Span] = []
     at = done = 0
     while match := SPECIAL.search(text, at):
         at = match.start()
-        found = _construct(text, at, before if at == 0 else text[at - 1], theme, complete, style, depth)
+        found = _construct(
+            text, at, before if at == 0 else text[at - 1], theme, complete, style, depth
+        )
         if found is _WAIT:
             break
         if isinstance(found, _Found):
@@ -74,7 +83,9 @@ def inline(
 
 
 def _past(text: str, at: int) -> int:
-    """Behind the sign at `at`, and behind all of its kind that follow: a run opens something whole or not at all."""
+    """Behind the sign at `at`, and behind all of its kind that follow: a run opens something whole
+    or not at all.
+    """
     sign = text[at]
     end = at + 1
     while sign in "`*_~" and end < len(text) and text[end] == sign:
@@ -94,7 +105,9 @@ def _construct(
         if at + 1 == len(text):
             return None if complete else _WAIT
         return (
-            _Found(at + 2, (Span(text[at + 1], style),)) if text[at + 1] in _ESCAPED else _other_escape(text, at, style)
+            _Found(at + 2, (Span(text[at + 1], style),))
+            if text[at + 1] in _ESCAPED
+            else _other_escape(text, at, style)
         )
     if sign == "`" and before != sign:
         return _code(window, at, theme, open_ended, style)
@@ -126,7 +139,9 @@ def _code(window: str, at: int, theme: Theme, open_ended: bool, style: str) -> _
 
 
 def _closing_ticks(window: str, start: int, length: int, open_ended: bool) -> int:
-    """Where a run of so many backticks begins at or after `start`; -1 when there is none, or none yet for certain."""
+    """Where a run of so many backticks begins at or after `start`; -1 when there is none, or none
+    yet for certain.
+    """
     at = window.find("`" * length, start)
     while at >= 0:
         end = _past(window, at)
@@ -145,7 +160,9 @@ def _tag(window: str, at: int, open_ended: bool, style: str) -> _Found | str | N
     return _WAIT if open_ended and _MAY_BE_TAG.match(window, at) else None
 
 
-def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int) -> _Found | str | None:
+def _link(
+    window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int
+) -> _Found | str | None:
     begin = at + (window[at] == "!")
     undecided = _WAIT if open_ended else None
     if begin == len(window):
@@ -168,10 +185,15 @@ def _link(window: str, at: int, theme: Theme, open_ended: bool, style: str, dept
     if label == address:
         return _Found(end + 1, (Span(address, _joined(style, UNDERLINED), True),))
     shown = _inner(label, theme, _joined(style, UNDERLINED), depth)
-    return _Found(end + 1, (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)))
+    return _Found(
+        end + 1,
+        (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)),
+    )
 
 
-def _badge(window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int) -> _Found | str | None:
+def _badge(
+    window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int
+) -> _Found | str | None:
     """Read a picture that is a link; the picture's own address is not shown."""
     picture = _link(window, at + 1, theme, open_ended, _joined(style, UNDERLINED), depth)
     if not isinstance(picture, _Found):
@@ -217,7 +239,8 @@ def _emphasis(
     if close <= end:
         return None
     return _Found(
-        close + len(sign), tuple(_inner(window[at + len(sign) : close], theme, _joined(style, _STYLES[sign]), depth))
+        close + len(sign),
+        tuple(_inner(window[at + len(sign) : close], theme, _joined(style, _STYLES[sign]), depth)),
     )
 
 
@@ -248,7 +271,9 @@ def _closes(run: str, before: str, after: str) -> bool:
 
 
 def _closer(window: str, start: int, sign: str, open_ended: bool) -> int | None:
-    """Where `sign` closes what it opened before `start`; None when it does not, or not yet for certain."""
+    """Where `sign` closes what it opened before `start`; None when it does not, or not yet for
+    certain.
+    """
     nested = window[start : start + 1] == sign[0] and len(sign) == 2
     for run in _runs(window, start + nested, open_ended):
         begin, end = run

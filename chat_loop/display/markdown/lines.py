@@ -1,4 +1,6 @@
-"""What a line begins with: decided by its first characters, or by the whole line where that is needed."""
+"""What a line begins with: decided by its first characters, or by the whole line where that is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ _FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
 class Start:
     """How a line begins: `kind` is text, heading, item, number, quote, rule, fence, table or blank.
 
-    `length` counts the characters of the markers. `value`: the level, the number as it stands, the fence.
-    `task`: the box of a task, a blank or an x. `fence`: the one that an item begins with. `info`: what follows a fence.
+    `length` counts the characters of the markers. `value`: the level, the number as it stands, the
+    fence. `task`: the box of a task, a blank or an x. `fence`: the one that an item begins with.
+    `info`: what follows a fence.
     """
 
     kind: str
@@ -77,7 +80,9 @@ def _number(rest: str, indent: int, complete: bool) -> Start | None:
     return None if not complete and _MAY_BE_NUMBER.match(rest) else Start("text", indent)
 
 
-def _item(kind: str, rest: str, length: int, indent: int, value: str, complete: bool) -> Start | None:
+def _item(
+    kind: str, rest: str, length: int, indent: int, value: str, complete: bool
+) -> Start | None:
     """An item, once it is known whether a box or more blanks follow."""
     after = rest[length:]
     if after[:1] in ("`", "~") and not after[:3].strip(after[0]) and len(rest) <= LONGEST:
@@ -85,7 +90,9 @@ def _item(kind: str, rest: str, length: int, indent: int, value: str, complete: 
             return None
         match = _FENCE.match(after)
         if match and after[0] not in match.group(2):
-            return Start(kind, indent + length, value, fence=match.group(1), info=match.group(2).strip())
+            return Start(
+                kind, indent + length, value, fence=match.group(1), info=match.group(2).strip()
+            )
     if not complete and (not after or (after[0] == "[" and len(after) < 4)):
         return None
     task = _TASK.match(after)

@@ -1,4 +1,6 @@
-"""Markdown in pieces in, what the terminal is sent out: a line at a time, each as far as it is certain."""
+"""Markdown in pieces in, what the terminal is sent out: a line at a time, each as far as it is
+certain.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,15 @@ _BULLETS = ("•", "◦", "▪")
 class Painter:
     """Takes sanitised text in pieces of any size; `columns` tells how wide the terminal is.
 
-    What comes out is the same however the text is cut. Newlines and blanks are sent when something follows them, so
-    no line ends in blanks and no empty line stands at the end. `leads`: the text begins behind a name of so many
-    columns, and a block that needs a line of its own begins below it. `wraps`: prose is broken between words.
+    What comes out is the same however the text is cut. Newlines and blanks are sent when something
+    follows them, so no line ends in blanks and no empty line stands at the end. `leads`: the text
+    begins behind a name of so many columns, and a block that needs a line of its own begins below
+    it. `wraps`: prose is broken between words.
     """
 
-    def __init__(self, theme: Theme, columns: Callable[[], int], *, leads: int = 0, wraps: bool = False) -> None:
+    def __init__(
+        self, theme: Theme, columns: Callable[[], int], *, leads: int = 0, wraps: bool = False
+    ) -> None:
         self._theme = theme
         self._columns = columns
         self._pen = Pen(columns if wraps else None, leads)
@@ -64,7 +69,9 @@ class Painter:
         return self._pen.sent()
 
     def finish(self) -> str:
-        """Return what was held back: the text ends here. What is fed later begins on a line of its own."""
+        """Return what was held back: the text ends here. What is fed later begins on a line of its
+        own.
+        """
         if self._fence is None or self._code_pieces:
             self._end_line()
         self._end_table()
@@ -77,11 +84,15 @@ class Painter:
 
     @property
     def held(self) -> str:
-        """What came of the line and is not shown yet; code, which waits for its line's end, is not looked at again."""
+        """What came of the line and is not shown yet; code, which waits for its line's end, is not
+        looked at again.
+        """
         return self._line
 
     def progress(self) -> str:
-        """Return a dot for each row of a table that waits since the last time; the table takes their place."""
+        """Return a dot for each row of a table that waits since the last time; the table takes
+        their place.
+        """
         rows = len(self._rows)
         if rows < 2 or rows == self._dotted:
             return ""
@@ -128,7 +139,9 @@ class Painter:
             self._pen.put(self._line, "")
             self._line = ""
             return
-        spans, length = inline(self._line, self._theme, complete=complete, before=self._before, style=self._style)
+        spans, length = inline(
+            self._line, self._theme, complete=complete, before=self._before, style=self._style
+        )
         for span in spans:
             self._pen.put(span.text, span.style, whole=span.whole)
         self._before = self._line[length - 1 : length] or self._before
@@ -167,7 +180,9 @@ class Painter:
         self._markers(start, rest)
 
     def _is_code(self, start: Start) -> bool:
-        """Tell whether a line that begins so is code by its indentation, which items have for other reasons."""
+        """Tell whether a line that begins so is code by its indentation, which items have for other
+        reasons.
+        """
         indented = self._blank and not self._indents and self._line.startswith("    ")
         return indented and start.kind not in ("blank", "item", "number")
 
@@ -261,7 +276,11 @@ class Painter:
                 return False
             line = line[start.length :]
         bare = line.lstrip(" ")
-        if len(bare) <= LONGEST and bare.startswith(fence.value) and not bare.strip(fence.value[0] + " "):
+        if (
+            len(bare) <= LONGEST
+            and bare.startswith(fence.value)
+            and not bare.strip(fence.value[0] + " ")
+        ):
             self._end_fence()
             return True
         self._pen.put(self._bars(self._quotes), DIM)

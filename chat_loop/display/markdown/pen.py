@@ -1,4 +1,6 @@
-"""What the terminal is sent: text with attributes, and the newlines and blanks between, which wait for what follows."""
+"""What the terminal is sent: text with attributes, and the newlines and blanks between, which wait
+for what follows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from unicodedata import east_asian_width
 from chat_loop.frozen import dataclass
 
 WORD = 20
-"""Columns. A word that begins so far before the margin is written as it comes, and one that is longer is not moved."""
+"""Columns. A word that begins so far before the margin is written as it comes, and one that is
+longer is not moved.
+"""
 _PIECES = re.compile(" +|[^ ]+")
 _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 """Wide characters that no line begins with."""
@@ -20,8 +24,10 @@ _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 
 @dataclass(frozen=True)
 class Margin:
-    """Where lines of prose are broken: their room in columns, the longest word that is moved, the column from which on
-    one may not fit, and what the next line begins with: `bars` in `style`, and `indent` blanks."""
+    """Where lines of prose are broken: their room in columns, the longest word that is moved, the
+    column from which on one may not fit, and what the next line begins with: `bars` in `style`, and
+    `indent` blanks.
+    """
 
     room: int
     longest: int
@@ -49,8 +55,9 @@ def width_of(text: str) -> int:
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """A text without blanks, cut where a line may be broken: before and behind wide characters that are no emoji, which
-    may be joined. With each part, whether it is such a character."""
+    """A text without blanks, cut where a line may be broken: before and behind wide characters that
+    are no emoji, which may be joined. With each part, whether it is such a character.
+    """
     for wide, signs in groupby(text, _is_wide):
         if wide:
             yield from ((sign, True) for sign in signs)
@@ -59,13 +66,19 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_wide(sign: str) -> bool:
-    return sign >= "\u1100" and not "\U0001f000" <= sign < "\U00020000" and east_asian_width(sign) in "WF"
+    return (
+        sign >= "\u1100"
+        and not "\U0001f000" <= sign < "\U00020000"
+        and east_asian_width(sign) in "WF"
+    )
 
 
 class Pen:
-    """Collects what is sent; `newlines` and `blanks` wait, `started` says whether anything was written.
+    """Collects what is sent; `newlines` and `blanks` wait, `started` says whether anything was
+    written.
 
-    `columns`: how wide the terminal is; without it, lines are broken by the terminal alone. `column`: where it begins.
+    `columns`: how wide the terminal is; without it, lines are broken by the terminal alone.
+    `column`: where it begins.
     """
 
     def __init__(self, columns: Callable[[], int] | None = None, column: int = 0) -> None:
@@ -86,25 +99,33 @@ class Pen:
         self._dots = 0
 
     def prose(self, bars: str, style: str, indent: int) -> None:
-        """What follows is prose, to be broken between words. Its next lines begin with `bars` and `indent` blanks."""
+        """What follows is prose, to be broken between words. Its next lines begin with `bars` and
+        `indent` blanks.
+        """
         if self._columns is None:
             return
         self._margin = _margin(self._columns(), bars, style, indent)
         self._safe = self._margin.safe
 
     def put(self, text: str, style: str, *, whole: bool = False) -> None:
-        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows them.
+        """Write text that holds no newline, in `style`; the blanks at its end wait for what follows
+        them.
 
-        The blanks at its beginning belong to neither side, wherever a text was cut. `whole`: it never is; if it is a
-        long word, it stands on the next line where it fits.
+        The blanks at its beginning belong to neither side, wherever a text was cut. `whole`: it
+        never is; if it is a long word, it stands on the next line where it fits.
         """
         margin = self._margin
         if whole and margin is not None and self.blanks and not self.newlines and " " not in text:
             width = width_of(text)
-            ends, fits = self._column + self.blanks + width, width + margin.indent + len(margin.bars) < margin.room
+            ends, fits = (
+                self._column + self.blanks + width,
+                width + margin.indent + len(margin.bars) < margin.room,
+            )
             if width > margin.longest and ends >= margin.room and fits:
                 self._begin_line(margin)
-        if margin is not None and not (text.isascii() and self._column + self.blanks + len(text) <= self._safe):
+        if margin is not None and not (
+            text.isascii() and self._column + self.blanks + len(text) <= self._safe
+        ):
             self._prose(text, style, margin)
             return
         begun = text.lstrip(" ")
@@ -115,7 +136,9 @@ class Pen:
             self.blanks = len(begun) - len(body)
 
     def flow(self, text: str, style: str) -> str:
-        """Return what is sent when `text` goes on with a line, and nothing else is to be sent before it."""
+        """Return what is sent when `text` goes on with a line, and nothing else is to be sent
+        before it.
+        """
         if (
             text[-1] == " "
             or self.newlines
@@ -132,7 +155,9 @@ class Pen:
         return text
 
     def dots(self, count: int) -> str:
-        """Return what makes a line of so many dots, which is taken back when something is written."""
+        """Return what makes a line of so many dots, which is taken back when something is
+        written.
+        """
         new, self._dots = count - self._dots, count
         sent = "\n" * self.newlines + "." * new
         self.newlines = self._column = 0
@@ -153,7 +178,9 @@ class Pen:
         return sent
 
     def _write(self, body: str, style: str, width: int) -> None:
-        """Write text that neither begins nor ends with blanks, behind the newlines and blanks that wait."""
+        """Write text that neither begins nor ends with blanks, behind the newlines and blanks that
+        wait.
+        """
         if self._dots:
             self._out.append("\r\x1b[K")
             self._dots = 0
@@ -188,9 +215,15 @@ class Pen:
         self.blanks += count
         self._after_wide, self._safe = False, margin.safe
 
-    def _word(self, text: str, style: str, width: int, margin: Margin, *, wide: bool = False) -> None:
+    def _word(
+        self, text: str, style: str, width: int, margin: Margin, *, wide: bool = False
+    ) -> None:
         """Write a piece of a word, or hold it until it is known whether the word fits."""
-        if self.newlines or self.blanks or ((wide or self._after_wide) and width and text not in _CLOSING):
+        if (
+            self.newlines
+            or self.blanks
+            or ((wide or self._after_wide) and width and text not in _CLOSING)
+        ):
             if self._held:
                 self._settle()
             if self.newlines or self._column + self.blanks <= margin.safe:
@@ -208,7 +241,9 @@ class Pen:
         self._after_wide, self._safe = wide, -1 if wide or self._held else margin.safe
 
     def _settle(self) -> None:
-        """The word that is held has ended, or is too long to be held: write it, on the next line if it does not fit."""
+        """The word that is held has ended, or is too long to be held: write it, on the next line if
+        it does not fit.
+        """
         margin = self._margin
         if margin is None:
             return
@@ -234,7 +269,9 @@ class Pen:
             self._column -= margin.room + 1
 
     def _gap(self, style: str) -> None:
-        """Write the newlines and the blanks that waited, with the attributes that are the same on both sides."""
+        """Write the newlines and the blanks that waited, with the attributes that are the same on
+        both sides.
+        """
         if self._style and (self.newlines or style != self._style):
             self._set("")
         self._out.append("\n" * self.newlines + " " * self.blanks)
@@ -242,5 +279,7 @@ class Pen:
 
     def _set(self, style: str) -> None:
         if style != self._style:
-            self._out.append(f"\x1b[{style}m" if not self._style else f"\x1b[0;{style}m" if style else "\x1b[0m")
+            self._out.append(
+                f"\x1b[{style}m" if not self._style else f"\x1b[0;{style}m" if style else "\x1b[0m"
+            )
             self._style = style

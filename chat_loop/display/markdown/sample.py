@@ -15,7 +15,9 @@ _CODE = 'return size("two", 3)  # note'
 
 
 def sample(theme: Theme, *, code: bool = True) -> str:
-    """A heading, a mark, code in a sentence and a line of code (unless not `code`) in the colours of `theme`."""
+    """A heading, a mark, code in a sentence and a line of code (unless not `code`) in the colours
+    of `theme`.
+    """
     parts = [
         (theme.headings[1], "Heading"),
         ("", "  "),

@@ -1,4 +1,6 @@
-"""Tables: their rows aligned by the widths of the first ones, or one value a line where the terminal is too narrow."""
+"""Tables: their rows aligned by the widths of the first ones, or one value a line where the
+terminal is too narrow.
+"""
 
 from __future__ import annotations
 
@@ -31,34 +33,46 @@ def cells_of(line: str, bars: re.Pattern[str] = _BAR) -> list[str]:
             cells.append(line[begin : match.start()])
             begin = match.end()
     rest = line[begin:]
-    return [cell.strip(" ").replace("\\|", "|") for cell in ([*cells, rest] if rest.strip(" ") else cells)]
+    return [
+        cell.strip(" ").replace("\\|", "|")
+        for cell in ([*cells, rest] if rest.strip(" ") else cells)
+    ]
 
 
 def sides_of(line: str) -> tuple[str, ...]:
-    """`<`, `>` or `^` for each column of the line under the header; empty when it is no such line."""
+    """`<`, `>` or `^` for each column of the line under the header; empty when it is no such
+    line.
+    """
     cells = cells_of(line)
     if not cells or not all(_RULE.fullmatch(cell) for cell in cells):
         return ()
-    return tuple("^" if cell[0] == ":" == cell[-1] else ">" if cell[-1] == ":" else "<" for cell in cells)
+    return tuple(
+        "^" if cell[0] == ":" == cell[-1] else ">" if cell[-1] == ":" else "<" for cell in cells
+    )
 
 
 def row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
     """Return the row that `line` is, with the markup of its cells read.
 
-    Where it has more cells than the table has columns, a bar in code parts none; what is left over stands in the last.
+    Where it has more cells than the table has columns, a bar in code parts none; what is left over
+    stands in the last.
     """
     most = min(count, _COLUMNS)
     cells = cells_of(line)
     if len(cells) > most:
         cells = cells_of(line, _BAR_OR_CODE)
         cells[most - 1 :] = [" | ".join(cells[most - 1 :])]
-    read = (tuple(inline(_BREAK.sub(" ", cell), theme, complete=True, style=style)[0]) for cell in cells)
+    read = (
+        tuple(inline(_BREAK.sub(" ", cell), theme, complete=True, style=style)[0]) for cell in cells
+    )
     return (*read, *(() for _ in range(count - len(cells))))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of one table are shown; `widths` is empty where each value gets a line of its own."""
+    """How the rows of one table are shown; `widths` is empty where each value gets a line of its
+    own.
+    """
 
     header: Row
     sides: tuple[str, ...]
@@ -66,7 +80,9 @@ class Layout:
     theme: Theme
 
     @classmethod
-    def of(cls, header: Row, sides: tuple[str, ...], rows: Sequence[Row], columns: int, theme: Theme) -> Layout:
+    def of(
+        cls, header: Row, sides: tuple[str, ...], rows: Sequence[Row], columns: int, theme: Theme
+    ) -> Layout:
         """The layout for a terminal of so many columns."""
         widths = tuple(max(_width(row[at]) for row in (header, *rows)) for at in range(len(sides)))
         fits = sum(widths) + 3 * (len(widths) - 1) < columns
@@ -77,7 +93,10 @@ class Layout:
         if not self.widths:
             return []
         signs = ("─", "─┼─") if self.theme.has_symbols else ("-", "-+-")
-        return [self._line(self.header), [Span(signs[1].join(signs[0] * width for width in self.widths), "")]]
+        return [
+            self._line(self.header),
+            [Span(signs[1].join(signs[0] * width for width in self.widths), "")],
+        ]
 
     def lines(self, row: Row, *, first: bool) -> list[list[Span]]:
         """The lines of one row."""

@@ -1,1 +1,3 @@
-"""What `chat-loop doctor` looks at: each part yields findings, changes nothing, and asks no service."""
+"""What `chat-loop doctor` looks at: each part yields findings, changes nothing, and asks no
+service.
+"""

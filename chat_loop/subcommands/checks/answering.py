@@ -1,4 +1,6 @@
-"""Who can answer: keys, servers on this machine, embedded models, and the model that would answer now."""
+"""Who can answer: keys, servers on this machine, embedded models, and the model that would answer
+now.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from chat_loop.values import Message, Request
 from chat_loop.wording import install_hint, size_text, window_text
 
 FIRST_STEPS = (
-    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models install); "
+    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop "
+    "models install); "
     "chat-loop providers says what else there is."
 )
 SHORTEST_KEY = 8
@@ -81,14 +84,18 @@ def servers(here: Here) -> Iterator[Finding]:
         model = next(iter(server.models), "") if server is not None else ""
         if model and is_foreign(entry.base_url, here.world.sockets):
             yield good(
-                "Server", f"{entry.name} at {where} serves {model}; it is another user's: only used when it is named"
+                "Server",
+                f"{entry.name} at {where} serves {model}; it is another user's: only used "
+                "when it is named",
             )
         elif model:
             yield good("Server", f"{entry.name} at {where} serves {model}")
         elif server is not None and server.loading:
             yield doubtful("Server", f"{entry.name} at {where} is loading its model.")
         else:
-            yield doubtful("Server", f"{entry.name}: something listens at {where} and names no model.")
+            yield doubtful(
+                "Server", f"{entry.name}: something listens at {where} and names no model."
+            )
     if silent:
         yield good("Servers here", f"nothing listens for {', '.join(silent)}")
 
@@ -107,13 +114,21 @@ def embedded(here: Here) -> Iterator[Finding]:
             yield doubtful("Embedded model", text, f"chat-loop models install {model.name}")
         partial = store.partial_of(here.paths.models, model.name)
         if partial.exists():
-            text = f"{model.name} is installed in part, {size_text(partial.stat().st_size)} of {size_text(model.size)}."
-            again = f"chat-loop models install {model.name} goes on; models remove {model.name} deletes it."
+            text = (
+                f"{model.name} is installed in part, {size_text(partial.stat().st_size)} of "
+                f"{size_text(model.size)}."
+            )
+            again = (
+                f"chat-loop models install {model.name} goes on; models remove {model.name} "
+                "deletes it."
+            )
             yield doubtful("Embedded model", text, again)
     if installed and find_spec("xllamacpp") is None:
         yield doubtful("Embedded model", "The package xllamacpp is missing, which runs it.", hint)
     if not installed:
-        yield good("Embedded model", "none is installed", "chat-loop models list shows what there is.")
+        yield good(
+            "Embedded model", "none is installed", "chat-loop models list shows what there is."
+        )
     if not runs:
         lacking = "This processor has no AVX2, which an embedded model needs."
         yield doubtful("Processor", lacking) if installed else good("Processor", lacking)
@@ -143,7 +158,9 @@ def model(here: Here) -> Iterator[Finding]:
 
 
 def _missing(provider: Provider, here: Here) -> tuple[str, str] | None:
-    """What a model lacks that was asked for by name, as a sentence, and what to do; None when nothing is known of."""
+    """What a model lacks that was asked for by name, as a sentence, and what to do; None when
+    nothing is known of.
+    """
     known = entries(here.config.providers).get(provider.name)
     if known is None:
         return None
@@ -153,12 +170,17 @@ def _missing(provider: Provider, here: Here) -> tuple[str, str] | None:
         return error.message, error.hint
     address = here.base_url or entry.base_url
     if place_of(address)[0] in ("127.0.0.1", "localhost") and not listens(address):
-        return f"nothing listens at {shown(address)}.", f"Start {entry.title}, or take another model with --model."
+        return (
+            f"nothing listens at {shown(address)}.",
+            f"Start {entry.title}, or take another model with --model.",
+        )
     return None
 
 
 def online(here: Here) -> Iterator[Finding]:
-    """Ask the model one small question, and yield how long that took. Raises as `choose` does, and ProviderError."""
+    """Ask the model one small question, and yield how long that took. Raises as `choose` does, and
+    ProviderError.
+    """
     try:
         provider = choose(here.model, here.config, here.world, base_url=here.base_url)
     except NoProvider:
@@ -167,11 +189,17 @@ def online(here: Here) -> Iterator[Finding]:
     try:
         first, whole = asyncio.run(_timed(provider))
     except TimeoutError:
-        yield bad("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.", "Try again, or another model.")
+        yield bad(
+            "Online",
+            f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.",
+            "Try again, or another model.",
+        )
     except ProviderError as error:
         yield bad("Online", f"{name}: {error.message}", error.hint)
     else:
-        yield good("Online", f"{name} answered: first words after {first:.1f} s, all after {whole:.1f} s")
+        yield good(
+            "Online", f"{name} answered: first words after {first:.1f} s, all after {whole:.1f} s"
+        )
 
 
 async def _timed(provider: Provider) -> tuple[float, float]:

@@ -34,7 +34,10 @@ def described(here: Here) -> Iterator[Finding]:
         yield _described(here, f"MCP {name}", server)
     off = len(here.config.mcp) - len(there)
     if off or not there:
-        yield good("MCP", f"{counted(off, 'server')} switched off" if off else "the config describes no server")
+        yield good(
+            "MCP",
+            f"{counted(off, 'server')} switched off" if off else "the config describes no server",
+        )
 
 
 def _described(here: Here, name: str, server: McpServer) -> Finding:
@@ -47,11 +50,19 @@ def _described(here: Here, name: str, server: McpServer) -> Finding:
         return good(name, "described; --connect tries it")
     folder = Path(server.cwd).expanduser() if server.cwd else Path()
     if server.cwd and not folder.is_dir():
-        return bad(name, f"Its folder {server.cwd} is not there.", f"mcp.{name.removeprefix('MCP ')}.cwd names it.")
+        return bad(
+            name,
+            f"Its folder {server.cwd} is not there.",
+            f"mcp.{name.removeprefix('MCP ')}.cwd names it.",
+        )
     path = environment.get("PATH") or here.environment.get("PATH")
     command = str(folder / server.command) if "/" in server.command else server.command
     if shutil.which(command, path=path) is None:
-        return bad(name, f"Its command {one_line(server.command)} is not found.", "Install it, or name its whole path.")
+        return bad(
+            name,
+            f"Its command {one_line(server.command)} is not found.",
+            "Install it, or name its whole path.",
+        )
     return good(name, f"described, {one_line(server.command)} is there; --connect tries it")
 
 
@@ -77,7 +88,9 @@ async def _settled(servers: mcp_servers.Servers) -> tuple[mcp_servers.ServerStat
 
 
 def agents(here: Here) -> Iterator[Finding]:
-    """Yield the agents that cannot be used, the one that the config or the command line names, and the approvals."""
+    """Yield the agents that cannot be used, the one that the config or the command line names, and
+    the approvals.
+    """
     places, trust = Places(here.paths), Trust(here.paths.config.parent)
     named = places.all()
     broken = 0
@@ -86,14 +99,22 @@ def agents(here: Here) -> Iterator[Finding]:
             file_of(place.path)
         except ChatLoopError as error:
             broken += 1
-            yield doubtful("Agents", f"{place.name}: {error.message}", f"chat-loop agents remove {place.name}")
-    yield good("Agents", f"{counted(len(named), 'agent')} with a name{f', {broken} of them broken' if broken else ''}")
+            yield doubtful(
+                "Agents", f"{place.name}: {error.message}", f"chat-loop agents remove {place.name}"
+            )
+    yield good(
+        "Agents",
+        f"{counted(len(named), 'agent')} with a "
+        f"name{f', {broken} of them broken' if broken else ''}",
+    )
     if here.agent:
         snapshot = snapshot_of(places.find(here.agent))
         asks = snapshot.path.suffix.lower() == PYTHON and trust.question(snapshot) is not None
         hint = f"chat-loop agents approve {here.agent}"
         yield (
-            doubtful("Agent", f"{snapshot.path} is not approved.", hint) if asks else good("Agent", str(snapshot.path))
+            doubtful("Agent", f"{snapshot.path} is not approved.", hint)
+            if asks
+            else good("Agent", str(snapshot.path))
         )
     yield from _approvals(here.paths.config.parent / FOLDER)
 
@@ -104,7 +125,11 @@ def _approvals(folder: Path) -> Iterator[Finding]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield bad("Approvals", f"{folder} cannot be read: {reason(error)}.", "Move it away: agents ask again.")
+        yield bad(
+            "Approvals",
+            f"{folder} cannot be read: {reason(error)}.",
+            "Move it away: agents ask again.",
+        )
         return
     broken = [file for file in files if file.suffix == ".json" and not _readable(file)]
     for file in broken[:3]:
@@ -126,7 +151,9 @@ def terminal(here: Here) -> Iterator[Finding]:
     encoding = locale.getpreferredencoding(False)
     if encoding.replace("-", "").lower() != "utf8":
         yield doubtful(
-            "Locale", f"Text is {encoding}, not UTF-8: what it lacks is shown as codes.", "export LANG=C.UTF-8"
+            "Locale",
+            f"Text is {encoding}, not UTF-8: what it lacks is shown as codes.",
+            "export LANG=C.UTF-8",
         )
     else:
         yield good("Locale", encoding)
@@ -136,9 +163,13 @@ def terminal(here: Here) -> Iterator[Finding]:
     columns, lines = os.get_terminal_size(1)
     text = f"{one_line(kind) or 'no TERM'}, {columns}×{lines}, {_colours(here)}"
     if kind in ("", "dumb", "unknown"):
-        yield doubtful("Terminal", f"{text}: no line editor, no bracketed paste.", "export TERM=xterm-256color")
+        yield doubtful(
+            "Terminal", f"{text}: no line editor, no bracketed paste.", "export TERM=xterm-256color"
+        )
     elif columns < NARROW:
-        yield doubtful("Terminal", f"{text}: less than {NARROW} columns are narrow.", "Make it wider.")
+        yield doubtful(
+            "Terminal", f"{text}: less than {NARROW} columns are narrow.", "Make it wider."
+        )
     else:
         yield good("Terminal", text)
 

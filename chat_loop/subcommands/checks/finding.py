@@ -39,7 +39,9 @@ def bad(name: str, text: str, hint: str = "") -> Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Here:
-    """A run of the checks. `sessions` is the folder; `model` and `base_url` are the command line's."""
+    """A run of the checks. `sessions` is the folder; `model` and `base_url` are the command
+    line's.
+    """
 
     config: Config
     config_file: Path

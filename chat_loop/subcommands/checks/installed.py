@@ -27,7 +27,9 @@ _EXTRA = re.compile(r"extra == ['\"](\w{1,40})['\"]")
 
 @dataclass(frozen=True)
 class Need:
-    """A package that is needed: by the program, or by one of its extras. `least` is the oldest version that does."""
+    """A package that is needed: by the program, or by one of its extras. `least` is the oldest
+    version that does.
+    """
 
     package: str
     least: str
@@ -66,11 +68,17 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def installed() -> Iterator[Finding]:
     """Yield Python, the packages, and the extras."""
-    yield good("Python", f"{platform.python_version()}, {platform.system()} {platform.release()} {platform.machine()}")
+    yield good(
+        "Python",
+        f"{platform.python_version()}, {platform.system()} {platform.release()} "
+        f"{platform.machine()}",
+    )
     try:
         lines = metadata.requires(NAME) or []
     except metadata.PackageNotFoundError:
-        yield doubtful(NAME, f"{__version__}, not installed as a package: what it needs is not known.")
+        yield doubtful(
+            NAME, f"{__version__}, not installed as a package: what it needs is not known."
+        )
         return
     needs = [need for need in map(need_of, lines) if need is not None]
     yield good(NAME, __version__)
@@ -82,14 +90,18 @@ def _packages(needs: list[Need]) -> Finding:
     faults = list(filter(None, map(_fault, needs)))
     if faults:
         return bad("Packages", f"{', '.join(faults)}.", "pip install --upgrade chat-loop")
-    return good("Packages", ", ".join(f"{need.package} {version_of(need.package)}" for need in needs))
+    return good(
+        "Packages", ", ".join(f"{need.package} {version_of(need.package)}" for need in needs)
+    )
 
 
 def _fault(need: Need) -> str:
     version = version_of(need.package)
     if not version:
         return f"{need.package} is missing"
-    return f"{need.package} {version} is older than {need.least}" if older(version, need.least) else ""
+    return (
+        f"{need.package} {version} is older than {need.least}" if older(version, need.least) else ""
+    )
 
 
 def _extras(needs: list[Need]) -> Iterator[Finding]:
@@ -97,12 +109,23 @@ def _extras(needs: list[Need]) -> Iterator[Finding]:
     for extra, purpose in EXTRAS.items():
         own = [need for need in needs if need.extra == extra]
         faults = list(filter(None, map(_fault, own)))
-        if own and len(faults) == len(own) and all(fault.endswith("is missing") for fault in faults):
+        if (
+            own
+            and len(faults) == len(own)
+            and all(fault.endswith("is missing") for fault in faults)
+        ):
             missing.append(f"{extra} ({purpose})")
         elif faults:
-            yield doubtful(f"Extra {extra}", f"{', '.join(faults)}.", f"pip install --upgrade 'chat-loop[{extra}]'")
+            yield doubtful(
+                f"Extra {extra}",
+                f"{', '.join(faults)}.",
+                f"pip install --upgrade 'chat-loop[{extra}]'",
+            )
         elif own:
-            there.append(f"{extra} ({', '.join(f'{need.package} {version_of(need.package)}' for need in own)})")
+            there.append(
+                f"{extra} "
+                f"({', '.join(f'{need.package} {version_of(need.package)}' for need in own)})"
+            )
     if there:
         yield good("Extras", ", ".join(there))
     if missing:

@@ -24,7 +24,9 @@ MOST_LOCKS = 2_000
 
 
 def stored(here: Here) -> Iterator[Finding]:
-    """Yield the sessions, the locks and the index. A folder that cannot be read is told elsewhere."""
+    """Yield the sessions, the locks and the index. A folder that cannot be read is told
+    elsewhere.
+    """
     if not here.sessions.is_dir():
         return
     try:
@@ -57,12 +59,23 @@ def _sessions(folder: Path, there: list[Stamp], rows: list[SessionRow]) -> Itera
         if len(loaded.damage) > loaded.tears and not loaded.plain:
             damaged.append(f"{stamp.id}: {loaded.damage[0]}")
     size = sum(stamp.size for stamp in there)
-    names = {"unsealed": "not ended", "plain": "of another program", "foreign": "no transcript", "empty": "empty"}
+    names = {
+        "unsealed": "not ended",
+        "plain": "of another program",
+        "foreign": "no transcript",
+        "empty": "empty",
+    }
     also = "".join(f", {states[state]:,} {name}" for state, name in names.items() if states[state])  # type: ignore[index]
     unread = "" if whole == len(there) else f"; the newest {whole:,} were read whole"
     if unlisted := listing.unlisted(folder):
-        yield doubtful("Not listed", unlisted_text(unlisted), "Sync tools leave such copies where two machines wrote.")
-    yield good("Sessions", f"{counted(len(there), 'session')}, {file_size_text(size)}{also}{unread}")
+        yield doubtful(
+            "Not listed",
+            unlisted_text(unlisted),
+            "Sync tools leave such copies where two machines wrote.",
+        )
+    yield good(
+        "Sessions", f"{counted(len(there), 'session')}, {file_size_text(size)}{also}{unread}"
+    )
     for text in damaged[:3]:
         yield doubtful("Damaged", text, "What can be read of it can still be resumed and shown.")
     if len(damaged) > 3:
@@ -75,7 +88,11 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield bad("Locks", f"{folder / lock.FOLDER} cannot be read: {reason(error)}.", "Delete it: it is made anew.")
+        yield bad(
+            "Locks",
+            f"{folder / lock.FOLDER} cannot be read: {reason(error)}.",
+            "Delete it: it is made anew.",
+        )
         return
     known = {stamp.id for stamp in there}
     left, held = 0, []
@@ -92,7 +109,11 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
             text = f"The lock of {identity} cannot be taken: {reason(error)}."
             yield bad("Locks", text, f"Delete {folder / lock.FOLDER / name}.")
             return
-    told = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}" if held else "none is held"
+    told = (
+        f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"
+        if held
+        else "none is held"
+    )
     idle = f"; {left:,} of sessions that are gone, which do no harm" if left else ""
     yield good("Locks", f"{told}{idle}")
 
@@ -106,7 +127,9 @@ def _index(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
         yield good("Index", "none yet: it is made from the sessions when they are first listed")
     else:
         behind = (
-            f", {counted(found.behind, 'session')} behind: read when it is needed" if found.behind else ", up to date"
+            f", {counted(found.behind, 'session')} behind: read when it is needed"
+            if found.behind
+            else ", up to date"
         )
         yield good("Index", f"version {found.version}, {file_size_text(found.size)}{behind}")
     if found.aside:
@@ -120,9 +143,18 @@ def _clock(rows: list[SessionRow]) -> Iterator[Finding]:
     now = datetime.now().astimezone()
     zone = now.tzname() or f"{now:%z}"
     if now.year < 2025:
-        yield bad("Clock", f"It is {now:%Y-%m-%d %H:%M}, by this machine's clock.", "Set it: sessions are named by it.")
+        yield bad(
+            "Clock",
+            f"It is {now:%Y-%m-%d %H:%M}, by this machine's clock.",
+            "Set it: sessions are named by it.",
+        )
     elif rows and rows[0].updated is not None and rows[0].updated > now + AHEAD:
-        text = f"{now:%Y-%m-%d %H:%M} {zone}, but {rows[0].id} was used {rows[0].updated:%Y-%m-%d %H:%M}."
-        yield doubtful("Clock", text, "Set the clock. Lists show such sessions at the end, without a date.")
+        text = (
+            f"{now:%Y-%m-%d %H:%M} {zone}, but {rows[0].id} was used "
+            f"{rows[0].updated:%Y-%m-%d %H:%M}."
+        )
+        yield doubtful(
+            "Clock", text, "Set the clock. Lists show such sessions at the end, without a date."
+        )
     else:
         yield good("Clock", f"{now:%Y-%m-%d %H:%M} {zone}")
