@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
     ("frozen",),
-    ("values", "events", "errors", "wording", "redact", "frontmatter"),
+    ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
     ("tokens", "config", "config_file", "options", "options_commands", "servers"),
     ("sessions", "models", "start"),
     ("search", "memory", "attach", "templates"),

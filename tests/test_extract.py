@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.facts.extract import LOOKED_AT, OWN_WORDS, Found, harvest
-from chat_loop.facts.sentences import LONGEST, Sentence, split
 from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.records import Exchange
 from tests.said import CHATTER, FACTS, REPLIES
@@ -210,57 +209,6 @@ def test_a_reply_that_repeats_the_user_is_not_taken_again() -> None:
         "fact: The deposit is 1,200 euros, due on 3 May. [1.1]",
         "fact: The garage is 18 m². [1.2 reply]",
     ]
-
-
-def test_sentences_of_a_text() -> None:
-    text = """\
-Hello! Dr. Weber comes on the 3. Mai at 15:40. It costs ca. 45 Euro, z. B. here.
-- flour: 500 g
-- [ ] call Bob
-```bash
-git push --force
-```
-```
-two
-lines
-```
-| a | 5 kg |
-|---|---|
-# Part 3
-> said by others
-This line is long enough to have been wrapped by an editor that breaks
-lines after seventy characters.
-予算は5000円です。会議は明日です！"""
-    assert split(text) == [
-        Sentence("Hello!", "said", True),
-        Sentence("Dr. Weber comes on the 3. Mai at 15:40."),
-        Sentence("It costs ca. 45 Euro, z. B. here."),
-        Sentence("flour: 500 g", "item", True),
-        Sentence("call Bob", "item", True),
-        Sentence("git push --force", "command", True),
-        Sentence("a | 5 kg", "row", True),
-        Sentence("Part 3", "heading", True),
-        Sentence("said by others", "quoted", True),
-        Sentence(
-            "This line is long enough to have been wrapped by an editor that breaks lines "
-            "after seventy characters.",
-            "said",
-            True,
-        ),
-        Sentence("予算は5000円です。", "said", True),
-        Sentence("会議は明日です！"),
-    ]
-
-
-@given(texts, st.integers(1, 9))
-def test_sentences_are_the_texts_words(text: str, times: int) -> None:
-    flat = " ".join((text * times).split())
-    for sentence in split(text * times):
-        assert sentence.text
-        assert len(sentence.text) <= LONGEST
-        assert sentence.role == "said" or sentence.first or sentence.role in ("item", "quoted")
-        if "\n" not in text:
-            assert sentence.text in flat
 
 
 @settings(max_examples=60)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.facts.canon import Value, figure, figures, normal
 from chat_loop.facts.exact import find
-from chat_loop.facts.sentences import split
 from chat_loop.facts.units import SCALES, UNITS
 from chat_loop.facts.words import language, tokens
 from chat_loop.sessions.records import Summary
+from chat_loop.text import sentences
 
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _FIGURES = re.compile(r"\d(?:[\d.,'’ \u00a0\u202f]{0,30}\d)?")
@@ -71,7 +71,7 @@ def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]
         refused.extend(line for line in lines if line not in good)
         return good
 
-    background = [sentence.text for sentence in split(narrative.background)]
+    background = [sentence.text for sentence in sentences(narrative.background)]
     good = kept(tuple(background))
     checked = replace(
         narrative,

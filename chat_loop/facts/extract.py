@@ -16,10 +16,10 @@ from chat_loop.facts.canon import figures, normal
 from chat_loop.facts.fillers import without_filler
 from chat_loop.facts.judge import Kind, Speaker
 from chat_loop.facts.reading import Reading, read, shared
-from chat_loop.facts.sentences import Sentence, split
 from chat_loop.facts.words import language, tokens
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
+from chat_loop.text import Sentence, sentences
 
 OWN_WORDS = 20_000
 """A query of more characters than this is something pasted; people write several pages
@@ -130,7 +130,9 @@ class _Harvester:
         self._language = language(tokens(text[:800]), self._language)
         if speaker == "user":
             self._user.update(tokens(looked_at(text)))
-        for sentence in split(looked_at(text)):
+        for sentence in sentences(looked_at(text)):
+            if sentence.role == "code":
+                continue
             if turn.pasted and len(turn.made) >= PASTED_FACTS:
                 break
             plain = without_filler(sentence.text)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from chat_loop.facts import grammar
 from chat_loop.facts.reading import Reading
-from chat_loop.facts.sentences import Role
 from chat_loop.facts.words import LIMITS, NEGATIONS
+from chat_loop.text import Role
 
 Kind = Literal["decision", "rule", "rejected", "task", "done", "fact"]
 Speaker = Literal["user", "reply"]

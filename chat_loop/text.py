@@ -1,0 +1,200 @@
+"""Text as sentences (pure): the one splitter, for the ledger and for search, in any language.
+
+It reads as much of markdown as decides where a statement ends: list items, table rows, headings,
+quotations, fenced code. A full stop is judged by its shape and its neighbors, not by a list of
+abbreviations; in doubt a sentence goes on, since a longer one still says what it says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+LONGEST = 400
+"""Characters of a sentence; a longer one is cut between its clauses."""
+_WRAPPED = 50
+"""Characters of a line that an editor may have broken."""
+_LONGEST_COMMAND = 200
+
+Role = Literal["said", "item", "row", "heading", "quoted", "command", "code"]
+"""`command` is a fenced block of one line; `code` is a line of a longer one."""
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence with single blanks between its words, and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+    role: Role = "said"
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """A line, or the lines of a paragraph that an editor wrapped."""
+
+    start: int
+    end: int
+    role: Role
+
+
+_LINE = re.compile(r"[^\n]+")
+_BULLET = re.compile(r"(?:[-*•+–]|\d{1,3}[.)]|[a-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?")
+_HEADING = re.compile(r"#{1,6}[ \t]+")
+_QUOTED = re.compile(r">[> \t]*")
+_FENCE = re.compile(r"(?:```|~~~)[`~]{0,9}[\w+-]{0,20}")
+_RULE = re.compile(r"[|:\-\s=_*]{3,}")
+_END = re.compile(r"[.!?…]{1,4}[\"'”’)\]»*_`“]{0,3}(?=\s)|[。！？]{1,4}[」』）”]?")
+_CLAUSE = re.compile(r"(?<=[;,:–—])\s|\s(?=[–—(])")
+_LAST_WORD = re.compile(r"(?:[^\W_]\.){0,3}[^\W_]{1,12}\Z")
+_TITLES = frozenset(
+    ("dr", "dra", "mr", "mrs", "ms", "prof", "sr", "sra", "st", "hr", "fr", "bzw", "approx", "incl")
+)
+"""Abbreviations of several letters that stand before a capital letter."""
+_MONTH = re.compile(
+    r"jan|f[eé][bv]|m[aä]r|apr|avr|abr|ma[ij]|jun|jul|aug|sep|o[kc]t|nov|de[zc]", re.IGNORECASE
+)
+"""How months begin where the day before them ends in a full stop."""
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of `text` in order, in linear time."""
+    found: list[Sentence] = []
+    for block in _blocks(text):
+        whole = block.role in ("row", "heading", "command", "code")
+        ends = () if whole else _ends(text, block)
+        start = block.start
+        for end in (*ends, block.end):
+            found += _pieces(text, start, end, block.role)
+            start = end
+    return found
+
+
+def one_line(text: str, length: int) -> str:
+    """Return a text on one line of at most `length` characters; `…` stands for what is cut."""
+    flat = " ".join(text[: 4 * length].split())
+    return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Yield the statements' lines, those of a wrapped paragraph as one, without their bullets."""
+    waiting: _Block | None = None
+    for block in _lines(text):
+        if waiting is not None and block is not None and _wraps(text, waiting, block):
+            waiting = _Block(waiting.start, block.end, waiting.role)
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = block
+    if waiting is not None:
+        yield waiting
+
+
+def _wraps(text: str, before: _Block, line: _Block) -> bool:
+    """Tell whether a line only goes on because an editor broke the one before it."""
+    return (
+        line.role == "said"
+        and before.role in ("said", "item", "quoted")
+        and before.end - before.start >= _WRAPPED
+        and text[line.start].islower()
+        and text[before.end - 1] not in ".!?:;"
+    )
+
+
+def _lines(text: str) -> Iterator[_Block | None]:
+    """Yield each line with its role; None for a line that separates paragraphs."""
+    fence = ""
+    inside: list[_Block] = []
+    last = 0
+    for match in _LINE.finditer(text):
+        if "\n\n" in text[last : match.start()]:
+            yield None
+        last = match.end()
+        line = match.group()
+        bare = line.strip()
+        start = match.start() + len(line) - len(line.lstrip())
+        end = start + len(bare)
+        if fence and bare.startswith(fence) and _FENCE.fullmatch(bare):
+            yield from _fenced(inside)
+            fence, inside = "", []
+        elif fence:
+            inside += [_Block(start, end, "code")] if bare else []
+        elif _FENCE.fullmatch(bare):
+            fence = bare[:3]
+            yield None
+        elif not bare or _RULE.fullmatch(bare):
+            yield None
+        else:
+            yield _read_line(bare, start, end)
+    yield from inside  # a fence that was never closed
+
+
+def _fenced(inside: list[_Block]) -> list[_Block]:
+    """Return the lines of a fenced block; a single short one is a command."""
+    if len(inside) == 1 and inside[0].end - inside[0].start <= _LONGEST_COMMAND:
+        return [_Block(inside[0].start, inside[0].end, "command")]
+    return inside
+
+
+def _read_line(bare: str, start: int, end: int) -> _Block:
+    if bare.startswith("|") and bare.endswith("|"):
+        inner = bare.strip("| \t")
+        start += bare.find(inner)
+        return _Block(start, start + len(inner), "row")
+    role: Role
+    for pattern, role in ((_HEADING, "heading"), (_QUOTED, "quoted"), (_BULLET, "item")):
+        if (match := pattern.match(bare)) is not None and match.end() < len(bare):
+            return _Block(start + match.end(), end, role)
+    return _Block(start, end, "said")
+
+
+def _ends(text: str, block: _Block) -> Iterator[int]:
+    """Yield where the sentences of a block end, but for the last."""
+    for match in _END.finditer(text, block.start, block.end):
+        if match.group()[0] not in ".…" or not _goes_on(text, block, match):
+            yield match.end()
+
+
+def _goes_on(text: str, block: _Block, stop: re.Match[str]) -> bool:
+    """Tell whether a full stop belongs to an abbreviation, an initial or an ordinal."""
+    after = text[stop.end() : stop.end() + 4].lstrip()[:3]
+    if stop.group() == "...":
+        return after[:1].islower()
+    word = _LAST_WORD.search(text, max(block.start, stop.start() - 20), stop.start())
+    if word is None:
+        return False
+    last = word.group()
+    if "." in last or (len(last) == 1 and last.isalpha() and last != "I"):
+        return True  # z.B., J. Smith
+    if last.lower() in _TITLES:
+        return True
+    small = after[:1].islower()
+    if last.isdigit():  # am 3. Mai
+        return len(last) <= 2 and (small or _MONTH.match(after) is not None)
+    return len(last) <= 4 and last.isalpha() and (small or after[:1].isdigit())  # ca. 5
+
+
+def _pieces(text: str, start: int, end: int, role: Role) -> Iterator[Sentence]:
+    """Yield a sentence, or its clauses where it is too long."""
+    start = _skip_blanks(text, start, end)
+    while end - start > LONGEST:
+        low, high = start + LONGEST // 2, start + LONGEST
+        cut = max((match.end() for match in _CLAUSE.finditer(text, low, high)), default=0)
+        cut = cut or text.rfind(" ", low, high) + 1 or high
+        yield _sentence(text, start, cut, role)
+        start = _skip_blanks(text, cut, end)
+    if start < end:
+        yield _sentence(text, start, end, role)
+
+
+def _skip_blanks(text: str, start: int, end: int) -> int:
+    while start < end and text[start].isspace():
+        start += 1
+    return start
+
+
+def _sentence(text: str, start: int, end: int, role: Role) -> Sentence:
+    whole = text[start:end].rstrip()
+    return Sentence(" ".join(whole.split()), start, start + len(whole), role)
