@@ -23,9 +23,9 @@ from statistics import median
 from benchmarks.start import EDITOR_TO_EDITOR, judge, make_sessions, start, time_of
 from benchmarks.terminal import environment
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import Options
 from chat_loop.context.archive import common_words
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.library.finding import search_all
 from chat_loop.library.keeper import Keeper
 from chat_loop.library.library import Library

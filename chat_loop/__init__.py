@@ -21,9 +21,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 one retry loop; the files that define one, and their trust
     facts/                      what is exact in a text, found by code
     context/                    what the model sees: budget, plan, ledger, summary, archive
-    turn                        one reply, from the agent into the file
-    chain/                      the live end of a chain: its session, compaction, resume
-    conversation                one chain as it goes on: ask, save, compact, resume, end
+    conversation/               the live end of a chain: turns, compaction, resume, attachments
     display/, lines, input/, prompt, editor, browser/
                                 the doors to the terminal: out; in without an editor and with one;
                                 the user's own; sessions on the whole screen

@@ -16,9 +16,9 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
 from chat_loop.agent.tools import NO_MORE
 from chat_loop.attach.reading import without_secrets
-from chat_loop.chain.options import options_of
 from chat_loop.config import Config, expanded
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
 from chat_loop.display.text import one_line
 from chat_loop.errors import (

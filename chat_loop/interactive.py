@@ -15,14 +15,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import options_of
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
 from chat_loop.config import Config
 from chat_loop.context.background import MAKING
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line

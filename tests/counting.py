@@ -22,10 +22,10 @@ from typing import Any
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
-from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.standing import Standing
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Compacted, Event
 from chat_loop.library.library import Library

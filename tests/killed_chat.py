@@ -16,8 +16,8 @@ from itertools import count
 from pathlib import Path
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, TextDelta, Warned
 from chat_loop.providers.scripted import ScriptedProvider

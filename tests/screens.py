@@ -9,10 +9,10 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chat_loop.chain.options import Options
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config
+from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.sessions.files import Files

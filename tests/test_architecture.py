@@ -21,8 +21,6 @@ LAYERS = (
     ("agent",),
     ("facts",),
     ("context",),
-    ("turn",),
-    ("chain",),
     ("conversation",),
     ("display", "lines", "input", "prompt", "editor", "browser"),
     ("commands",),

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import Options
 from chat_loop.context.archive import READ, SEARCH
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.entries import Call, Recall, Result

@@ -13,8 +13,8 @@ import pytest
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
-from chat_loop.chain.options import Options
 from chat_loop.commands.asking_again import changed_by
+from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded, UsageError
 from chat_loop.sessions.entries import Call, Query, Reply, Result, Undo
 from chat_loop.sessions.parse import parse

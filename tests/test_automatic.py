@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import Options
 from chat_loop.context.outcome import Wanted
 from chat_loop.context.plan import Limits
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, Overloaded
 from chat_loop.events import Compacted, Warned
 from chat_loop.providers.openai import OpenAIProvider

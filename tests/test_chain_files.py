@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
+from chat_loop.conversation.options import Options
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Summary
 from chat_loop.sessions.transcript import render

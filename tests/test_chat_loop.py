@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
 from chat_loop.values import Window
 from tests.screens import Screen, Terminal

@@ -14,12 +14,12 @@ import pytest
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.chain.options import Options
 from chat_loop.context.background import Background
 from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Limits
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event, Warned
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.sessions.block import parse, render

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from chat_loop.chain.options import Options
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
 from tests.screens import Screen

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.context.outcome import Wanted
+from chat_loop.conversation.options import Options
 from chat_loop.errors import (
     Overloaded,
     ProviderError,

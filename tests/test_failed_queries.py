@@ -16,8 +16,8 @@ import pytest
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import (
     ConnectionFailed,
     ContextFull,

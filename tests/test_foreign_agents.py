@@ -22,8 +22,8 @@ from chat_loop.agent.adapter import ForeignProvider
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.definition import Definition
 from chat_loop.agent.equip import equipped
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError, RequestRejected
 from chat_loop.events import (
     Event,

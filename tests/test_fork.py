@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.forking import fork_stored
-from chat_loop.chain.options import Options
-from chat_loop.chain.words import thread_of
 from chat_loop.context.archive import READ
 from chat_loop.context.messages import spoken
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.ancestors import thread_of
+from chat_loop.conversation.forking import fork_stored
+from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.entries import Pin, Unpin
@@ -262,7 +262,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         await say(talk, 1, 2, 3, 4)
         await fork(talk, 2)
         await conversation.settled()
-        archive = conversation._head.archive
+        archive = conversation._context.archive
         assert archive is not None
         read = archive.call(READ, {"queries": "1-9"})
         assert [f"Item {number}00{number}" in read for number in range(1, 5)] == [

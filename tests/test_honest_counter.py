@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from chat_loop.agent.tools import Tool
-from chat_loop.chain.options import Options
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import ToolCall, ToolSpec, Usage, Window
 from tests.asking import anthropic_at, openai_at

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.chain.options import Options
+from chat_loop.conversation.options import Options
 from chat_loop.sessions import outline, piecewise
 from chat_loop.sessions.entries import OF_QUERY, Entry, Query, Reply, Tag, Undo
 from chat_loop.sessions.manager import SessionManager

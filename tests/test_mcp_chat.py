@@ -21,10 +21,10 @@ import pytest
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.mcp_servers import MISSING, Servers
 from chat_loop.agent.tools import Tool
-from chat_loop.chain.options import Options
 from chat_loop.config import McpServer
 from chat_loop.context.archive import TOOLS
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.entries import Call, Query, Result

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.commands.registry import registry
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
 from chat_loop.memory import notes
 from chat_loop.memory.notebook import Notebook, Place

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.context.merge import Contradiction, Merged, merge, without
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.chain import ChainReader, placed
@@ -265,7 +265,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
         assert (live.depth, said_in(talk)) == (6, WHOLE)
         await talk.conversation.settled()
-        archive = talk.conversation._head.archive
+        archive = talk.conversation._context.archive
         assert archive is not None
         for line, ref in (
             ("handles for 96 euros", "4.1"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
+from chat_loop.conversation.options import Options
 from tests.library_screens import in_zone
 from tests.screens import Screen
 from tests.talking import SUMMARY, names

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.chain.options import Options
 from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Usage, Window

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.commands.model import resuming_with
+from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory.notebook import Notebook, Place
 from chat_loop.sessions.entries import Switch

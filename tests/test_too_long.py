@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextTooLong
 from chat_loop.events import Compacted, Event, Warned
 from chat_loop.providers.capabilities import window_from_error

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.builtin import NAMES, builtin_tools
-from chat_loop.chain.options import Options
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions import block

@@ -19,6 +19,7 @@ from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import LONGEST_RESULT, NO_MORE, Tool
 from chat_loop.context.messages import messages_of
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.turn import answer
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import Overloaded, ProviderError, SessionError, StreamBroken
 from chat_loop.events import (
@@ -36,7 +37,6 @@ from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parse import parse
 from chat_loop.sessions.records import Use
-from chat_loop.turn import answer
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import ALLOWED
 from tests.asking import anthropic_at, clear_environment, openai_at

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.chain.options import Options
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import ChainReader
@@ -221,7 +221,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
     async def resumed() -> None:
         await again.resume(identity)
         await again.conversation.settled()
-        archive = again.conversation._head.archive  # what the model's tools ask
+        archive = again.conversation._context.archive  # what the model's tools ask
         assert archive is not None
         assert [hit.exchange.query.text for hit in archive.search("fence of 12 metres")][:1] == [
             "The fence is 12 metres long."

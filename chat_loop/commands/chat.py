@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.config import Config
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.frozen import dataclass
 from chat_loop.library.library import Library

@@ -14,8 +14,8 @@ from chat_loop.sessions.records import Summary
 from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
-    from chat_loop.chain.compacting import May
     from chat_loop.context.draft import Draft
+    from chat_loop.conversation.compaction import May
 
 SHOWN = 40
 """How many sentences of the archive are listed at most."""

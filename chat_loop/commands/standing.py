@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.status import Status
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session

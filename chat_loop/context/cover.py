@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from chat_loop.context import rank, used
+from chat_loop.context import activity, rank
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
 from chat_loop.facts import judge
 from chat_loop.facts.extract import Candidate, Found, candidates
@@ -126,8 +126,8 @@ def ledger(
         pending=(*_section(chosen, "pending"), *pending),
         key_facts=_section(chosen, "key_facts"),
         pinned=tuple(dict.fromkeys(pins)),
-        files=used.files(parent.files, fresh),
-        tools=used.tools(parent.tools, fresh),
+        files=activity.files(parent.files, fresh),
+        tools=activity.tools(parent.tools, fresh),
     )
     return Kept(summary, archived, len(outcome.replaced), len(outcome.closed))
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from chat_loop.context.activity import counted_together
 from chat_loop.context.budget import Count
 from chat_loop.context.cover import ledger, statement_of
 from chat_loop.context.ledger import REFERENCE, Item, items, line
-from chat_loop.context.used import counted_together
 from chat_loop.facts.supersede import supersede
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary

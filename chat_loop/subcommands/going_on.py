@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.options import options_of
-from chat_loop.conversation import Conversation
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import TextOutput, err, out
 from chat_loop.errors import NoProvider, SaveError, UsageError
 from chat_loop.events import Event
@@ -24,7 +24,7 @@ from chat_loop.values import Request, Window
 
 def fork(shelf: Shelf, options: argparse.Namespace) -> int:
     """Begin a session that goes on from a query of another one; it is resumed later."""
-    from chat_loop.chain.forking import fork_stored
+    from chat_loop.conversation.forking import fork_stored
 
     loaded = shelf.load(options.reference)
     numbers = [exchange.query.number for exchange in loaded.session.exchanges]

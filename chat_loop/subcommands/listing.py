@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from chat_loop.chain.options import costs
 from chat_loop.commands.search import wanted_of
+from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err, out, out_bytes, out_json
 from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
 from chat_loop.display.text import one_line

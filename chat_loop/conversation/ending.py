@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from chat_loop.chain.cancelling import uncancel
-from chat_loop.chain.compacting import Compacting
-from chat_loop.chain.head import Head
-from chat_loop.chain.options import Options
+from chat_loop.conversation.cancelling import uncancel
+from chat_loop.conversation.compaction import Compacting
+from chat_loop.conversation.live_context import LiveContext
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError
 from chat_loop.events import SummaryEnded
 from chat_loop.sessions.records import Seal, SealReason
@@ -17,10 +17,10 @@ MAKE_LATER = "It will be made when you resume the session."
 
 
 class Ending:
-    """Seals the session at a conversation's head."""
+    """Seals the session at a conversation's context."""
 
-    def __init__(self, head: Head, compacting: Compacting, options: Options) -> None:
-        self._head = head
+    def __init__(self, context: LiveContext, compacting: Compacting, options: Options) -> None:
+        self._context = context
         self._compacting = compacting
         self._options = options
 
@@ -30,13 +30,13 @@ class Ending:
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
         exit.
         """
-        if self._head.live.empty:
-            self._head.live.close()
+        if self._context.live.empty:
+            self._context.live.close()
         elif reason == "exit":
-            self._head.seal_anyway(self._without_model(reason))
+            self._context.seal_anyway(self._without_model(reason))
         else:
             try:
-                self._head.sealed(self._without_model(reason))
+                self._context.sealed(self._without_model(reason))
             except SaveError as error:
                 raise SaveError(error.message, f"This session is not left. {error.hint}") from error
 
@@ -44,11 +44,11 @@ class Ending:
         """Summarise and seal the session. Cancelled during the summary, it is sealed without
         one.
         """
-        if self._head.live.empty:
+        if self._context.live.empty:
             await self._compacting.stop()
             return
         seal = self._without_model("exit")
-        thread = self._head.thread
+        thread = self._context.thread
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if self._options.summary_on_exit and answered and self._options.use_ai_summary:
             try:
@@ -57,7 +57,7 @@ class Ending:
                 )
             except asyncio.CancelledError:
                 uncancel()
-                self._head.show(
+                self._context.show(
                     SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}")
                 )
             else:
@@ -65,17 +65,20 @@ class Ending:
                     made = self._compacting.summary_of_all(thread, outcome)
                     seal = replace(seal, source="model", summary=made)
                 seal = replace(
-                    seal, usage=outcome.usage, seconds=outcome.seconds, at=self._head.sessions.now()
+                    seal,
+                    usage=outcome.usage,
+                    seconds=outcome.seconds,
+                    at=self._context.sessions.now(),
                 )
         await self._compacting.stop()
-        self._head.seal_anyway(seal)
+        self._context.seal_anyway(seal)
 
     def _without_model(self, reason: SealReason) -> Seal:
         """A seal that costs nothing: a child in which nothing was said passes its parent's block
         on.
         """
-        seal = Seal(at=self._head.sessions.now(), reason=reason)
-        thread = self._head.thread
+        seal = Seal(at=self._context.sessions.now(), reason=reason)
+        thread = self._context.thread
         if thread.fresh and self._options.use_ai_summary:
             return seal
         if not thread.fresh and thread.inherited is None and not thread.pins:

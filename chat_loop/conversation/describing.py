@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chat_loop.chain.head import Head
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.sessions.entries import Name, Tag, Untag
 
 
-def describe(head: Head, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
+def describe(
+    context: LiveContext, *, name: str | None = None, tags: Sequence[str] | None = None
+) -> None:
     """Name or tag the live session; None leaves it as it is."""
-    live, at = head.live, head.sessions.now()
+    live, at = context.live, context.sessions.now()
     if live.empty and not live.header.parent:  # its header is not written yet
         header = live.header
         live.header = replace(
@@ -20,13 +22,13 @@ def describe(head: Head, *, name: str | None = None, tags: Sequence[str] | None 
             tags=header.tags if tags is None else tuple(tags),
         )
         return
-    standing = head.session.tags
-    if name is not None and name != head.session.name:
-        head.add(Name(at=at, text=name))
+    standing = context.session.tags
+    if name is not None and name != context.session.name:
+        context.add(Name(at=at, text=name))
     wanted = standing if tags is None else tags
     for tag in wanted:
         if tag not in standing:
-            head.add(Tag(at=at, text=tag))
+            context.add(Tag(at=at, text=tag))
     for tag in standing:
         if tag not in wanted:
-            head.add(Untag(at=at, text=tag))
+            context.add(Untag(at=at, text=tag))

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.chain.asking import Asking
-from chat_loop.chain.compacting import Compacting, May
-from chat_loop.chain.describing import describe
-from chat_loop.chain.ending import Ending
-from chat_loop.chain.head import Head
-from chat_loop.chain.options import Options
 from chat_loop.context.budget import Budget
 from chat_loop.context.draft import Draft
 from chat_loop.context.plan import trigger
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.asking import Asking
+from chat_loop.conversation.compaction import Compacting, May
+from chat_loop.conversation.describing import describe
+from chat_loop.conversation.ending import Ending
+from chat_loop.conversation.live_context import LiveContext
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.events import Event, SessionFound, Warned
 from chat_loop.providers import Provider
@@ -35,8 +35,8 @@ from chat_loop.values import Message, Usage
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.attach.reading import Given
-    from chat_loop.chain.merging import Merging
-    from chat_loop.chain.resuming import Offer, Resuming
+    from chat_loop.conversation.merging import Merging
+    from chat_loop.conversation.resume import Offer, Resuming
 
 ARCHIVE_SECONDS = 30.0
 
@@ -60,58 +60,60 @@ class Conversation:
         self.sessions = sessions
         self.options = options
         self._show = show
-        self._head = Head(agent, sessions, count, show, memory, options.meanings, options.limits)
-        self._compacting = Compacting(self._head, options)
-        self._asking = Asking(self._head, self._compacting, options, servers)
-        self._ending = Ending(self._head, self._compacting, options)
+        self._context = LiveContext(
+            agent, sessions, count, show, memory, options.meanings, options.limits
+        )
+        self._compacting = Compacting(self._context, options)
+        self._asking = Asking(self._context, self._compacting, options, servers)
+        self._ending = Ending(self._context, self._compacting, options)
 
     @property
     def agent(self) -> Agent:
-        return self._head.agent
+        return self._context.agent
 
     @property
     def live(self) -> LiveSession:
-        return self._head.live
+        return self._context.live
 
     @property
     def session(self) -> Session:
-        return self._head.session
+        return self._context.session
 
     @property
     def thread(self) -> Thread:
         """What of the chain stands in the context."""
-        return self._head.thread
+        return self._context.thread
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """What the model would be sent now."""
-        return self._head.messages()
+        return self._context.messages()
 
     @property
     def weights(self) -> dict[str, int]:
         """The estimated tokens of the parts of the next request."""
-        return self._head.weights()
+        return self._context.weights()
 
     @property
     def left_out(self) -> int:
         """How many exchanges the limits leave out of the next request while nothing is compacted by
         itself.
         """
-        return self._head.left_out
+        return self._context.left_out
 
     def first_request(self, offer: Offer) -> int:
         """Return the tokens of the first request after `offer` was accepted and acknowledged, a
         query apart.
         """
         beginning = offer.beginning
-        return self._head.would_hold(
+        return self._context.would_hold(
             beginning.block, beginning.carried, acknowledged=self.options.acknowledge
         )
 
     @property
     def budget(self) -> Budget:
         """How full the window is, as of now."""
-        return self._head.budget
+        return self._context.budget
 
     @property
     def otherwise(self) -> str:
@@ -121,7 +123,7 @@ class Conversation:
     @property
     def trigger(self) -> int:
         """The tokens from which on the context is compacted."""
-        return trigger(self._head.window, self.options.limits)
+        return trigger(self._context.window, self.options.limits)
 
     @property
     def summary_state(self) -> str:
@@ -140,8 +142,8 @@ class Conversation:
         Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
         read.
         """
-        from chat_loop.chain.words import parent_of  # rarely asked for
         from chat_loop.context.archived import only_archived
+        from chat_loop.conversation.ancestors import parent_of  # rarely asked for
         from chat_loop.sessions.chain import ChainReader, placed
 
         parent_of(self.session)
@@ -161,9 +163,9 @@ class Conversation:
         """The files that what was typed names with `@`, read now. Raises UsageError for one that
         cannot be sent.
         """
-        from chat_loop.chain.attaching import files_of  # not before a file is named
+        from chat_loop.conversation.attachments import files_of  # not before a file is named
 
-        return await files_of(self._head, typed)
+        return await files_of(self._context, typed)
 
     async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
         """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
@@ -180,24 +182,24 @@ class Conversation:
         """Have another model answer from the next query on. The window is its own from now on."""
         await self._compacting.stop()  # it may be made with the model that goes
         before = self.agent.provider
-        self._head.switch(provider)
+        self._context.switch(provider)
         await before.close()
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
-        self._head.add(Pin(at=self.sessions.now(), text=text))
+        self._context.add(Pin(at=self.sessions.now(), text=text))
 
     def unpin(self, text: str) -> None:
         """Carry a pin no further."""
-        self._head.add(Unpin(at=self.sessions.now(), text=text))
+        self._context.add(Unpin(at=self.sessions.now(), text=text))
 
     def rename(self, text: str) -> None:
         """Call the conversation so; an empty text leaves it to the program again."""
-        describe(self._head, name=text)
+        describe(self._context, name=text)
 
     def tag(self, tags: Sequence[str]) -> None:
         """Have exactly these tags."""
-        describe(self._head, tags=tags)
+        describe(self._context, tags=tags)
 
     def last(self) -> tuple[Exchange, Loaded | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose
@@ -245,26 +247,26 @@ class Conversation:
                 )
             )
             return last
-        self._head.add(Undo(number=last.query.number, at=self.sessions.now()))
+        self._context.add(Undo(number=last.query.number, at=self.sessions.now()))
         return last
 
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""
-        self._head.remember()
+        self._context.remember()
 
     def resuming(self, *, quick: bool = False) -> Resuming:
         """What takes stored sessions up, forks them, and makes their summaries; when `quick`,
         without a model.
         """
-        from chat_loop.chain.resuming import Resuming  # rarely asked for
+        from chat_loop.conversation.resume import Resuming  # rarely asked for
 
-        return Resuming(self._head, self._compacting, self.options, quick=quick)
+        return Resuming(self._context, self._compacting, self.options, quick=quick)
 
     def merging(self) -> Merging:
         """What puts two branches together."""
-        from chat_loop.chain.merging import Merging  # rarely asked for
+        from chat_loop.conversation.merging import Merging  # rarely asked for
 
-        return Merging(self._head, self.resuming(), self._compacting.ledger_room)
+        return Merging(self._context, self.resuming(), self._compacting.ledger_room)
 
     async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
@@ -307,7 +309,7 @@ class Conversation:
         its last words, or whole. A `quick` offer calls no model. Raises SessionError when there is
         nothing in it to resume.
         """
-        from chat_loop.chain.words import resumable  # not before something is resumed
+        from chat_loop.conversation.ancestors import resumable  # not before something is resumed
 
         session = loaded.session
         totals = session.totals
@@ -349,7 +351,7 @@ class Conversation:
         live, was = self.live, self.live.header.id
         self._ending.leave("resume")
         beginning = offer.beginning.renamed(was, live.header.id)
-        self._head.begin_child(beginning, "resume")
+        self._context.begin_child(beginning, "resume")
         self._compacting.restored_from(beginning.path if offer.has_own_block else None)
         if acknowledge and offer.answered:
             await self._asking.acknowledge()
@@ -361,7 +363,7 @@ class Conversation:
         exit.
         """
         self._ending.leave(reason)
-        self._head.renew()
+        self._context.renew()
         self._compacting.restored_from(None)
 
     async def end(self) -> None:
@@ -373,14 +375,14 @@ class Conversation:
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
         self.live.close()
-        if self._head.archive is not None:
-            self._head.archive.close()
-        self._head.tell_moved()
+        if self._context.archive is not None:
+            self._context.archive.close()
+        self._context.tell_moved()
 
     async def settled(self) -> None:
         """Wait until nothing is being prepared in the background, and the archive can be
         searched.
         """
         await self._compacting.settled()
-        if self._head.archive is not None:
-            await asyncio.to_thread(self._head.archive.wait, ARCHIVE_SECONDS)
+        if self._context.archive is not None:
+            await asyncio.to_thread(self._context.archive.wait, ARCHIVE_SECONDS)

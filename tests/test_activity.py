@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat_loop.context import cover, used
+from chat_loop.context import activity, cover
 from chat_loop.sessions.entries import Call, Query, Result
 from chat_loop.sessions.records import Exchange, Summary, Use
 from tests.talking import START, words
@@ -38,27 +38,27 @@ WRITTEN = exchange(
 
 
 def test_tools_are_counted_with_their_first_notable_uses() -> None:
-    once = used.tools((), [SEARCHED])
+    once = activity.tools((), [SEARCHED])
     assert once == (
         "archive_search: 2 uses (port of the database; who, what [where])",
         "read_file: 1 use (src/a.py)",
     )
-    assert used.tools(once, [SEARCHED, SEARCHED]) == (
+    assert activity.tools(once, [SEARCHED, SEARCHED]) == (
         "archive_search: 6 uses (port of the database; who, what [where])",
         "read_file: 3 uses (src/a.py)",
     )
 
 
 def test_a_line_that_was_written_by_hand_stays() -> None:
-    assert used.tools(("We use grep a lot.",), [SEARCHED])[0] == "We use grep a lot."
+    assert activity.tools(("We use grep a lot.",), [SEARCHED])[0] == "We use grep a lot."
 
 
 def test_files_are_those_that_were_changed() -> None:
-    assert used.files((), [SEARCHED, WRITTEN]) == ("src/a.py", "src/b.py")
-    assert used.files(("z.py", "src/b.py"), [WRITTEN]) == ("z.py", "src/b.py", "src/a.py")
+    assert activity.files((), [SEARCHED, WRITTEN]) == ("src/a.py", "src/b.py")
+    assert activity.files(("z.py", "src/b.py"), [WRITTEN]) == ("z.py", "src/b.py", "src/a.py")
     many = [exchange(("write_file", f'{{"path": "f{number}.py"}}', False)) for number in range(150)]
-    assert used.files((), many)[-1] == "f149.py"
-    assert len(used.files((), many)) == used.MOST_FILES
+    assert activity.files((), many)[-1] == "f149.py"
+    assert len(activity.files((), many)) == activity.MOST_FILES
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -75,5 +75,5 @@ def test_a_chain_counts_on(count: int) -> None:
 
 def test_a_secret_in_an_argument_is_taken_out() -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    (line,) = used.tools((), [exchange(("fetch", f'{{"token": "{secret}"}}', False))])
+    (line,) = activity.tools((), [exchange(("fetch", f'{{"token": "{secret}"}}', False))])
     assert secret not in line

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from chat_loop.chain.head import Beginning, Head
-from chat_loop.chain.resuming import Offer, Resuming
-from chat_loop.chain.words import resumable
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.thread import place
+from chat_loop.conversation.ancestors import resumable
+from chat_loop.conversation.live_context import Beginning, LiveContext
+from chat_loop.conversation.resume import Offer, Resuming
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import block
@@ -78,8 +78,8 @@ class Merging:
     ledger.
     """
 
-    def __init__(self, head: Head, resuming: Resuming, room: int) -> None:
-        self._head = head
+    def __init__(self, context: LiveContext, resuming: Resuming, room: int) -> None:
+        self._context = context
         self._resuming = resuming
         self._room = room
 
@@ -126,8 +126,8 @@ class Merging:
 
     def offer(self, merge: Merge, dropped: Collection[str]) -> Offer:
         """How a child of both would begin, without the lines `dropped`."""
-        head = self._head
-        text = block.render(in_room(without(merge.summary, dropped), self._room, head.count))
+        context = self._context
+        text = block.render(in_room(without(merge.summary, dropped), self._room, context.count))
         beginning = Beginning(
             parent=_tagged_as_both(merge.first.session, merge.second.session),
             path=merge.first.path,
@@ -135,7 +135,7 @@ class Merging:
             merged=merge.second.session,
             depth=merge.depth,
         )
-        return Offer(beginning=beginning, tokens=head.would_hold(text, ()))
+        return Offer(beginning=beginning, tokens=context.would_hold(text, ()))
 
     def _base(self, one: _Branch, other: _Branch, common: str) -> Summary | None:
         """What both branches were given of the session that they have in common."""
@@ -150,7 +150,7 @@ class Merging:
                 f"Nothing was said in {session.header.id}: there is nothing to merge.",
                 "/show looks into a session.",
             )
-        chain = ChainReader(self._head.sessions).read(session)
+        chain = ChainReader(self._context.sessions).read(session)
         return _Branch(loaded, (session, *(one.session for one in chain.loaded)))
 
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from chat_loop.chain.cancelling import uncancel
-from chat_loop.chain.compacting import Compacting
-from chat_loop.chain.head import Beginning, Head
-from chat_loop.chain.options import Options
-from chat_loop.chain.words import parent_of, thread_of
 from chat_loop.context.plan import exchange_size, trigger
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.ancestors import parent_of, thread_of
+from chat_loop.conversation.cancelling import uncancel
+from chat_loop.conversation.compaction import Compacting
+from chat_loop.conversation.live_context import Beginning, LiveContext
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
 from chat_loop.frozen import dataclass
@@ -56,9 +56,9 @@ class Resuming:
     """
 
     def __init__(
-        self, head: Head, compacting: Compacting, options: Options, *, quick: bool = False
+        self, context: LiveContext, compacting: Compacting, options: Options, *, quick: bool = False
     ) -> None:
-        self._head = head
+        self._context = context
         self._compacting = compacting
         self._options = options
         self._quick = quick
@@ -116,7 +116,7 @@ class Resuming:
                 raise SessionError(f"No summary could be made of session {session.header.id}.")
         old = session.seal
         seal = Seal(
-            at=self._head.sessions.now(),
+            at=self._context.sessions.now(),
             reason=old.reason if old is not None else "exit",
             source="model" if outcome is not None else "extracted",
             summary=self._compacting.summary_of_all(thread, outcome),
@@ -124,17 +124,17 @@ class Resuming:
             seconds=outcome.seconds if outcome is not None else None,
             compaction=old.compaction if old is not None else None,
         )
-        self._head.sessions.seal_later(loaded, seal)
+        self._context.sessions.seal_later(loaded, seal)
         return seal
 
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
         """Return about how many tokens a child of a session would hold with its words, and with a
         summary instead.
         """
-        thread, head = self._thread(loaded), self._head
+        thread, context = self._thread(loaded), self._context
         known = block.render(thread.inherited) if thread.inherited else ""
         made = block.render(self._compacting.summary_of_all(thread, None))
-        return head.would_hold(known, thread.exchanges), head.would_hold(made, ())
+        return context.would_hold(known, thread.exchanges), context.would_hold(made, ())
 
     async def block_of(self, loaded: Loaded) -> Summary:
         """The summary block of a session, of all its words; made now when there is none."""
@@ -150,7 +150,7 @@ class Resuming:
         """
         entries = takewhile(lambda entry: not isinstance(entry, OF_QUERY), session.entries)
         thread, _ = thread_of(
-            self._head.sessions, replace(session, entries=tuple(entries), seal=None)
+            self._context.sessions, replace(session, entries=tuple(entries), seal=None)
         )
         return self._compacting.summary_of_all(thread, None)
 
@@ -166,22 +166,22 @@ class Resuming:
 
         Raises UsageError when all of them stand in the context.
         """
-        live = self._head.thread
+        live = self._context.thread
         loaded, own, until = self._compacted()
         before = self._thread(loaded)
         thread = Thread(before.session, (*before.exchanges, *own))
         offer = await self._whole(loaded, before, own)
         if not own:
             return replace(offer, beginning=replace(offer.beginning, until=until))
-        beginning = replace(offer.beginning, parent=live.session, path=self._head.live.path)
+        beginning = replace(offer.beginning, parent=live.session, path=self._context.live.path)
         if (
-            self._head.live.empty
+            self._context.live.empty
         ):  # it has no file: the child is one of what it would have gone on from
             parent, given = (
-                self._head.sessions.directory / f"{live.session.header.parent}.md",
+                self._context.sessions.directory / f"{live.session.header.parent}.md",
                 live.session.restoration,
             )
-            loaded = self._head.sessions.load(parent)
+            loaded = self._context.sessions.load(parent)
             until = given.until if given is not None else ""
             beginning = replace(beginning, parent=loaded.session, path=loaded.path, until=until)
         if offer.left_out:  # the newest that fit, and the block that stands for the others
@@ -215,8 +215,8 @@ class Resuming:
         SessionError where a chain, edited by hand, comes back to a session.
         """
         seen: set[str] = set()
-        sessions, session = self._head.sessions, self._head.session
-        known = {exchange.ref for exchange in self._head.thread.exchanges}
+        sessions, session = self._context.sessions, self._context.session
+        known = {exchange.ref for exchange in self._context.thread.exchanges}
         after: tuple[Exchange, ...] = ()
         while True:
             parent, given = parent_of(session), session.restoration
@@ -257,7 +257,7 @@ class Resuming:
             fresh=fresh[0].ref if fresh else "",
             pins=thread.pins,
         )
-        return Offer(beginning=beginning, tokens=self._head.would_hold(text, words))
+        return Offer(beginning=beginning, tokens=self._context.would_hold(text, words))
 
     def _offer(
         self,
@@ -272,7 +272,7 @@ class Resuming:
         beginning = Beginning(
             parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh
         )
-        tokens = self._head.would_hold(text, words)
+        tokens = self._context.would_hold(text, words)
         return Offer(
             beginning=beginning,
             tokens=tokens,
@@ -282,9 +282,9 @@ class Resuming:
         )
 
     def _thread(self, loaded: Loaded) -> Thread:
-        thread, missing = thread_of(self._head.sessions, loaded.session)
+        thread, missing = thread_of(self._context.sessions, loaded.session)
         if missing:
-            self._head.show(Warned(missing, "The summary stands for them as far as it goes."))
+            self._context.show(Warned(missing, "The summary stands for them as far as it goes."))
         return thread
 
     @staticmethod
@@ -300,13 +300,16 @@ class Resuming:
         """The newest of `words` that stay below the trigger, so that nothing is compacted at
         once.
         """
-        head = self._head
-        free = trigger(head.window, self._options.limits) - head.would_hold(block.render(known), ())
+        context = self._context
+        free = trigger(context.window, self._options.limits) - context.would_hold(
+            block.render(known), ()
+        )
         kept = len(words)
         while (
             kept
             and (
-                free := free - exchange_size(words[kept - 1], head.count, head.window, tools=False)
+                free := free
+                - exchange_size(words[kept - 1], context.count, context.window, tools=False)
             )
             >= 0
         ):
@@ -330,12 +333,14 @@ class Resuming:
         if stored is not None and seal is not None and not (anew or partly):
             return stored, seal.covers
         if loaded.ends:  # it was read from its ends, and the middle is needed
-            loaded = self._head.sessions.load(loaded.path)
+            loaded = self._context.sessions.load(loaded.path)
             session, thread = loaded.session, self._thread(loaded)
         if not thread.fresh:
             return self._compacting.summary_of_all(thread, None), None
         if seal is not None and seal.summary is not None and stored is None:
-            self._head.show(Warned("The session's summary has an invalid format; it is made anew."))
+            self._context.show(
+                Warned("The session's summary has an invalid format; it is made anew.")
+            )
         if self._quick:
             return self._compacting.summary_of_all(thread, None), None
         outcome = None
@@ -344,14 +349,14 @@ class Resuming:
                 outcome, _ = await self._compacting.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
                 uncancel()
-                self._head.show(SummaryEnded(source="extracted", problem="Summary skipped."))
+                self._context.show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 return self._compacting.summary_of_all(thread, None), None
             self._answered = outcome.answered
         made = self._compacting.summary_of_all(thread, outcome)
         if loaded.sealable:
             usage = outcome.usage if outcome else None
             seal = Seal(
-                at=self._head.sessions.now(),
+                at=self._context.sessions.now(),
                 reason="resume",
                 source="model" if outcome and outcome.narrative else "extracted",
                 summary=made,
@@ -366,9 +371,9 @@ class Resuming:
         """Write a summary that was made late into the session it belongs to, when that can be
         done.
         """
-        show = self._head.show
+        show = self._context.show
         try:
-            self._head.sessions.seal_later(loaded, seal)
+            self._context.sessions.seal_later(loaded, seal)
         except SessionLocked as error:
             show(
                 Warned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat_loop.chain.words import thread_of
+from chat_loop.conversation.ancestors import thread_of
 from chat_loop.errors import UsageError
 from chat_loop.sessions import block
 from chat_loop.sessions.entries import Pin, Restoration, Unpin

@@ -1,4 +1,4 @@
-"""Head: the open session at a chain's end. Adds to it, seals it, and begins its child.
+"""The live session of a chain, and what of the chain stands in the context.
 
 The order of acts is the contract of `sessions/live.py`. Everything that happens is told to `show`.
 """
@@ -17,6 +17,7 @@ from chat_loop.context.fit import block_room, fitted, shortened_block
 from chat_loop.context.messages import messages_of, pieces
 from chat_loop.context.plan import Limits, truncated
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
 from chat_loop.frozen import dataclass
@@ -26,7 +27,6 @@ from chat_loop.sessions.entries import OF_QUERY, Entry, Pin, Reply, Restoration,
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
-from chat_loop.turn import answer
 from chat_loop.values import Message, ToolSpec, Usage
 
 LONGEST_PAUSE = 5.0
@@ -87,7 +87,7 @@ class Beginning:
         )
 
 
-class Head:
+class LiveContext:
     """The live session, and what of its chain stands in the context. `count(text)` estimates
     tokens.
     """
@@ -493,8 +493,10 @@ class Head:
 
     def _equip(self, depth: int) -> None:
         """Give the agent the archive of a session that begins, the depth-th of its chain."""
-        from chat_loop.chain.archive_tools import archive_tools  # not before there is an archive
         from chat_loop.context.archive import Archive
+        from chat_loop.conversation.archive_tools import (
+            archive_tools,
+        )  # not before there is an archive
 
         if self.archive is None:
             self.archive = Archive(self.sessions, count=self.count, meanings=self._meanings)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
-from chat_loop.chain.head import Head
 from chat_loop.context.attached import NO_IMAGES, NotShown, with_images
 from chat_loop.context.budget import room, size
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import UsageError
 from chat_loop.events import Attached, Warned
 from chat_loop.sessions.entries import Attachment
@@ -20,31 +20,32 @@ from chat_loop.values import Image, Message
 from chat_loop.wording import window_text
 
 
-async def files_of(head: Head, typed: str) -> tuple[Given, ...]:
+async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:
     """The files that a query names with `@`, read now. Raises UsageError for one that cannot be
     sent with it.
     """
     found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
-    provider = head.agent.provider
+    provider = context.agent.provider
     if images and not provider.takes_images:
         raise UsageError(
-            f"{images[0].name} is an image, and {head.agent.model} takes none as far as is known.",
+            f"{images[0].name} is an image, and {context.agent.model} takes none as far as is "
+            "known.",
             f"If it does: models: {{{provider.model}: {{images: true}}}} in the config. {AS_TEXT}",
         )
-    most = room(head.window) // 2
-    tokens = sum(size(file.text, head.count) for file in found if file.text)
+    most = room(context.window) // 2
+    tokens = sum(size(file.text, context.count) for file in found if file.text)
     if tokens > most:
         texts = [file for file in found if file.text]
         which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
         raise UsageError(
             f"{which} about {tokens:,} tokens: with a window of "
-            f"{window_text(head.window, False)} a message takes "
+            f"{window_text(context.window, False)} a message takes "
             f"{most:,} of files.",
             "Take a part of it.",
         )
     if doubtful:
-        head.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+        context.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
     return found
 
 
@@ -57,14 +58,14 @@ def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
     return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
 
 
-def keep(head: Head, number: int, files: Sequence[Given]) -> None:
+def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
     """Add the files to query `number`: the bytes of images beside the sessions, everything else to
     the transcript.
     """
     for file in files:
         entry = Attachment(
             number=number,
-            at=head.sessions.now(),
+            at=context.sessions.now(),
             name=file.name,
             media=file.media,
             size=file.size,
@@ -75,30 +76,30 @@ def keep(head: Head, number: int, files: Sequence[Given]) -> None:
         )
         if file.data:
             try:
-                head.sessions.images.keep(entry.file, file.data)
+                context.sessions.images.keep(entry.file, file.data)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                head.show(
+                context.show(
                     Warned(
                         f"{file.name} is not kept: {reason}.",
                         "It is sent now, and may be missing later.",
                     )
                 )
-        head.add(entry)
+        context.add(entry)
     if files:
-        head.show(Attached(tuple(file.told for file in files)))
+        context.show(Attached(tuple(file.told for file in files)))
 
 
-def shown(head: Head, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
+def shown(context: LiveContext, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
     """The messages with the data of their images. What cannot be shown is told, but not if it is in
     `told` already.
     """
 
     def load(image: Image) -> str:
-        if not head.agent.provider.takes_images:
+        if not context.agent.provider.takes_images:
             raise NotShown(NO_IMAGES)
         try:
-            return head.sessions.images.base64(image.file)
+            return context.sessions.images.base64(image.file)
         except ImageGone as gone:
             raise NotShown(str(gone)) from gone
 
@@ -106,5 +107,5 @@ def shown(head: Head, messages: Sequence[Message], told: set[str]) -> tuple[Mess
     for problem in problems:
         if problem not in told:
             told.add(problem)
-            head.show(Warned(problem))
+            context.show(Warned(problem))
     return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chat_loop.agent.mcp_servers import Servers
-from chat_loop.chain.head import Head
 from chat_loop.context.archive import TOOLS
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.events import Connecting, Warned
 
 MOST_CHARACTERS = 100_000
@@ -13,23 +13,23 @@ tokens.
 """
 
 
-async def offer_servers(head: Head, servers: Servers) -> None:
+async def offer_servers(context: LiveContext, servers: Servers) -> None:
     """Give the agent the servers' tools as they are now; wait for servers that still connect, and
     say so.
 
     What has failed is told, once.
     """
-    if not head.agent.provider.calls_tools:
+    if not context.agent.provider.calls_tools:
         return
     waited: list[str] = []
 
     def waiting(names: tuple[str, ...]) -> None:
         waited.extend(names)
-        head.show(Connecting(names))
+        context.show(Connecting(names))
 
-    taken = {*(tool.spec.name for tool in head.own_tools), *TOOLS}
-    head.offer(await servers.tools(taken, min(MOST_CHARACTERS, head.window // 2), waiting))
+    taken = {*(tool.spec.name for tool in context.own_tools), *TOOLS}
+    context.offer(await servers.tools(taken, min(MOST_CHARACTERS, context.window // 2), waiting))
     if waited:
-        head.show(Connecting(()))
+        context.show(Connecting(()))
     for message, hint in servers.notices():
-        head.show(Warned(message, hint))
+        context.show(Warned(message, hint))

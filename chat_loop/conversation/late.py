@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from chat_loop.chain.head import Head
 from chat_loop.context.background import Prepared
 from chat_loop.context.draft import Draft, covering
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import SessionError
 
 
 def add_late(
-    head: Head, room: int, path: Path, thread: Thread, draft: Draft, prepared: Prepared
+    context: LiveContext, room: int, path: Path, thread: Thread, draft: Draft, prepared: Prepared
 ) -> None:
     """Write what was `prepared` into the session at `path`, which was sealed by `draft`, unless
     somebody edited it.
@@ -30,16 +30,16 @@ def add_late(
         draft.span,
         draft.plan.keep,
         room=room,
-        count=head.count,
+        count=context.count,
     )
     try:
-        loaded = head.sessions.load(path)
+        loaded = context.sessions.load(path)
         seal = loaded.session.seal
         if seal is None or seal.summary != draft.summary:
             return  # somebody has edited it meanwhile: that counts
         late = replace(
             seal, source="model", summary=kept.summary, usage=outcome.usage, seconds=outcome.seconds
         )
-        head.sessions.seal_later(loaded, late)
+        context.sessions.seal_later(loaded, late)
     except SessionError:
         return  # what stands there is complete without it

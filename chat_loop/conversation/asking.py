@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chat_loop.chain.cancelling import uncancel
-from chat_loop.chain.compacting import Compacting
-from chat_loop.chain.head import Head
-from chat_loop.chain.options import Options
 from chat_loop.context.budget import room, size
 from chat_loop.context.fit import check
 from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.cancelling import uncancel
+from chat_loop.conversation.compaction import Compacting
+from chat_loop.conversation.live_context import LiveContext
+from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, ContextTooLong, ProviderError
 from chat_loop.events import Recalled, Warned
 from chat_loop.sessions.entries import Query, Recall, Reply
@@ -32,22 +32,22 @@ LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
 
 
-def recall(head: Head, options: Options, number: int, text: str) -> None:
+def recall(context: LiveContext, options: Options, number: int, text: str) -> None:
     """Attach what the archive has on query `number`, for a model that cannot search it itself."""
-    if not options.attach_from_archive or head.agent.calls_tools or head.archive is None:
+    if not options.attach_from_archive or context.agent.calls_tools or context.archive is None:
         return
-    restoration = head.session.restoration
+    restoration = context.session.restoration
     if restoration is None:
         return
-    free = room(head.window) - head.budget.used - RECALL_MARGIN
-    found, refs = head.archive.recall(
-        text, head.known(), min(MOST_RECALLED, head.window // 16, free), restoration.block
+    free = room(context.window) - context.budget.used - RECALL_MARGIN
+    found, refs = context.archive.recall(
+        text, context.known(), min(MOST_RECALLED, context.window // 16, free), restoration.block
     )
     if found:
         from chat_loop.redact import redacted  # not before something is found
 
-        head.add(Recall(number=number, at=head.sessions.now(), text=redacted(found)))
-        head.show(Recalled(refs))
+        context.add(Recall(number=number, at=context.sessions.now(), text=redacted(found)))
+        context.show(Recalled(refs))
 
 
 class Asking:
@@ -56,9 +56,13 @@ class Asking:
     """
 
     def __init__(
-        self, head: Head, compacting: Compacting, options: Options, servers: Servers | None = None
+        self,
+        context: LiveContext,
+        compacting: Compacting,
+        options: Options,
+        servers: Servers | None = None,
     ) -> None:
-        self._head = head
+        self._context = context
         self._compacting = compacting
         self._options = options
         self._servers = servers
@@ -68,7 +72,7 @@ class Asking:
 
     async def ask(self, text: str, files: Sequence[Given]) -> Reply:
         """As `Conversation.ask`."""
-        waiting = size("\n".join((text, *(file.text for file in files))), self._head.count)
+        waiting = size("\n".join((text, *(file.text for file in files))), self._context.count)
         waiting += sum(image_tokens(file.width, file.height) for file in files if file.width)
         try:
             return await self._once(text, files, waiting)
@@ -79,7 +83,7 @@ class Asking:
                 and self._compacting.shrink(waiting)
             ):
                 raise
-            self._head.show(
+            self._context.show(
                 Warned(
                     error.message, "The conversation was compacted for that; it is asked once more."
                 )
@@ -88,16 +92,16 @@ class Asking:
 
     async def acknowledge(self) -> None:
         """Let the agent confirm what it was given."""
-        head = self._head
-        restoration = head.session.restoration
+        context = self._context
+        restoration = context.session.restoration
         if not self._options.acknowledge or restoration is None or not restoration.block:
             return
         try:
-            request = Message("user", with_task(head.fitted(Thread(head.session))[0][0].text))
-            ceiling = min(LONGEST_ACKNOWLEDGMENT, head.window // 8)
-            await head.answer(0, (request,), ceiling)
+            request = Message("user", with_task(context.fitted(Thread(context.session))[0][0].text))
+            ceiling = min(LONGEST_ACKNOWLEDGMENT, context.window // 8)
+            await context.answer(0, (request,), ceiling)
         except ProviderError as error:
-            head.show(
+            context.show(
                 Warned(
                     f"The acknowledgment failed: {error.message}",
                     "The context is restored all the same.",
@@ -108,28 +112,28 @@ class Asking:
 
     async def _once(self, text: str, files: Sequence[Given], waiting: int) -> Reply:
         """Ask; the query takes `waiting` tokens."""
-        head = self._head
+        context = self._context
         self._compacting.make_room(waiting)
         await self._compacting.give_way()
-        number = head.live.next_number
-        head.add(Query(number=number, at=head.sessions.now(), text=text))
+        number = context.live.next_number
+        context.add(Query(number=number, at=context.sessions.now(), text=text))
         if files:
-            from chat_loop.chain.attaching import keep  # loaded by then
+            from chat_loop.conversation.attachments import keep  # loaded by then
 
-            keep(head, number, files)
-        recall(head, self._options, number, text)
+            keep(context, number, files)
+        recall(context, self._options, number, text)
         if self._servers is not None:
-            from chat_loop.chain.serving import offer_servers  # not without servers
+            from chat_loop.conversation.serving import offer_servers  # not without servers
 
-            await offer_servers(head, self._servers)
+            await offer_servers(context, self._servers)
         try:
             messages = self._messages()
         except ContextFull:
-            head.add(
-                Reply(number=number, at=head.sessions.now(), text="", stop="error", failed=True)
+            context.add(
+                Reply(number=number, at=context.sessions.now(), text="", stop="error", failed=True)
             )
             raise
-        reply = await head.answer(number, messages)
+        reply = await context.answer(number, messages)
         self._compacting.watch()
         return reply
 
@@ -137,16 +141,16 @@ class Asking:
         """Whether the newest query can be asked anew: none of its tools ran, whose work would be
         done twice.
         """
-        last = self._head.session.exchanges[-1]
+        last = self._context.session.exchanges[-1]
         return not last.uses and not (last.reply and last.reply.text)
 
     def _messages(self) -> tuple[Message, ...]:
         """The messages of the next request. Raises ContextFull when they do not fit."""
-        head, limits = self._head, self._options.limits
-        if not self._truncation_told and (left_out := head.left_out):
+        context, limits = self._context, self._options.limits
+        if not self._truncation_told and (left_out := context.left_out):
             self._truncation_told = True
             what = "max_history_messages" if limits.max_messages else "max_history_tokens"
-            head.show(
+            context.show(
                 Warned(
                     f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
                     f"automatic compaction is off, and {what} is "
@@ -154,19 +158,19 @@ class Asking:
                     "They are saved; compact keeps what matters in them.",
                 )
             )
-        if head.budget.used > room(
-            head.window
+        if context.budget.used > room(
+            context.window
         ):  # a server may count too much: what is sent is counted as well
-            used = sum(head.weights().values())
-            if used > room(head.window):
-                head.squeeze(used - room(head.window))
-                used = sum(head.weights().values())
-            check(min(head.budget.used, used), head.window)
-        messages, shortened = head.fitted(head.thread)
+            used = sum(context.weights().values())
+            if used > room(context.window):
+                context.squeeze(used - room(context.window))
+                used = sum(context.weights().values())
+            check(min(context.budget.used, used), context.window)
+        messages, shortened = context.fitted(context.thread)
         if shortened > self._shortened_told:
-            head.show(
+            context.show(
                 Warned(
-                    f"A message is longer than half of the window ({head.window:,} tokens): "
+                    f"A message is longer than half of the window ({context.window:,} tokens): "
                     "the model gets its "
                     "beginning and its end.",
                     "It is saved whole.",
@@ -175,6 +179,6 @@ class Asking:
         self._shortened_told = shortened
         if not any(message.images for message in messages):
             return messages
-        from chat_loop.chain.attaching import shown  # not before there is an image
+        from chat_loop.conversation.attachments import shown  # not before there is an image
 
-        return shown(head, messages, self._images_told)
+        return shown(context, messages, self._images_told)

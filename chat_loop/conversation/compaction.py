@@ -9,10 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from chat_loop.chain.head import Beginning, Head
-from chat_loop.chain.late import add_late
-from chat_loop.chain.options import Options
-from chat_loop.chain.words import edited_block
 from chat_loop.context import plan as planning
 from chat_loop.context.background import Background
 from chat_loop.context.budget import room
@@ -21,6 +17,10 @@ from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.ancestors import edited_block
+from chat_loop.conversation.late import add_late
+from chat_loop.conversation.live_context import Beginning, LiveContext
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
 from chat_loop.providers import Provider
@@ -43,10 +43,10 @@ May = Callable[[int, int], Awaitable[bool]]
 
 
 class Compacting:
-    """Decides when the head's context shrinks, and shrinks it."""
+    """Decides when the context's context shrinks, and shrinks it."""
 
-    def __init__(self, head: Head, options: Options) -> None:
-        self._head = head
+    def __init__(self, context: LiveContext, options: Options) -> None:
+        self._context = context
         self._options = options
         self._background = Background()
         self._told_broken = False
@@ -57,7 +57,7 @@ class Compacting:
     @property
     def routes(self) -> tuple[Provider, ...]:
         """Who is asked for a summary, in this order."""
-        own = self._head.agent.provider
+        own = self._context.agent.provider
         first = self._options.summariser
         return (own,) if first is None else (first, own)
 
@@ -77,11 +77,11 @@ class Compacting:
         A compaction that would not make the context smaller is left, until the context has grown;
         but the limit of messages holds, whatever they are worth.
         """
-        head, limits = self._head, self._options.limits
+        context, limits = self._context, self._options.limits
         if not limits.enabled:
             return
-        thread = head.thread
-        used = head.budget.used + waiting
+        thread = context.thread
+        used = context.budget.used + waiting
         if self._near(thread, used) < 1 or not (found := self._plan(thread, used)).compact:
             return
         full = limits.max_messages and planning.messages_in(thread.exchanges) >= limits.max_messages
@@ -98,24 +98,26 @@ class Compacting:
         without a model: a server refused it as too long. False, with everything as it was, when
         there is nothing to compact.
         """
-        head = self._head
-        last, used = head.session.exchanges[-1], head.budget.used
-        if all(exchange.ref == last.ref for exchange in head.thread.fresh):
+        context = self._context
+        last, used = context.session.exchanges[-1], context.budget.used
+        if all(exchange.ref == last.ref for exchange in context.thread.fresh):
             return False
-        head.add(Undo(number=last.query.number, at=head.sessions.now()))
-        thread = head.thread
+        context.add(Undo(number=last.query.number, at=context.sessions.now()))
+        thread = context.thread
         found = planning.asked(
             thread.exchanges,
-            window=head.window,
+            window=context.window,
             limits=self._options.limits,
-            count=head.count,
+            count=context.count,
             carried=len(thread.carried),
         )
         return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used, waiting))
 
     async def give_way(self) -> None:
         """Stop a summary that would keep the reply waiting."""
-        if self._background.running and self.routes[0].name == self._head.agent.provider.name in (
+        if self._background.running and self.routes[
+            0
+        ].name == self._context.agent.provider.name in (
             "local",
             "python",
         ):
@@ -123,15 +125,15 @@ class Compacting:
 
     def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
-        head, limits = self._head, self._options.limits
+        context, limits = self._context, self._options.limits
         asyncio.get_running_loop().run_in_executor(
-            None, read_ahead, head.session
+            None, read_ahead, context.session
         )  # takes long for a long reply
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self._background.broken and not self._told_broken:
             self._told_broken = True
-            head.show(
+            context.show(
                 Warned(
                     f"Three summaries in a row failed ({self._background.problem}); none is "
                     "tried in the background "
@@ -139,7 +141,7 @@ class Compacting:
                     "Compaction goes on without a model; /compact tries again.",
                 )
             )
-        thread, used = head.thread, head.budget.used
+        thread, used = context.thread, context.budget.used
         near = self._near(thread, used)
         if near < planning.EARLY or used < self._not_below or not self._background.may_start(used):
             return
@@ -158,16 +160,16 @@ class Compacting:
         then. None when it would not make the context smaller and `may` says no; that is asked
         before a model is, by what code alone would make.
         """
-        head = self._head
-        thread = head.thread
+        context = self._context
+        thread = context.thread
         if not thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
-        used = head.budget.used
+        used = context.budget.used
         found = planning.asked(
             thread.exchanges,
-            window=head.window,
+            window=context.window,
             limits=self._options.limits,
-            count=head.count,
+            count=context.count,
             carried=len(thread.carried),
         )
         thread = self._as_edited(thread)
@@ -237,7 +239,7 @@ class Compacting:
             )
         if outcome.narrative is not None:
             self._background.failures, self._told_broken = 0, False
-        self._head.show(
+        self._context.show(
             SummaryEnded(
                 source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem
             )
@@ -248,12 +250,12 @@ class Compacting:
         """The block of a session that ends: everything is covered, nothing stays in its own
         words.
         """
-        head = self._head
+        context = self._context
         told = outcome.narrative if outcome else None
         span = thread.fresh
         covered = span if told is not None else ()
         return covering(
-            thread, told, covered, span, (), room=self.ledger_room, count=head.count
+            thread, told, covered, span, (), room=self.ledger_room, count=context.count
         ).summary
 
     async def stop(self) -> None:
@@ -267,7 +269,7 @@ class Compacting:
     @property
     def ledger_room(self) -> int:
         """Tokens that the ledger of a block may take."""
-        return planning.ledger_room(self._head.window, self._options.limits)
+        return planning.ledger_room(self._context.window, self._options.limits)
 
     def _near(self, thread: Thread, used: int) -> float:
         """How near the nearest limit is. Messages are only counted when they are limited: there may
@@ -275,19 +277,19 @@ class Compacting:
         """
         limits = self._options.limits
         messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
-        return planning.fullness(used, messages, self._head.window, limits)[0]
+        return planning.fullness(used, messages, self._context.window, limits)[0]
 
     def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
-        head = self._head
+        context = self._context
         restoration = thread.session.restoration
         return planning.plan(
             thread.exchanges,
             used=used,
-            window=head.window,
+            window=context.window,
             limits=self._options.limits,
-            count=head.count,
+            count=context.count,
             carried=len(thread.carried),
-            restored=head.count(restoration.block) if restoration else 0,
+            restored=context.count(restoration.block) if restoration else 0,
             ahead=ahead,
         )
 
@@ -321,10 +323,10 @@ class Compacting:
         *,
         acknowledged: bool = False,
     ) -> Draft:
-        head = self._head
+        context = self._context
 
         def after(text: str, words: Sequence[Exchange]) -> int:
-            return head.would_hold(text, words, acknowledged=acknowledged) + waiting
+            return context.would_hold(text, words, acknowledged=acknowledged) + waiting
 
         draft = drafted(
             thread,
@@ -334,14 +336,14 @@ class Compacting:
             used=used,
             after=after,
             room=self.ledger_room,
-            count=head.count,
+            count=context.count,
             cost=self._options.cost,
         )
-        over = draft.compaction.after - room(head.window)
+        over = draft.compaction.after - room(context.window)
         if over <= 0:
             return draft
         text = block.render(draft.summary)
-        text = shortened_block(text, head.count(text) - over, head.count)
+        text = shortened_block(text, context.count(text) - over, context.count)
         return with_summary(draft, block.parse(text), after(text, draft.plan.keep))
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
@@ -352,20 +354,20 @@ class Compacting:
         return with_summary(
             draft,
             summary,
-            self._head.would_hold(block.render(summary), words, acknowledged=confirmed),
+            self._context.would_hold(block.render(summary), words, acknowledged=confirmed),
         )
 
     def take(self, draft: Draft) -> bool:
         """Carry a draft out. False, with everything as it was, when the disk refuses."""
-        head = self._head
-        thread, parent = head.thread, head.session
+        context = self._context
+        thread, parent = context.thread, context.session
         own = [
             exchange.query.number
             for exchange in draft.plan.compact
             if exchange.depth == parent.depth
         ]
         seal = Seal(
-            at=head.sessions.now(),
+            at=context.sessions.now(),
             reason="compact",
             source=draft.source,
             summary=draft.summary,
@@ -376,19 +378,19 @@ class Compacting:
         )
         told = "compact" if draft.compaction.why == "asked" else "automatic"
         try:
-            head.sealed(seal, told)
+            context.sealed(seal, told)
         except SaveError as error:
-            head.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
+            context.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
             return False
-        path = head.live.path
+        path = context.live.path
         self._background.forget()
         self._not_below = 0.0
         if draft.source == "extracted" and self._background.running:
             self._background.later(
-                lambda prepared: add_late(head, self.ledger_room, path, thread, draft, prepared)
+                lambda prepared: add_late(context, self.ledger_room, path, thread, draft, prepared)
             )
         text, keep = block.render(draft.summary), draft.plan.keep
-        head.show(
+        context.show(
             Compacted(
                 compaction=draft.compaction,
                 reason=draft.plan.reason,
@@ -398,8 +400,8 @@ class Compacting:
         )
         fresh = keep[0].ref if keep else ""
         # The id is the one it was sealed under: its file may have been changed from outside.
-        parent = replace(parent, header=replace(head.live.header, title=title(parent, seal)))
-        head.begin_child(
+        parent = replace(parent, header=replace(context.live.header, title=title(parent, seal)))
+        context.begin_child(
             Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told
         )
         self._block_from = path
@@ -407,10 +409,10 @@ class Compacting:
 
     def _as_edited(self, thread: Thread) -> Thread:
         """The thread with its parent's block as it stands in the file now."""
-        found = edited_block(self._head.sessions, self._block_from, thread)
+        found = edited_block(self._context.sessions, self._block_from, thread)
         if found is None:
             return thread
-        self._head.edited = found
+        self._context.edited = found
         return replace(thread, edited=found)
 
     async def _summarise(
@@ -424,9 +426,12 @@ class Compacting:
     ) -> Outcome:
         from chat_loop.context.compactor import summarise  # not before something is summarised
 
-        head = self._head
+        context = self._context
         wanted = replace(
-            self._options.wanted, patience=head.agent.patience, optional=optional, retry=not quiet
+            self._options.wanted,
+            patience=context.agent.patience,
+            optional=optional,
+            retry=not quiet,
         )
         if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in self.routes):
             wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
@@ -434,8 +439,8 @@ class Compacting:
             self.routes,
             span,
             parent,
-            count=head.count,
-            show=(lambda event: None) if quiet else head.show,
+            count=context.count,
+            show=(lambda event: None) if quiet else context.show,
             wanted=wanted,
             focus=focus,
         )
