@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.redact import Redactor, keys_from, redacted
+from chat_loop.redact import Redactor, Secret, find_secrets, keys_from, redacted
 from tests.made_secrets import (
     BOUNDED,
     CARDS,
@@ -242,6 +242,15 @@ def test_marks_are_numbered_in_a_document_and_equal_secrets_have_one_number() ->
     assert (
         redacted("[REDACTED:token:4], password=hunter22") == f"[REDACTED:token:4], password={fifth}"
     )
+
+
+def test_secrets_are_found_where_they_stand_and_marks_are_none() -> None:
+    text = "[REDACTED:token:4], password=hunter22\nCard 4111 1111 1111 1111"
+    assert find_secrets(text) == [Secret(29, 37, "password"), Secret(43, 62, "card")]
+    assert [text[start:end] for start, end, _ in find_secrets(text)] == [
+        "hunter22",
+        "4111 1111 1111 1111",
+    ]
 
 
 @pytest.fixture
