@@ -17,10 +17,9 @@ from statistics import quantiles
 from benchmarks.start import judge
 from chat_loop.context.archive import Archive
 from chat_loop.search.ranking import texts
-from chat_loop.sessions.entries import Entry, Restoration
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Header, Seal, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import Entry, Exchange, Header, Restoration, Seal, Session
+from chat_loop.sessions.writer import render
 from tests.planting import FACTS, NOTHING_TO_FIND, START, Fact, conversation
 
 LONG, USUAL = 10_000, 1_000

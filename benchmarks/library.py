@@ -32,10 +32,9 @@ from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
 from chat_loop.loading import SWITCH_SECONDS
 from chat_loop.providers.scripted import ScriptedProvider
-from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
 
 SESSIONS, EXCHANGES, MEGABYTES = 10_000, 10_000, 100

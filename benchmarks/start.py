@@ -16,9 +16,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.terminal import Terminal, environment
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.writer import render
 from chat_loop.start import PROMPT
 from chat_loop.values import Usage
 

@@ -24,10 +24,10 @@ from statistics import median, quantiles
 
 from benchmarks.start import WARM_SECONDS, judge
 from benchmarks.terminal import PATIENCE_SECONDS, Terminal, environment, visible
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Query, Reply
 from chat_loop.start import PROMPT
 from chat_loop.values import Usage
 from tests.loopback import Loopback

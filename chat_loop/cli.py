@@ -256,7 +256,7 @@ def _talk(
     )
     folder = paths.sessions(config, options.sessions_dir)
     if not options.save:
-        from chat_loop.sessions.unsaved import UnsavedManager
+        from chat_loop.sessions.ephemeral import UnsavedManager
 
         sessions: SessionManager = UnsavedManager(folder, project=composing.directory)
     else:

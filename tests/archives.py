@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from chat_loop.sessions.entries import Query, Reply, Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Seal, Session
+from chat_loop.sessions.records import Query, Reply, Restoration, Seal, Session
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 

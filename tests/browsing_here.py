@@ -23,10 +23,8 @@ from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.editor import open_file
 from chat_loop.errors import SessionError
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 
 NOW = datetime(2026, 11, 22, 15, 4, tzinfo=UTC)
 NAMES = (

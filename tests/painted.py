@@ -7,7 +7,7 @@ import zlib
 from base64 import b64encode
 from hashlib import sha256
 
-from chat_loop.sessions.entries import IMAGES
+from chat_loop.sessions.records import IMAGES
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Query, Reply
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=timezone(timedelta(hours=1)))
 

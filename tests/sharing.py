@@ -5,20 +5,23 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import (
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.records import (
     Attachment,
     Call,
+    Header,
     Pin,
     Query,
     Recall,
     Reply,
     Restoration,
     Result,
+    Seal,
+    Session,
+    Summary,
     Unpin,
 )
-from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
 
 START = datetime(2026, 11, 21, 14, 30, tzinfo=timezone(timedelta(hours=1)))
@@ -167,7 +170,7 @@ SECOND = Session(
             parent_created=at(0),
             queries=2,
             tokens=1545,
-            block=block.render(Summary(background="We limit rates.", topics=("Rates",))),
+            block=summary_block.render(Summary(background="We limit rates.", topics=("Rates",))),
             since="1.2",
             fresh="1.2",
         ),

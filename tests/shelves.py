@@ -9,9 +9,21 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from chat_loop.sessions.entries import Entry, Name, Query, Reply, Restoration, Tag, Undo, Untag
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import (
+    Entry,
+    Header,
+    Name,
+    Query,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+    Tag,
+    Undo,
+    Untag,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Query, Reply, Restoration
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Header, Query, Reply, Restoration, Seal, Session, Summary
+from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
 
 RATES = Summary(
@@ -87,7 +86,11 @@ SECOND = Session(
     ),
     entries=(
         Restoration(
-            at=at(11, 2), parent_created=at(11, 1), queries=2, tokens=220, block=block.render(RATES)
+            at=at(11, 2),
+            parent_created=at(11, 1),
+            queries=2,
+            tokens=220,
+            block=summary_block.render(RATES),
         ),
         *talk("And bursts?", "Up to 20 at once.", created=at(11, 2, 10)),
     ),

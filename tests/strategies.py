@@ -8,11 +8,12 @@ from datetime import datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from chat_loop.sessions.entries import (
+from chat_loop.sessions.records import (
     IMAGES,
     Attachment,
     Call,
     Entry,
+    Header,
     Name,
     Pin,
     Query,
@@ -20,13 +21,15 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Seal,
+    Session,
+    Summary,
     Switch,
     Tag,
     Undo,
     Unpin,
     Untag,
 )
-from chat_loop.sessions.records import Header, Seal, Session, Summary
 from chat_loop.values import Compaction, Usage
 
 ATOMS = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat_loop.context import activity, cover
-from chat_loop.sessions.entries import Call, Query, Result
-from chat_loop.sessions.records import Exchange, Summary, Use
+from chat_loop.sessions.records import Call, Exchange, Query, Result, Summary, Use
 from tests.talking import START, words
 
 

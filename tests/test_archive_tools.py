@@ -16,8 +16,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
 from chat_loop.providers.scripted import ScriptedProvider
-from chat_loop.sessions.entries import Call, Recall, Result
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Call, Recall, Result
 from chat_loop.values import Message, ToolCall
 from tests.talking import Clock, words
 

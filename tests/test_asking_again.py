@@ -16,9 +16,8 @@ from chat_loop.agent.tools import Tool
 from chat_loop.commands.asking_again import changed_by
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded, UsageError
-from chat_loop.sessions.entries import Call, Query, Reply, Result, Undo
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Use
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Undo, Use
 from chat_loop.values import ToolSpec
 from chat_loop.wording import ALLOWED
 from tests.loopback import Loopback

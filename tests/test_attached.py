@@ -29,12 +29,20 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
 from chat_loop.search.ranking import texts as searched
-from chat_loop.sessions.entries import Attachment, Entry, Query, Recall, Reply, Undo
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import LARGEST_IMAGE, ImageGone, ImageStore
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Header, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import (
+    Attachment,
+    Entry,
+    Header,
+    Query,
+    Recall,
+    Reply,
+    Session,
+    Undo,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.tokens import MOST_IMAGE_TOKENS, estimate, image_tokens
 from chat_loop.values import Image, Message, Usage, Window
 from tests.painted import base64, jpeg, place, png

@@ -22,9 +22,8 @@ from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview
 from chat_loop.browser.previews import REMEMBERED, Previews
 from chat_loop.errors import UsageError
-from chat_loop.sessions.entries import Query
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import Query, SessionRow
 from tests.browsing_here import NOW, MadeShelf, row
 from tests.pty_chat import PtyChat
 

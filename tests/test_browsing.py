@@ -17,9 +17,7 @@ from chat_loop.browser.cells import cut, filled, plain, wrapped
 from chat_loop.browser.frame import fitted, frame
 from chat_loop.browser.keys import Act, press
 from chat_loop.browser.preview import CHARACTERS, EXCHANGES, ITEMS, Preview, Section, preview_of
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 from tests import strategies
 from tests.browsing_here import NOW, MadeShelf, row
 

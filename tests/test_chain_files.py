@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation.options import Options
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.writer import render
 from tests.talking import Says, Step, Talk, names
 
 GOLDEN = Path(__file__).parent / "chains"

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.context.archive import SEARCH, Archive
-from chat_loop.sessions.entries import Query, Reply, Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Query, Reply, Restoration, Session
 from tests.loopback import Loopback
 from tests.talking import START
 from tests.test_continue_costs_nothing import begun, chat, files

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chat_loop.library.cleaning import KEPT_STATES, forgotten, lineage, originals
 from chat_loop.library.lineage import Link
-from chat_loop.sessions.row import SessionRow, State
+from chat_loop.sessions.records import SessionRow, State
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 BEFORE = NOW - timedelta(days=30)

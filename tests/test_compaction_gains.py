@@ -22,9 +22,9 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event, Warned
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.sessions.block import parse, render
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Summary
+from chat_loop.sessions.summary_block import parse, render
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.loopback import Loopback, Received, Reply, failing

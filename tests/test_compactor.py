@@ -19,11 +19,20 @@ from chat_loop.context.summary import FIRST
 from chat_loop.context.thread import Thread
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import (
+    Exchange,
+    Header,
+    Pin,
+    Query,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, Window
 from tests.strategies import texts
@@ -376,7 +385,7 @@ def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
     for _ in range(count):
         entries: list[Restoration | Pin] = []
         if parent is not None:
-            text = block.render(parent)
+            text = summary_block.render(parent)
             entries.append(
                 Restoration(at=START, parent_created=START, queries=1, tokens=2, block=text)
             )

@@ -14,21 +14,25 @@ from chat_loop.context.budget import Budget, reported, shared, weigh
 from chat_loop.context.messages import alternating, messages_of, pieces
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import (
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import (
     Call,
     Entry,
+    Exchange,
+    Header,
     Pin,
     Query,
     Recall,
     Reply,
     Restoration,
     Result,
+    Session,
+    Summary,
     Switch,
+    Use,
 )
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Header, Session, Summary, Use
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.writer import render
 from chat_loop.values import Message, Role, StopReason, ToolCall, ToolResult, Usage, Window
 from tests.strategies import entries as any_entries
 from tests.strategies import sessions, texts
@@ -40,7 +44,7 @@ RESTORATION = Restoration(
     parent_created=START,
     queries=5,
     tokens=2345,
-    block=block.render(Summary(topics=("Boats",))),
+    block=summary_block.render(Summary(topics=("Boats",))),
     grandparent="z",
 )
 

@@ -22,8 +22,8 @@ from chat_loop.events import (
     SummaryStarted,
     TextDelta,
 )
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
 from tests.talking import SUMMARY, Says, Talk, names, said
 

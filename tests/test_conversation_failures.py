@@ -32,9 +32,8 @@ from chat_loop.events import (
     TextDelta,
     Warned,
 )
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Summary
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Query, Reply, Summary
 from chat_loop.values import Usage
 from tests.talking import START, SUMMARY, Says, Step, Talk, names, said
 from tests.test_sessions import FailingFiles

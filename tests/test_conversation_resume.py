@@ -25,7 +25,7 @@ from chat_loop.events import (
     TextDelta,
     Warned,
 )
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Seal, Summary
 from chat_loop.values import Usage
 from tests.talking import START, SUMMARY, Clock, Says, Talk, names, said

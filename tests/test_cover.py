@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chat_loop.context.cover import Kept, ledger
 from chat_loop.context.ledger import items
 from chat_loop.facts.extract import Found
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
 from tests.said import CHATTER, FACTS, REPLIES
 from tests.strategies import lines, texts
@@ -178,7 +178,7 @@ def test_ten_compactions_keep_what_matters() -> None:
                 (f"{query} {text}", reply) if speaker == "u" else (query, f"{text} {reply}")
             )
         parent = made(parent, exchanges(*pairs, depth=depth + 1)).summary
-        assert block.parse(block.render(parent)) == parent
+        assert summary_block.parse(summary_block.render(parent)) == parent
     assert parent is not None
     text = "\n".join([*parent.decisions, *parent.pending, *parent.key_facts])
     missing = [part for _, _, part in facts if part not in text]
@@ -222,7 +222,7 @@ def test_whatever_is_said_the_ledger_keeps_its_word(
     for line in ours:
         text, _, place = line.rpartition(" [")
         assert line in old or (place.startswith("2") and all(word in said for word in text.split()))
-    assert block.parse(block.render(summary)) == summary
+    assert summary_block.parse(summary_block.render(summary)) == summary
 
 
 @given(ledgers, ledgers)

@@ -16,13 +16,23 @@ from hypothesis import strategies as st
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.entries import Name, Query, Reply, Tag, Undo, Untag
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, named, tag
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Header, Seal, Session, Summary
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import (
+    Header,
+    Name,
+    Query,
+    Reply,
+    Seal,
+    Session,
+    Summary,
+    Tag,
+    Undo,
+    Untag,
+)
 from chat_loop.sessions.sealing import described
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.writer import render
 from tests.strategies import sessions as hostile_sessions
 from tests.strategies import texts as hostile
 from tests.talking import START, SUMMARY, Talk

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from chat_loop.sessions.bodies import KINDS
 from chat_loop.sessions.records import Session
-from chat_loop.sessions.transcript import FIELDS, render
+from chat_loop.sessions.writer import FIELDS, render
 from tests.strategies import sessions
 
 FORMAT = (Path(__file__).parent.parent / "docs" / "format.md").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions.entries import Undo
+from chat_loop.sessions.records import Undo
 from tests.screens import Line, Screen
 from tests.talking import Step, said
 from tests.test_asking_again import QUIET

@@ -21,10 +21,9 @@ from chat_loop.export import jsonform, texts
 from chat_loop.export.exporting import SUFFIXES, Form, exported
 from chat_loop.export.importing import Imported, imported
 from chat_loop.export.style import STYLE
-from chat_loop.sessions.entries import Entry, Query, Reply
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.writer import render
 from tests import strategies
 from tests.sharing import FIRST, SECRET, SESSIONS, START, loaded
 

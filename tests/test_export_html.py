@@ -14,9 +14,9 @@ import pytest
 
 from chat_loop.export.exporting import exported
 from chat_loop.export.markup import COLOURS
-from chat_loop.sessions.entries import Attachment, Call, Pin, Query, Reply
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
+from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
 from tests.browser import chromium
 from tests.painted import place, png

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions.entries import Attachment, Query, Reply
+from chat_loop.export.storing import store
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
-from chat_loop.sessions.records import Header, Session
-from chat_loop.sessions.storing import store
+from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session
 from tests.painted import png
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

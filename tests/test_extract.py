@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_loop.facts.extract import LOOKED_AT, OWN_WORDS, Found, harvest
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Query, Reply
 from tests.said import CHATTER, FACTS, REPLIES
 from tests.strategies import texts
 from tests.talking import START

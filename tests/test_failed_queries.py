@@ -27,9 +27,9 @@ from chat_loop.errors import (
     TimedOut,
 )
 from chat_loop.providers.wire import WireProvider
-from chat_loop.sessions.entries import Reply
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Reply
 from chat_loop.tokens import estimate
 from chat_loop.values import ToolCall, ToolSpec, Window
 from tests.asking import anthropic_at, openai_at

@@ -24,10 +24,9 @@ from chat_loop.library.meanings import Meanings
 from chat_loop.library.wanted import Wanted
 from chat_loop.search.ranking import texts
 from chat_loop.search.text import Search
-from chat_loop.sessions.entries import Entry, Query, Reply
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
+from chat_loop.sessions.writer import render
 from tests.made_secrets import TOKENS
 from tests.planting import FACTS, START, conversation
 from tests.test_search import QUERIES

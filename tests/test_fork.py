@@ -19,11 +19,10 @@ from chat_loop.conversation.forking import fork_stored
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.sessions.chain import ChainReader, placed
-from chat_loop.sessions.entries import Pin, Unpin
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Exchange, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
+from chat_loop.sessions.writer import render
 from chat_loop.values import Window
 from tests.talking import SUMMARY, Step, Talk, names, said
 

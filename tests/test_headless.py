@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Query, Reply, Session
 from tests.loopback import Loopback, failing
 from tests.loopback import Reply as Answer
 

@@ -23,14 +23,13 @@ from chat_loop.export import jsonform
 from chat_loop.export.exporting import exported
 from chat_loop.export.gathering import gathered
 from chat_loop.export.importing import Imported, imported
+from chat_loop.export.storing import Stored, store
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import Call, Query, Result
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Header, Session
-from chat_loop.sessions.storing import Stored, store
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Call, Header, Query, Result, Session
+from chat_loop.sessions.writer import render
 from tests.sharing import FIRST, SECOND, SESSIONS, START, loaded
 
 PLAIN = Path(__file__).parent / "plain"

@@ -30,12 +30,22 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import grown
 from chat_loop.library.stale import stale
 from chat_loop.sessions import listing
-from chat_loop.sessions.entries import Entry, Name, Query, Reply, Tag, Undo, Untag
 from chat_loop.sessions.listing import newest_first
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import (
+    Entry,
+    Name,
+    Query,
+    Reply,
+    Seal,
+    Session,
+    Summary,
+    Tag,
+    Undo,
+    Untag,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
 from tests.shelves import START, session, write
 from tests.test_library_index import contents, fill, held, up_to_date

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.context.ledger import SECTIONS, Item, Section, items, line
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Query
-from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Exchange, Query, Summary
 from tests.strategies import texts
 from tests.talking import START
 
@@ -54,5 +53,5 @@ def test_a_line_is_read_as_it_was_written(
 ) -> None:
     written = line(text, f"{depth}.{number}", speaker)
     summary = replace(Summary(topics=("t",)), **{section: (written,)})  # type: ignore[arg-type]
-    (item,) = items(block.parse(block.render(summary)))
+    (item,) = items(summary_block.parse(summary_block.render(summary)))
     assert (item.line, item.text, item.ref, item.speaker) == (written, text, str(depth), speaker)

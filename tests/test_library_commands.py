@@ -12,10 +12,9 @@ import pytest
 
 from chat_loop.commands.options import Given, given
 from chat_loop.errors import UsageError
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Header, Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import Header, Query, Reply, Session
+from chat_loop.sessions.writer import render
 from tests.library_screens import CODE, in_zone, run, shelf
 from tests.screens import Screen
 from tests.talking import START, said

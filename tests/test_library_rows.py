@@ -20,8 +20,7 @@ from chat_loop.library import library as library_module
 from chat_loop.library.file import FILE
 from chat_loop.library.library import Library
 from chat_loop.library.wanted import Wanted
-from chat_loop.sessions.records import Seal, Summary
-from chat_loop.sessions.row import Branch, SessionRow
+from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
 from tests.shelves import FOREIGN, IDS, SECRET, START, Made, folders, names, session, write
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -16,11 +16,21 @@ from hypothesis import strategies as st
 
 from chat_loop.conversation.options import Options
 from chat_loop.sessions import outline, piecewise
-from chat_loop.sessions.entries import OF_QUERY, Entry, Query, Reply, Tag, Undo
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.piecewise import Pieces, undone
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import (
+    OF_QUERY,
+    Entry,
+    Header,
+    Query,
+    Reply,
+    Seal,
+    Session,
+    Summary,
+    Tag,
+    Undo,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
 from tests import strategies
 from tests.shelves import START, session, write

@@ -27,8 +27,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.providers.scripted import ScriptedProvider, Step
-from chat_loop.sessions.entries import Call, Query, Result
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.values import Message, ToolCall, ToolSpec
 from chat_loop.wording import install_hint
 from tests.loopback import Loopback, Reply

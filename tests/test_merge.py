@@ -14,12 +14,12 @@ import pytest
 from chat_loop.context.merge import Contradiction, Merged, merge, without
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.writer import render
 from tests.talking import Clock, Talk
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
@@ -224,7 +224,7 @@ def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
 def block_of(talk: Talk) -> Summary:
     given = talk.conversation.session.restoration
     assert given is not None
-    return block.parse(given.block)
+    return summary_block.parse(given.block)
 
 
 WHOLE = [
@@ -410,9 +410,8 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
 
 def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
     """Each merges the one before with a session of its own."""
-    from chat_loop.sessions.entries import Query, Restoration
     from chat_loop.sessions.manager import SessionManager
-    from chat_loop.sessions.records import Header
+    from chat_loop.sessions.records import Header, Query, Restoration
     from tests.talking import START
 
     count = 1_200

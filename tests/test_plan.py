@@ -22,8 +22,7 @@ from chat_loop.context.plan import (
     trigger,
     truncated,
 )
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Query, Reply
 from tests.talking import START, words
 
 COUNT = words

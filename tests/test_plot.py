@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from chat_loop.commands.measures import Measures, measures
 from chat_loop.display.plot import plot
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import Query, Reply, Undo
-from chat_loop.sessions.records import Header, Session
+from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
 from chat_loop.values import Usage
 from tests.screens import Line, Screen
 from tests.talking import START, SUMMARY, Says, Step

@@ -15,12 +15,11 @@ import pytest
 
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, TextDelta
-from chat_loop.sessions.entries import Query
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Seal, Session
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Query, Seal, Session
 from tests.talking import START, SUMMARY, Says, Talk
 
 

@@ -13,8 +13,7 @@ import pytest
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.events import Warned
-from chat_loop.sessions.entries import Restoration
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
 from tests.talking import SUMMARY, Says, Step, Talk, words
 

@@ -27,9 +27,8 @@ import pytest
 
 from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Query, Reply, Session
 from tests.talking import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")

@@ -17,8 +17,7 @@ from chat_loop.search.ranking import Hit, texts
 from chat_loop.search.sentences import LONGEST, spans
 from chat_loop.search.terms import MOST_TERMS, fold, related, terms
 from chat_loop.search.text import FullText, NoFullText, Search, Tables, WordLists, best_tables
-from chat_loop.sessions.entries import Call, Result
-from chat_loop.sessions.records import Exchange, Use
+from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from tests.strategies import texts as hostile
 

@@ -13,14 +13,22 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
-from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 from chat_loop.sessions.piecewise import Pieces
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import (
+    Header,
+    Pin,
+    Query,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+)
+from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))

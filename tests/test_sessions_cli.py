@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from chat_loop.options import parser
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from tests.pty_chat import PtyChat
 from tests.stocked import ALL, FIRST, LATER, LISTED, OLD, OPEN, RATES, SECOND, at, put, simple, used
@@ -294,11 +294,11 @@ def test_the_summaries_of_a_chain(home: Path) -> None:
 {FIRST.header.id}: queries 1 to 2, 2026-11-01 10:01, by a model
 61K → 9.4K tokens · 1 decision, 1 fact kept · scripted:echo · $0.0123
 
-{block.render(RATES)}
+{summary_block.render(RATES)}
 
 {SECOND.header.id}: queries 1 to 1, 2026-11-02 10:01, by a model
 
-{block.render(LATER)}
+{summary_block.render(LATER)}
 
 """
     )

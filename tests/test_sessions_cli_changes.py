@@ -19,9 +19,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.sessions import lock
-from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Restoration, Session
 from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 from tests.shelves import later

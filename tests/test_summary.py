@@ -20,9 +20,8 @@ from chat_loop.context.summary import (
     request,
     spoken,
 )
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 from chat_loop.values import Message, Request, StopReason
 from tests.strategies import texts
 from tests.talking import START, words
@@ -101,7 +100,7 @@ def test_the_first_request_whole() -> None:
 def test_a_later_request_shows_the_parents_block_and_ends_with_the_focus() -> None:
     made = request(
         "[1] User: Hi",
-        block.render(Summary(topics=("Boats",), pinned=("exact",))),
+        summary_block.render(Summary(topics=("Boats",), pinned=("exact",))),
         focus="the API names",
     )
     (message,) = made.messages

@@ -12,8 +12,8 @@ from chat_loop.commands.model import resuming_with
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory.notebook import Notebook, Place
-from chat_loop.sessions.entries import Switch
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Switch
 from chat_loop.values import Usage, Window
 from tests.screens import Screen
 from tests.talking import Model, Says, said

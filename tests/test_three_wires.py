@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from chat_loop.sessions.entries import Switch
+from chat_loop.sessions.records import Switch
 from chat_loop.values import Usage
 from tests.loopback import Loopback, Received, Reply, talk
 from tests.real_model import smollm2_path

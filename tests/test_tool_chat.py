@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions.entries import Call, Result
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Call, Result
 from chat_loop.values import ToolCall
 from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat

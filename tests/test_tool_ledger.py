@@ -15,7 +15,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, ToolCall
 from tests.talking import Clock, words
@@ -70,7 +70,7 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
         assert await talk.compact()
         first = talk.session.restoration
         assert first is not None
-        summary = block.parse(first.block)
+        summary = summary_block.parse(first.block)
         assert summary.files == ("src/a.py",)
         assert summary.tools == (
             "write_file: 2 uses (src/a.py PORT = 8443; refused.py x)",
@@ -82,8 +82,8 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
         assert await talk.compact()
         second = talk.session.restoration
         assert second is not None
-        assert block.parse(second.block).files == ("src/a.py", "b.py")
-        assert block.parse(second.block).tools[0].startswith("write_file: 3 uses (")
+        assert summary_block.parse(second.block).files == ("src/a.py", "b.py")
+        assert summary_block.parse(second.block).tools[0].startswith("write_file: 3 uses (")
 
     asyncio.run(run())
     talk.close()

@@ -22,7 +22,7 @@ from chat_loop.agent.functions import tool_of
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta, ToolReturned
 from chat_loop.providers import Provider
-from chat_loop.sessions.entries import Call, Result
+from chat_loop.sessions.records import Call, Result
 from chat_loop.values import ToolCall, Usage
 from tests.asking import anthropic_at, clear_environment, openai_at
 from tests.loopback import Loopback

@@ -33,10 +33,9 @@ from chat_loop.events import (
 )
 from chat_loop.providers import Provider
 from chat_loop.providers.scripted import ScriptedProvider, Step
-from chat_loop.sessions.entries import Query, Reply
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Use
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Query, Reply, Use
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import ALLOWED
 from tests.asking import anthropic_at, clear_environment, openai_at

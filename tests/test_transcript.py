@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_loop.sessions import block, marker
-from chat_loop.sessions.entries import Pin, Query, Reply, Restoration
+from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
-from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import Header, Seal, Session, Summary
-from chat_loop.sessions.transcript import open_fence, render, tail
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.records import (
+    Header,
+    Pin,
+    Query,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+)
+from chat_loop.sessions.writer import open_fence, render, tail
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number
 from tests.strategies import ATOMS, sessions, summaries, texts
@@ -257,7 +265,7 @@ def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
 @settings(max_examples=500, deadline=None)
 @given(summaries)
 def test_law_of_the_summary_block(summary: Summary) -> None:
-    assert block.parse(block.render(summary)) == summary
+    assert summary_block.parse(summary_block.render(summary)) == summary
 
 
 def test_truncation_at_every_byte_keeps_all_complete_records() -> None:

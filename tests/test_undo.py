@@ -14,8 +14,8 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import Call, Query, Recall, Reply, Result, Undo
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Call, Query, Recall, Reply, Result, Undo
 from chat_loop.values import Usage, Window
 from tests.talking import START, SUMMARY, Clock, Says, Step, Talk, said
 

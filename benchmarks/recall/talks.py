@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Query, Reply
 
 FOLDER = Path(__file__).parent / "talks"
 KINDS = {"1": "one exchange", "t": "when", "2": "two exchanges"}

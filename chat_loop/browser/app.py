@@ -26,7 +26,7 @@ from chat_loop.browser.preview import Preview
 from chat_loop.browser.previews import Previews
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.start import ENDING
 
 ESCAPE_SECONDS = 0.1

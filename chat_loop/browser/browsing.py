@@ -12,7 +12,7 @@ from typing import Literal
 
 from chat_loop.display.rows import ODD, numbered
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 Mode = Literal["list", "filter", "ask", "keys"]
 """Choosing; typing words to filter by; asked whether the session may go to the trash; reading what

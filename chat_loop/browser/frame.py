@@ -12,7 +12,7 @@ from chat_loop.browser.pane import pane
 from chat_loop.browser.preview import Preview
 from chat_loop.browser.table import columns, drawn, heading, name_text, nothing
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 BESIDE = 100
 """From this many columns on the preview stands beside the list, else below."""

@@ -12,7 +12,7 @@ from chat_loop.browser.cells import Line, padded, plain, width_of, wrapped
 from chat_loop.browser.preview import Preview, Section
 from chat_loop.browser.table import name_text, tags_text, when_text
 from chat_loop.display.rows import compactions_text
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import counted, counts_text
 
 _SUMMARIES = ((12, 4), (8, 3), (6, 2), (4, 2), (3, 2), (2, 2), (0, 4), (0, 3), (0, 2), (0, 1))

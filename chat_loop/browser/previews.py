@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from chat_loop.browser.preview import Preview
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 REMEMBERED = 200
 

@@ -11,7 +11,7 @@ from chat_loop.browser.cells import Line, cut, filled, padded, plain, width_of
 from chat_loop.display import rows
 from chat_loop.display.rows import ODD
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import compact_number
 
 NAME = 28

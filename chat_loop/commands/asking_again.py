@@ -11,9 +11,8 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.naming import shortened
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Attachment, Exchange
 from chat_loop.wording import ALLOWED
 
 if TYPE_CHECKING:

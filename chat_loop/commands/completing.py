@@ -21,7 +21,7 @@ from chat_loop.input.choice import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.offered import Offer
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
 LONGEST = 2_000

@@ -9,7 +9,7 @@ from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
 from chat_loop.context.plan import messages_in
 from chat_loop.errors import UsageError
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Summary
 from chat_loop.wording import counted, dollars_text
 
@@ -68,7 +68,7 @@ async def _preview(chat: Chat, focus: str) -> None:
     draft = await chat.conversation.draft(focus, done="made")
     if draft is None:
         return
-    show_draft(chat.display, draft.compaction, draft.plan.keep, block.render(draft.summary))
+    show_draft(chat.display, draft.compaction, draft.plan.keep, summary_block.render(draft.summary))
     while True:
         answer = await chat.ask("Compact so? (y, n, or e to edit) ")
         if answer in ("y", "yes"):
@@ -78,12 +78,14 @@ async def _preview(chat: Chat, focus: str) -> None:
             chat.display.line("Not compacted.", "dim")
             return
         draft = chat.conversation.edited(draft, await _edited(chat, draft))
-        show_block(chat.display, block.render(draft.summary))
+        show_block(chat.display, summary_block.render(draft.summary))
 
 
 async def _edited(chat: Chat, draft: Draft) -> Summary:
     """The draft's summary as the user leaves it in the editor."""
-    edited = block.parse(await chat.edit(block.render(draft.summary, grouped=False)))
+    edited = summary_block.parse(
+        await chat.edit(summary_block.render(draft.summary, grouped=False))
+    )
     chat.attended()
     if not (
         edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts

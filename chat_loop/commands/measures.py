@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Reply
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Reply, Session
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from chat_loop.display.rows import has_number
 from chat_loop.errors import SessionNotFound, UsageError
 from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 
 def own_id(chat: Chat) -> str:

@@ -13,9 +13,8 @@ from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.wanted import Wanted
-from chat_loop.sessions.entries import Undo
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.records import Exchange, Session, Undo
 
 if TYPE_CHECKING:
     from chat_loop.display.hits import ShownHit

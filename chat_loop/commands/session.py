@@ -16,7 +16,7 @@ from chat_loop.commands.search import wanted_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.listing import newest_first
 from chat_loop.sessions.records import Header, Session, Summary
 from chat_loop.values import Usage
@@ -175,7 +175,7 @@ async def resume(chat: Chat, argument: str) -> None:
     if offer.beginning.block and (
         quick or not (chat.conversation.options.acknowledge and offer.answered)
     ):
-        _show_restored(chat, block.parse(offer.beginning.block))
+        _show_restored(chat, summary_block.parse(offer.beginning.block))
 
 
 def _show_restored(chat: Chat, summary: Summary) -> None:
@@ -184,7 +184,9 @@ def _show_restored(chat: Chat, summary: Summary) -> None:
     """
     names = ("topics", "decisions", "pending", "pinned", "key_facts")
     lists = {name: _first(getattr(summary, name)) for name in names}
-    chat.display.reply(block.render(Summary(background=one_line(summary.background, 600), **lists)))
+    chat.display.reply(
+        summary_block.render(Summary(background=one_line(summary.background, 600), **lists))
+    )
     rest = {"file": summary.files, "tool": summary.tools}
     if told := ", ".join(counted(len(items), noun) for noun, items in rest.items() if items):
         chat.display.line(f"and {told}", "dim")

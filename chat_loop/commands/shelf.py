@@ -9,7 +9,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import here_id
 from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import dollars_text
 
 if TYPE_CHECKING:

@@ -59,8 +59,8 @@ async def import_(chat: Chat, argument: str) -> None:
     """
     from chat_loop.export.gathering import gathered  # not before it is asked for
     from chat_loop.export.sharing import images_kept, place_of
+    from chat_loop.export.storing import store
     from chat_loop.sessions.files import Files
-    from chat_loop.sessions.storing import store
 
     if not argument:
         raise UsageError("What shall be imported? import takes a file or a folder.")

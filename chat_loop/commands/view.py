@@ -13,7 +13,7 @@ from chat_loop.context.plan import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.transcript import accounting
+from chat_loop.sessions.writer import accounting
 from chat_loop.templates import Template
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text

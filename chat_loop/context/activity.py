@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
-from chat_loop.sessions.entries import Attachment
-from chat_loop.sessions.records import Exchange, Use
+from chat_loop.sessions.records import Attachment, Exchange, Use
 
 NOTABLE = 3
 """How many uses of a tool are named."""

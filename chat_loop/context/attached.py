@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.escape import encode_line
+from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
 from chat_loop.wording import file_size_text
 

@@ -7,8 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Attachment, Entry, Query, Recall, Reply, Result, Switch
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import (
+    Attachment,
+    Entry,
+    Query,
+    Recall,
+    Reply,
+    Result,
+    Session,
+    Switch,
+)
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, ToolSpec, Window
 

@@ -19,7 +19,7 @@ from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, Timed
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.values import Request, Usage
 
@@ -189,7 +189,7 @@ class _Calls:
         if self._parent is None or window <= SMALL_WINDOW:
             return ""
         told = replace(self._parent, pinned=(), key_facts=(), files=(), tools=())
-        return clipped(redacted(block.render(told)), window // 4, self._count)
+        return clipped(redacted(summary_block.render(told)), window // 4, self._count)
 
     def _room(self, provider: Provider) -> int:
         window = provider.window.tokens

@@ -21,7 +21,7 @@ from chat_loop.facts.supersede import elders, supersede
 from chat_loop.facts.words import language, tokens
 from chat_loop.frozen import dataclass
 from chat_loop.redact import Redactor
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
 
 _SECTIONS: dict[judge.Kind, Section] = {
@@ -150,7 +150,7 @@ def _without_secrets(entries: Sequence[_Entry], *others: Summary | None) -> None
     """Take secrets out of lines, all at once as long as that leaves a line for each. `others` stand
     beside them.
     """
-    redactor = Redactor(*(block.render(other) for other in others if other is not None))
+    redactor = Redactor(*(summary_block.render(other) for other in others if other is not None))
     whole = redactor("\n".join(entry.line for entry in entries)).split("\n")
     for number, entry in enumerate(entries):
         entry.line = whole[number] if len(whole) == len(entries) else redactor(entry.line)

@@ -11,7 +11,7 @@ from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block, marker
+from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
 
@@ -115,7 +115,7 @@ def drafted(
         first=(span or plan.compact)[0].ref,
         last=(span or plan.compact)[-1].ref,
         before=used,
-        after=after(block.render(kept.summary), plan.keep),
+        after=after(summary_block.render(kept.summary), plan.keep),
         why="asked" if plan.reason == "Asked for" else "automatic",
         model=marker.value(outcome.model) if outcome else "",
         cost=free,

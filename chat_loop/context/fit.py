@@ -11,9 +11,16 @@ from operator import is_
 from chat_loop.context.budget import Count, room
 from chat_loop.context.thread import Thread
 from chat_loop.errors import ContextFull
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Attachment, Entry, Query, Reply, Restoration, Result
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import (
+    Attachment,
+    Entry,
+    Exchange,
+    Query,
+    Reply,
+    Restoration,
+    Result,
+)
 from chat_loop.tokens import estimate
 from chat_loop.wording import window_text
 
@@ -119,11 +126,11 @@ def shortened_block(text: str, most: int, count: Count) -> str:
     """
     if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
         return text
-    summary = block.parse(text)
+    summary = summary_block.parse(text)
     lists: dict[str, tuple[str, ...]]
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
-        while items and (over := count(block.render(summary)) - most) > 0:
+        while items and (over := count(summary_block.render(summary)) - most) > 0:
             left = 0
             while (
                 left < len(items) and over > 0
@@ -133,4 +140,4 @@ def shortened_block(text: str, most: int, count: Count) -> str:
             items = items[left:]
             lists = {name: items}
             summary = replace(summary, **lists)  # type: ignore[arg-type]  # the names are those of lists
-    return block.render(summary)
+    return summary_block.render(summary)

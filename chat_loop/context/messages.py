@@ -11,8 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
-from chat_loop.sessions.entries import Attachment, Call, Entry, Query, Recall, Reply, Result
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import (
+    Attachment,
+    Call,
+    Entry,
+    Exchange,
+    Query,
+    Recall,
+    Reply,
+    Result,
+)
 from chat_loop.values import Message, ToolCall, ToolResult
 
 BLOCK, CARRIED, RECALLED, USED, FILES, OWN = (

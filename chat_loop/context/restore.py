@@ -5,8 +5,7 @@ holds.
 from __future__ import annotations
 
 from chat_loop.sessions import marker
-from chat_loop.sessions.entries import Restoration
-from chat_loop.sessions.records import Header
+from chat_loop.sessions.records import Header, Restoration
 from chat_loop.wording import counts_text
 
 TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
 from chat_loop.redact import Redactor, redacted
-from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.sessions.records import Attachment, Exchange, Summary
 from chat_loop.values import Message, Request
 from chat_loop.wording import file_size_text
 

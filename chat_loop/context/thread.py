@@ -7,7 +7,7 @@ in their own words from an ancestor's file; then the session's own.
 from __future__ import annotations
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, pinned_after
 
 
@@ -60,7 +60,9 @@ class Thread:
             return self.edited
         restoration = self.session.restoration
         return (
-            None if restoration is None or not restoration.block else block.parse(restoration.block)
+            None
+            if restoration is None or not restoration.block
+            else summary_block.parse(restoration.block)
         )
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from chat_loop.context.thread import Thread, place
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import known_to
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, Summary
@@ -72,11 +72,17 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
         seal = (sessions.load_ends(path) or sessions.load(path)).session.seal
     except SessionError:
         return None
-    if seal is None or seal.summary is None or block.render(seal.summary) == restoration.block:
+    if (
+        seal is None
+        or seal.summary is None
+        or summary_block.render(seal.summary) == restoration.block
+    ):
         return None
     from chat_loop.context.ledger import said_by_hand  # not before something was edited
 
-    return said_by_hand(seal.summary, block.parse(restoration.block), thread.session.depth - 1)
+    return said_by_hand(
+        seal.summary, summary_block.parse(restoration.block), thread.session.depth - 1
+    )
 
 
 def parent_of(session: Session) -> str:

@@ -16,7 +16,7 @@ from chat_loop.conversation.live_context import LiveContext
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, ContextTooLong, ProviderError
 from chat_loop.events import Recalled, Warned
-from chat_loop.sessions.entries import Query, Recall, Reply
+from chat_loop.sessions.records import Query, Recall, Reply
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message
 from chat_loop.wording import counted

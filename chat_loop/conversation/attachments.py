@@ -14,8 +14,8 @@ from chat_loop.context.budget import room, size
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import UsageError
 from chat_loop.events import Attached, Warned
-from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.images import ImageGone
+from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
 from chat_loop.wording import window_text
 

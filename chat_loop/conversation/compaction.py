@@ -24,10 +24,9 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
 from chat_loop.providers import Provider
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Undo
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import Exchange, Seal, Summary
+from chat_loop.sessions.records import Exchange, Seal, Summary, Undo
 
 TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
@@ -342,9 +341,9 @@ class Compacting:
         over = draft.compaction.after - room(context.window)
         if over <= 0:
             return draft
-        text = block.render(draft.summary)
+        text = summary_block.render(draft.summary)
         text = shortened_block(text, context.count(text) - over, context.count)
-        return with_summary(draft, block.parse(text), after(text, draft.plan.keep))
+        return with_summary(draft, summary_block.parse(text), after(text, draft.plan.keep))
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return the draft of a compaction that was asked for with the block as the user left
@@ -354,7 +353,7 @@ class Compacting:
         return with_summary(
             draft,
             summary,
-            self._context.would_hold(block.render(summary), words, acknowledged=confirmed),
+            self._context.would_hold(summary_block.render(summary), words, acknowledged=confirmed),
         )
 
     def take(self, draft: Draft) -> bool:
@@ -389,7 +388,7 @@ class Compacting:
             self._background.later(
                 lambda prepared: add_late(context, self.ledger_room, path, thread, draft, prepared)
             )
-        text, keep = block.render(draft.summary), draft.plan.keep
+        text, keep = summary_block.render(draft.summary), draft.plan.keep
         context.show(
             Compacted(
                 compaction=draft.compaction,

@@ -26,10 +26,18 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.events import Event, SessionFound, Warned
 from chat_loop.providers import Provider
-from chat_loop.sessions.entries import Pin, Reply, Undo, Unpin
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Exchange, SealReason, Session, Summary
+from chat_loop.sessions.records import (
+    Exchange,
+    Pin,
+    Reply,
+    SealReason,
+    Session,
+    Summary,
+    Undo,
+    Unpin,
+)
 from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chat_loop.conversation.live_context import LiveContext
-from chat_loop.sessions.entries import Name, Tag, Untag
+from chat_loop.sessions.records import Name, Tag, Untag
 
 
 def describe(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from chat_loop.conversation.ancestors import thread_of
 from chat_loop.errors import UsageError
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Pin, Restoration, Unpin
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.records import Pin, Restoration, Unpin
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
@@ -34,7 +34,9 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
                 parent_created=session.header.created,
                 queries=totals.queries,
                 tokens=totals.combined,
-                block=block.render(thread.inherited) if thread.inherited is not None else "",
+                block=summary_block.render(thread.inherited)
+                if thread.inherited is not None
+                else "",
                 grandparent=session.header.parent,
                 depth=session.depth + 1,
                 since=thread.exchanges[0].ref,

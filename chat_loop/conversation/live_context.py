@@ -23,10 +23,21 @@ from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warn
 from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
 from chat_loop.providers import Provider
-from chat_loop.sessions.entries import OF_QUERY, Entry, Pin, Reply, Restoration, Switch, Unpin
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+from chat_loop.sessions.records import (
+    OF_QUERY,
+    Entry,
+    Exchange,
+    Pin,
+    Reply,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+    Switch,
+    Unpin,
+)
 from chat_loop.values import Message, ToolSpec, Usage
 
 LONGEST_PAUSE = 5.0

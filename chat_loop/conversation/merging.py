@@ -12,11 +12,10 @@ from chat_loop.conversation.live_context import Beginning, LiveContext
 from chat_loop.conversation.resume import Offer, Resuming
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import Tag, Untag
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import Session, Summary
+from chat_loop.sessions.records import Session, Summary, Tag, Untag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +126,9 @@ class Merging:
     def offer(self, merge: Merge, dropped: Collection[str]) -> Offer:
         """How a child of both would begin, without the lines `dropped`."""
         context = self._context
-        text = block.render(in_room(without(merge.summary, dropped), self._room, context.count))
+        text = summary_block.render(
+            in_room(without(merge.summary, dropped), self._room, context.count)
+        )
         beginning = Beginning(
             parent=_tagged_as_both(merge.first.session, merge.second.session),
             path=merge.first.path,

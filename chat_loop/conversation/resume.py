@@ -19,11 +19,10 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SummaryEnded, Warned
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import known_to
-from chat_loop.sessions.entries import OF_QUERY
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+from chat_loop.sessions.records import OF_QUERY, Exchange, Seal, Session, Summary
 
 UNCHANGED = "What stands in the file stays."
 
@@ -132,8 +131,8 @@ class Resuming:
         summary instead.
         """
         thread, context = self._thread(loaded), self._context
-        known = block.render(thread.inherited) if thread.inherited else ""
-        made = block.render(self._compacting.summary_of_all(thread, None))
+        known = summary_block.render(thread.inherited) if thread.inherited else ""
+        made = summary_block.render(self._compacting.summary_of_all(thread, None))
         return context.would_hold(known, thread.exchanges), context.would_hold(made, ())
 
     async def block_of(self, loaded: Loaded) -> Summary:
@@ -187,7 +186,7 @@ class Resuming:
         if offer.left_out:  # the newest that fit, and the block that stands for the others
             fitting = self._fitting(thread.carried, live.inherited or Summary())
             fresh = next((one.ref for one in fitting if one in live.fresh), "")
-            known = block.render(live.inherited or Summary())
+            known = summary_block.render(live.inherited or Summary())
             beginning = replace(beginning, block=known, carried=fitting, fresh=fresh)
         return replace(offer, beginning=replace(beginning, pins=live.pins))
 
@@ -247,7 +246,7 @@ class Resuming:
             return self._offer(
                 loaded, known, fitting, uncovered, left_out=len(words) - len(fitting)
             )
-        text = block.render(inherited) if inherited else ""
+        text = summary_block.render(inherited) if inherited else ""
         fresh = (*thread.fresh, *after)
         beginning = Beginning(
             parent=loaded.session,
@@ -267,7 +266,7 @@ class Resuming:
         uncovered: Sequence[Exchange],
         left_out: int,
     ) -> Offer:
-        text = block.render(known)
+        text = summary_block.render(known)
         fresh = next((exchange.ref for exchange in words if exchange in uncovered), "")
         beginning = Beginning(
             parent=loaded.session, path=loaded.path, block=text, carried=tuple(words), fresh=fresh
@@ -302,7 +301,7 @@ class Resuming:
         """
         context = self._context
         free = trigger(context.window, self._options.limits) - context.would_hold(
-            block.render(known), ()
+            summary_block.render(known), ()
         )
         kept = len(words)
         while (

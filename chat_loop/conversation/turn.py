@@ -14,9 +14,8 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
-from chat_loop.sessions.entries import Call, Query, Reply, Result
 from chat_loop.sessions.live import LiveSession, ReplyWriter
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Call, Query, Reply, Result, Session
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 

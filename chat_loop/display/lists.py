@@ -9,7 +9,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, nothing_text, numbered
 from chat_loop.display.text import cells, one_line
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.row import SessionRow, State
+from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
 from chat_loop.wording import counted, counts_text, dollars_text, when_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from chat_loop.display.text import cells, cut_to, one_line
-from chat_loop.sessions.row import SessionRow, State
+from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
 from chat_loop.wording import counted
 

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
-from chat_loop.sessions.entries import IMAGE_FOLDER
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.records import IMAGE_FOLDER, Session
+from chat_loop.sessions.writer import render
 
 KIND = "export"
 _BORDER = b"\n---\n\n"

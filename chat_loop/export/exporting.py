@@ -10,11 +10,10 @@ from typing import Literal
 from chat_loop.export import document, jsonform
 from chat_loop.export.importing import identified
 from chat_loop.export.texts import without_secrets
-from chat_loop.sessions.entries import IMAGE_FOLDER, Attachment
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Session
 
 Form = Literal["markdown", "json", "html"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "json": ".json", "html": ".html"}

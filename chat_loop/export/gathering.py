@@ -13,10 +13,10 @@ from urllib.parse import unquote
 
 from chat_loop.errors import SessionError
 from chat_loop.export.importing import LARGEST, Imported, imported, united
-from chat_loop.sessions.entries import Attachment
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageGone, ImageStore
+from chat_loop.sessions.records import Attachment
 
 _LINK = re.compile(
     rb"^!\[\d{1,9}\xc3\x97\d{1,9}\]\(([^()/\\\n]{1,300})/[0-9a-f]{64}\.[a-z]{3,4}\)\r?$",

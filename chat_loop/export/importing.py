@@ -17,11 +17,10 @@ from pathlib import Path
 from chat_loop.export import document, jsonform
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
-from chat_loop.sessions.entries import Call, Entry, Result
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import ID_PATTERN, Session
-from chat_loop.sessions.transcript import entry_text, render
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.records import ID_PATTERN, Call, Entry, Result, Session
+from chat_loop.sessions.writer import entry_text, render
 from chat_loop.wording import size_text
 
 LARGEST = 256 << 20

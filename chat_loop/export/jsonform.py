@@ -24,9 +24,8 @@ from typing import Any, TypeVar, get_args
 
 from chat_loop.export.texts import with_texts
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Entry
 from chat_loop.sessions.images import is_image
-from chat_loop.sessions.records import Header, Seal, Session
+from chat_loop.sessions.records import Entry, Header, Seal, Session
 
 FORMAT = "chat-loop"
 VERSION = 1

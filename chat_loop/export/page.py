@@ -22,14 +22,13 @@ from chat_loop.export.shown import (
     seal_shown,
 )
 from chat_loop.export.style import STYLE
-from chat_loop.sessions.entries import Attachment, Query
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Session
-from chat_loop.sessions.transcript import accounting
+from chat_loop.sessions.records import Attachment, Query, Session
+from chat_loop.sessions.writer import accounting
 from chat_loop.wording import compact_number, counted, counts_text
 
 _LONG = 100

@@ -12,12 +12,11 @@ from chat_loop.export.exporting import SUFFIXES, Form, exported, images_of
 from chat_loop.export.importing import Imported
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.entries import IMAGE_FOLDER, Attachment
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.manager import Loaded, SessionManager, slug
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Session
 from chat_loop.wording import counted
 
 

@@ -12,8 +12,8 @@ from html import escape
 from typing import Any
 
 from chat_loop.export.markup import code, plain, prose
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import (
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import (
     Attachment,
     Call,
     Entry,
@@ -24,14 +24,16 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Seal,
+    Session,
+    Summary,
     Switch,
     Tag,
     Undo,
     Unpin,
     Untag,
 )
-from chat_loop.sessions.records import Seal, Session, Summary
-from chat_loop.sessions.transcript import NOTES
+from chat_loop.sessions.writer import NOTES
 from chat_loop.values import Compaction, Usage
 from chat_loop.wording import (
     STOPS,
@@ -269,7 +271,7 @@ def _restoration(entry: Restoration, session: Session) -> str:
     carried = f", with the words from {entry.since} on" if entry.since else ""
     carried += f", forked at {entry.until}" if entry.until else ""
     carried += f", merged with {entry.merged}" if entry.merged else ""
-    found = block.parse(entry.block)
+    found = summary_block.parse(entry.block)
     inner = summary_shown(found) if found != Summary(background="") else plain(entry.block)
     title = f'<b>Restored context</b> <span class="soft">from {escape(counts + carried)}</span>'
     return fold(title, inner)

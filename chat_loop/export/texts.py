@@ -9,8 +9,16 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from chat_loop.redact import Redactor
-from chat_loop.sessions.entries import Attachment, Call, Reply, Restoration, Result
-from chat_loop.sessions.records import Header, Seal, Session
+from chat_loop.sessions.records import (
+    Attachment,
+    Call,
+    Header,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+)
 from chat_loop.values import Compaction
 
 T = TypeVar("T")

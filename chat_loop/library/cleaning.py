@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from chat_loop.library.lineage import Link
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 KEPT_STATES = ("foreign", "damaged")
 """Files that are no sessions of ours, or may hold more than can be read: they are left to their

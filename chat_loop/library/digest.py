@@ -10,9 +10,8 @@ from dataclasses import replace
 from chat_loop.frozen import dataclass
 from chat_loop.library.stored import LARGEST, kept, number, shown
 from chat_loop.search.terms import words
-from chat_loop.sessions import block
-from chat_loop.sessions.records import Exchange, Seal, Session
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Exchange, Seal, Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import Compaction
 
@@ -136,7 +135,7 @@ def end_of(seal: Seal | None, first: int, last: int) -> Sealed:
         at=at,
         first=first,
         last=seal.covers if seal.covers is not None else last,
-        tokens=estimate(block.render(seal.summary)),
+        tokens=estimate(summary_block.render(seal.summary)),
         source=seal.source,
     )
     facts = tuple(

@@ -26,9 +26,7 @@ from chat_loop.search.ranking import Hit, texts
 from chat_loop.search.terms import Term, phrase, terms, without_common, without_parts
 from chat_loop.search.text import Search
 from chat_loop.search.wordpiece import familiar
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 
 if TYPE_CHECKING:
     from chat_loop.library.meanings import Meanings

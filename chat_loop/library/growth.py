@@ -9,20 +9,23 @@ from pathlib import Path
 
 from chat_loop.sessions import listing
 from chat_loop.sessions.dates import used_at
-from chat_loop.sessions.entries import (
+from chat_loop.sessions.records import (
     OF_QUERY,
     Entry,
+    Exchange,
+    Header,
     Name,
     Query,
     Reply,
     Restoration,
+    Session,
+    SessionRow,
     Switch,
     Tag,
     Undo,
     Untag,
+    answers,
 )
-from chat_loop.sessions.records import Exchange, Header, Session, answers
-from chat_loop.sessions.row import SessionRow
 from chat_loop.values import Usage
 
 

@@ -28,7 +28,7 @@ from chat_loop.library.file import (
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import number
 from chat_loop.sessions.dates import instant, moment
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from chat_loop.sessions import listing
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.listing import Stamp
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.row import Branch, SessionRow
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
 

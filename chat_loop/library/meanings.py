@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import ModelError
-from chat_loop.sessions.entries import Query, Reply
-from chat_loop.sessions.records import Exchange
+from chat_loop.sessions.records import Exchange, Query, Reply
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index

@@ -13,12 +13,11 @@ from chat_loop.library.stale import Stale
 from chat_loop.library.stored import shown
 from chat_loop.sessions import foreign, listing, outline
 from chat_loop.sessions.bodies import EPOCH
-from chat_loop.sessions.entries import OF_QUERY
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.listing import Stamp
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 from chat_loop.sessions.piecewise import Pieces, undone
-from chat_loop.sessions.records import Exchange, Header, Seal, Session
+from chat_loop.sessions.records import OF_QUERY, Exchange, Header, Seal, Session
 
 BATCH_BYTES = 1 << 20
 BATCH_FILES = 200

@@ -14,7 +14,7 @@ from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.listing import Stamp
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 Progress = Callable[[int, int], None]
 """Told how many files are read, of how many."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 LONGEST = 1 << 20
 """Characters of a text that the index keeps; what is behind them is found in the file only."""

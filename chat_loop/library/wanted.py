@@ -7,7 +7,7 @@ from datetime import datetime
 
 from chat_loop.frozen import dataclass
 from chat_loop.sessions.dates import instant
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 
 MOST_WORDS = 16
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chat_loop.sessions import transcript
-from chat_loop.sessions.entries import (
+from chat_loop.sessions import writer
+from chat_loop.sessions.escape import decode, decode_line
+from chat_loop.sessions.marker import Marker
+from chat_loop.sessions.records import (
+    ID_PATTERN,
     IMAGES,
+    REF_PATTERN,
     Attachment,
     Call,
     Entry,
@@ -20,13 +24,10 @@ from chat_loop.sessions.entries import (
     Result,
     Undo,
 )
-from chat_loop.sessions.escape import decode, decode_line
-from chat_loop.sessions.marker import Marker
-from chat_loop.sessions.records import ID_PATTERN, REF_PATTERN
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of what has none."""
-_NOTES = {kind: (entry, label) for entry, (kind, label) in transcript.NOTES.items()}
+_NOTES = {kind: (entry, label) for entry, (kind, label) in writer.NOTES.items()}
 KINDS = frozenset(
     {
         "query",
@@ -58,7 +59,7 @@ def _unlabelled(lines: list[str], label: str) -> str:
 
 def _unfolded(lines: list[str]) -> str:
     """The text of a fold."""
-    body = lines[transcript.FOLDED :]
+    body = lines[writer.FOLDED :]
     if body[-2:] == ["", "</details>"]:
         body = body[:-2]
     return decode("\n".join(body))
@@ -79,7 +80,7 @@ def _attachment(opened: Marker, lines: list[str], number: int, at: datetime) -> 
     return Attachment(
         number=number,
         at=at,
-        name=decode_line(lines[0].removeprefix(f"{transcript.ATTACHED} ")) if lines else "",
+        name=decode_line(lines[0].removeprefix(f"{writer.ATTACHED} ")) if lines else "",
         media=media,
         size=opened.number("size") or 0,
         sha256=opened.values.get("sha", ""),
@@ -96,7 +97,7 @@ def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> En
     at = opened.time("at") or EPOCH
     number = opened.number("n") or 0
     if opened.kind == "query":
-        return Query(number=number, at=at, text=_unlabelled(lines[1:], transcript.YOU))
+        return Query(number=number, at=at, text=_unlabelled(lines[1:], writer.YOU))
     if opened.kind in _NOTES:
         note, label = _NOTES[opened.kind]
         return note(at=at, text=_unlabelled(lines, label))
@@ -139,7 +140,7 @@ def read(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> En
             merged=_id(opened, "merged"),
         )
     reply = Reply(
-        number=number, at=at, text=_unlabelled(lines, transcript.label(agent)), stop="interrupted"
+        number=number, at=at, text=_unlabelled(lines, writer.label(agent)), stop="interrupted"
     )
     if end is None:
         return reply

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from chat_loop.errors import SessionError
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Restoration
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
+from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Session
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.bodies import EPOCH, KINDS
-from chat_loop.sessions.entries import Entry, Name, Tag, Untag
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Entry, Name, Session, Tag, Untag
 
 _MARKER = b"\n" + marker.PREFIX
 _SAID = KINDS - {"name", "tag", "untag"}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, time
 from pathlib import Path
 
-from chat_loop.sessions import block
-from chat_loop.sessions.entries import Entry, Query, Reply
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.plain import PlainExchange, is_plain, read_plain
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
+from chat_loop.sessions.records import ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
 from chat_loop.values import Usage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,7 +43,9 @@ def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
             parent_path=plain.previous_session,
         ),
         entries=tuple(entries),
-        seal=Seal(at=created, reason="exit", source="model", summary=block.parse(plain.summary))
+        seal=Seal(
+            at=created, reason="exit", source="model", summary=summary_block.parse(plain.summary)
+        )
         if plain.summary.strip()
         else None,
     )

@@ -11,7 +11,7 @@ from chat_loop.frozen import dataclass
 from chat_loop.sessions.dates import local, used_in
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.parse import parse
+from chat_loop.sessions.parser import parse
 
 _HEAD = 16_384
 _TAIL = 1 << 16

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from chat_loop.sessions.entries import IMAGE_FOLDER, IMAGES
 from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
 LARGEST_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of

@@ -14,9 +14,8 @@ from chat_loop.sessions.bodies import EPOCH
 from chat_loop.sessions.dates import instant, local, used_in, used_of
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import first_words, name_of
-from chat_loop.sessions.parse import BOM, parse
-from chat_loop.sessions.records import ID_PATTERN, Session
-from chat_loop.sessions.row import SessionRow, State
+from chat_loop.sessions.parser import BOM, parse
+from chat_loop.sessions.records import ID_PATTERN, Session, SessionRow, State
 
 _HEAD = 8192
 _LONG_HEAD = 1 << 18

@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from chat_loop.errors import SaveError, SessionLocked
-from chat_loop.sessions import transcript
-from chat_loop.sessions.entries import OF_QUERY, Entry, Query, Reply
+from chat_loop.sessions import writer
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import Header, Seal, Session
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.records import OF_QUERY, Entry, Header, Query, Reply, Seal, Session
 from chat_loop.sessions.sealing import TORN, sealed
 from chat_loop.wording import counted
 
@@ -223,10 +222,10 @@ class LiveSession:
             self._rewrite()
         self._open()
         if not self._headed:
-            self._write(transcript.head(self.header))
+            self._write(writer.head(self.header))
             self._headed = True
         while self._written < len(self._entries):
-            self._write(transcript.entry_text(self._entries[self._written], self.header))
+            self._write(writer.entry_text(self._entries[self._written], self.header))
             self._written += 1
         self._sync()
         self.problem = None
@@ -244,7 +243,7 @@ class LiveSession:
         """Put a new file, whole and synced, in the place of one whose content is in doubt."""
         if self._descriptor is not None and not self._stands() and self._compared() is None:
             return  # it is not ours any more
-        self._files.replace(self.path, transcript.render(self.session))
+        self._files.replace(self.path, writer.render(self.session))
         self._headed, self._written = True, len(self._entries)
         self._distrusted = self._torn = False
         self._reopen()
@@ -384,7 +383,7 @@ class ReplyWriter:
         live = self._live
         self._append(self._encoder.finish())
         if not self._labelled:
-            self._append(transcript.reply_label(live.header.agent, ""), label=False)
+            self._append(writer.reply_label(live.header.agent, ""), label=False)
         live._entries.append(reply)
         ended = False
         try:
@@ -394,9 +393,7 @@ class ReplyWriter:
                 return
             live._open()
             if self._generation == live._generation:
-                live._write_all(
-                    transcript.reply_end(reply, transcript.open_fence(reply.text)).encode()
-                )
+                live._write_all(writer.reply_end(reply, writer.open_fence(reply.text)).encode())
                 live._written += 1
             ended = True
             live._flush()
@@ -414,13 +411,13 @@ class ReplyWriter:
         if self._broken or (label and not encoded):
             return
         if label and not self._labelled:
-            encoded = transcript.reply_label(live.header.agent, encoded) + encoded
+            encoded = writer.reply_label(live.header.agent, encoded) + encoded
         self._labelled = True
         try:
             if not self._begun:
                 live._flush()
                 self._generation = live._generation
-                live._write_all(transcript.reply_opening(self._number, self._at).encode())
+                live._write_all(writer.reply_opening(self._number, self._at).encode())
                 self._begun = True
             assert live._descriptor is not None
             live._write_all(encoded.encode())
@@ -446,9 +443,7 @@ def _same(found: Entry, written: Entry, header: Header) -> bool:
         return True
     if type(found) is not type(written) or found.at != written.at:
         return False
-    again = parse(
-        (transcript.head(header) + transcript.entry_text(written, header)).encode()
-    ).session
+    again = parse((writer.head(header) + writer.entry_text(written, header)).encode()).session
     return again is not None and again.entries == (found,)
 
 

@@ -25,9 +25,8 @@ from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.glance import Glance, glance
 from chat_loop.sessions.live import LiveSession, Lock, release, save_error
 from chat_loop.sessions.naming import first_words, named, tag
-from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session, SessionRow
 from chat_loop.sessions.sealing import described, sealed
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import re
 import unicodedata
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions.entries import Query
-from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
+from chat_loop.sessions.records import TAG_PATTERN, Query, Seal, Session
 
 LONGEST = 80
 """Characters of a name."""

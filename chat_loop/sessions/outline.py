@@ -8,10 +8,9 @@ from pathlib import Path
 
 from chat_loop.frozen import dataclass
 from chat_loop.sessions import listing, marker
-from chat_loop.sessions.entries import Query
 from chat_loop.sessions.files import opened
-from chat_loop.sessions.parse import Parsed, parse
-from chat_loop.sessions.records import Session, Totals
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.records import Query, Session, Totals
 from chat_loop.values import Usage
 
 SHORT = 1 << 19

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chat_loop.sessions import marker
-from chat_loop.sessions.entries import Entry, Query
 from chat_loop.sessions.files import opened
 from chat_loop.sessions.listing import storable
-from chat_loop.sessions.parse import _Reader
-from chat_loop.sessions.records import Header, Seal
+from chat_loop.sessions.parser import _Reader
+from chat_loop.sessions.records import Entry, Header, Query, Seal
 
 MOST = 8 << 20
 """Bytes of a record, and of a line, that are read; what follows them is left out."""

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from chat_loop.sessions import marker, transcript
-from chat_loop.sessions.entries import Name, Note, Tag, Untag
+from chat_loop.sessions import marker, writer
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.parse import BOM, Parsed
-from chat_loop.sessions.records import Header, Seal, Session
+from chat_loop.sessions.parser import BOM, Parsed
+from chat_loop.sessions.records import Header, Name, Note, Seal, Session, Tag, Untag
 
 TORN = f"\n{marker.write('torn')}\n".encode()
 
@@ -33,7 +32,7 @@ def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     header = replace(
         session.header, name=session.name, tags=session.tags, title=title(session, seal)
     )
-    return headed(data, session, header) + transcript.tail(seal, session.totals).encode()
+    return headed(data, session, header) + writer.tail(seal, session.totals).encode()
 
 
 def headed(data: bytes, session: Session, header: Header) -> bytes:
@@ -44,7 +43,7 @@ def headed(data: bytes, session: Session, header: Header) -> bytes:
     newline = data.find(b"\n", end + 1)
     if not end or newline < 0:
         return data
-    return transcript.head(header, session.totals).encode() + data[newline + 1 :]
+    return writer.head(header, session.totals).encode() + data[newline + 1 :]
 
 
 def _header_end(data: bytes) -> int:
@@ -72,7 +71,7 @@ def described(
     notes += [
         Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags
     ]
-    text = "".join(transcript.note(note) for note in notes)
+    text = "".join(writer.note(note) for note in notes)
     return data + (TORN if parsed.torn else b"") + text.encode()
 
 
@@ -84,7 +83,7 @@ def _with_fields(data: bytes, fields: Mapping[str, str]) -> bytes:
     lines = data[:end].split(b"\n")
     for field, value in fields.items():
         lines = [line for line in lines if not line.startswith(_label(field))]
-        before = tuple(map(_label, transcript.FIELDS[: transcript.FIELDS.index(field)]))
+        before = tuple(map(_label, writer.FIELDS[: writer.FIELDS.index(field)]))
         at = max(
             (number for number, line in enumerate(lines, 1) if line.startswith(before)),
             default=len(lines),

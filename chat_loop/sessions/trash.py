@@ -10,8 +10,7 @@ from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound
 from chat_loop.sessions import listing
-from chat_loop.sessions.records import ID_PATTERN
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import ID_PATTERN, SessionRow
 
 FOLDER = ".trash"
 

@@ -120,8 +120,8 @@ def import_(shelf: Shelf, options: argparse.Namespace) -> int:
     """
     from chat_loop.export.importing import united
     from chat_loop.export.sharing import images_kept
+    from chat_loop.export.storing import store
     from chat_loop.sessions.files import Files
-    from chat_loop.sessions.storing import store
 
     parts = [_read(name) for name in options.files]
     found = united(parts)

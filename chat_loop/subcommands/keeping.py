@@ -14,7 +14,7 @@ from chat_loop.errors import ChatLoopError, SessionError, UsageError
 from chat_loop.library.cleaning import forgotten, lineage, originals
 from chat_loop.library.lineage import Link
 from chat_loop.sessions import trash
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.subcommands.listing import row_values
 from chat_loop.subcommands.shelf import Progress, Shelf
 from chat_loop.wording import counted

@@ -16,8 +16,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.listing import newest_first, unlisted
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Session
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.subcommands.shelf import Progress, Shelf
 from chat_loop.wording import compaction_text, counts_text, dollars_text
 
@@ -152,7 +151,7 @@ def show_session(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def _show_summaries(shelf: Shelf, session: Session, *, as_json: bool) -> int:
     """Print the summary blocks of a chain and what its compactions came to, the oldest first."""
-    from chat_loop.sessions import block
+    from chat_loop.sessions import summary_block
 
     chain = ChainReader(shelf.sessions).read(session)
     sessions = [*(loaded.session for loaded in reversed(chain.loaded)), session]
@@ -181,7 +180,7 @@ def _show_summaries(shelf: Shelf, session: Session, *, as_json: bool) -> int:
                 f"{compaction_text(seal.compaction)} · {seal.compaction.model or 'no model'} "
                 f"· {cost}\n"
             )
-        out(f"\n{block.render(seal.summary)}\n\n")
+        out(f"\n{summary_block.render(seal.summary)}\n\n")
     return 0
 
 

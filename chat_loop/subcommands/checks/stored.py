@@ -14,7 +14,7 @@ from chat_loop.library.looking import condition
 from chat_loop.sessions import listing, lock
 from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.row import SessionRow
+from chat_loop.sessions.records import SessionRow
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
 from chat_loop.wording import counted, file_size_text
 

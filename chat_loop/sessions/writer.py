@@ -1,7 +1,7 @@
 r"""The file format, writing side: values -> markdown.
 
 A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line. Inside it, headings
-and labels are decoration for the human reader; the parser (`parse.py`) skips exactly the decoration written here.
+and labels are decoration for the human reader; the parser (`parser.py`) skips exactly the decoration written here.
 `parse(render(session)) == session` for every Session whose ids and names are values that markers hold (`marker.value`);
 `render` raises ValueError for any other.
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from chat_loop.sessions import block, marker
-from chat_loop.sessions.entries import (
+from chat_loop.sessions import marker, summary_block
+from chat_loop.sessions.escape import encode, encode_line
+from chat_loop.sessions.records import (
     IMAGE_FOLDER,
     Attachment,
     Call,
     Entry,
+    Header,
     Name,
     Note,
     Pin,
@@ -28,14 +30,15 @@ from chat_loop.sessions.entries import (
     Reply,
     Restoration,
     Result,
+    Seal,
+    Session,
     Switch,
     Tag,
+    Totals,
     Undo,
     Unpin,
     Untag,
 )
-from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.sessions.records import Header, Seal, Session, Totals
 from chat_loop.values import Compaction
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
@@ -319,7 +322,7 @@ def tail(seal: Seal, totals: Totals) -> str:
     if seal.summary is not None:
         lines += [
             marker.SUMMARY_START,
-            block.render(seal.summary, grouped=False),
+            summary_block.render(seal.summary, grouped=False),
             marker.SUMMARY_END,
             "",
         ]

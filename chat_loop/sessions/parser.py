@@ -14,15 +14,17 @@ import dataclasses
 from typing import get_args
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import block, bodies, marker
+from chat_loop.sessions import bodies, marker, summary_block
 from chat_loop.sessions.bodies import EPOCH
-from chat_loop.sessions.entries import Entry, Query, Reply
 from chat_loop.sessions.escape import decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.sessions.records import (
     ID_PATTERN,
     TAG_PATTERN,
+    Entry,
     Header,
+    Query,
+    Reply,
     Seal,
     SealReason,
     Session,
@@ -311,7 +313,7 @@ class _Reader:
             source=next(
                 (source for source in sources if source == found.values.get("summary")), "none"
             ),
-            summary=None if self.block is None else block.parse(self.block),
+            summary=None if self.block is None else summary_block.parse(self.block),
             usage=found.usage(),
             seconds=found.seconds("time"),
             covers=found.number("covers"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parse import Parsed
+from chat_loop.sessions.parser import Parsed
 from chat_loop.sessions.records import Seal
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from chat_loop.errors import SaveError
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.entries import Entry, Restoration
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.parse import parse
-from chat_loop.sessions.records import Session
-from chat_loop.sessions.transcript import render
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Entry, Restoration, Session
+from chat_loop.sessions.writer import render
 
 
 @dataclass(frozen=True)
