@@ -12,8 +12,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.cleaning import KEPT_STATES, forgotten, lineage, originals
-from chat_loop.library.lineage import Link
+from chat_loop.library.lineage import KEPT_STATES, Link, ancestry, forgotten, originals
 from chat_loop.sessions.records import SessionRow, State
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -50,12 +49,12 @@ class Folder:
         return [one.id for one in originals(self.rows, self.links, BEFORE, needed)]
 
     def needs(self, identity: str) -> set[str]:
-        return lineage([identity], self.links) - {identity}
+        return ancestry([identity], self.links) - {identity}
 
     def circles(self, identity: str) -> bool:
         """Whether a session is among those that it comes from, or one of them is."""
         return any(
-            one in lineage(self.links[one].parents, self.links)
+            one in ancestry(self.links[one].parents, self.links)
             for one in {identity, *self.needs(identity)}
             if one in self.links
         )

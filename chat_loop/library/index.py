@@ -72,7 +72,7 @@ class Index:
         """Every session, by id."""
         with translated(self.path):
             found = self._all(f"SELECT {_LINK}, link, changed, size FROM sessions")
-            known = {row[0]: Known(row[10], row[11], Link._make(row[:9])) for row in found}
+            known = {row[0]: Known(row[10], row[11], _link(row)) for row in found}
             right = all(crc32(repr(row[:9]).encode()) == row[9] for row in found)
             if not right or len(known) < len(found):
                 raise self.damage()
@@ -391,6 +391,13 @@ def _values(digest: Digest) -> dict[str, object]:
         tuple(values[column] for column in columns.split(", ")) for columns in (_LINK, _SHOWN)
     )
     return values | {"link": crc32(repr(link).encode()), "whole": crc32(repr(shown).encode())}
+
+
+def _link(row: tuple[Any, ...]) -> Link:
+    identity, parent, merged, compacted, until, used, queries, mode, answered, *_ = row
+    return Link(
+        identity, parent, merged, bool(compacted), until, used, queries, mode, bool(answered)
+    )
 
 
 def _usages(text: str | None) -> tuple[tuple[str, Usage], ...] | None:

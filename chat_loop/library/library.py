@@ -376,7 +376,7 @@ class Library:
             if chain is not None and one in view.unfolded:
                 older = [
                     session
-                    for session in chain.behind
+                    for session in chain.older
                     if session in by_id and session not in unfolded
                 ]
                 unfolded.update(older)

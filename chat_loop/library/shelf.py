@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from chat_loop.library.index import Known
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import shown
@@ -75,7 +77,7 @@ class Shelf:
             found.append(link_of(row))
         progress(len(unknown), len(unknown))
         found = [
-            one if one.used is None or one.used <= latest else one._replace(used=None)
+            one if one.used is None or one.used <= latest else structs.replace(one, used=None)
             for one in found
         ]
         found.sort(key=lambda one: (one.used is not None, one.used or 0, one.id), reverse=True)

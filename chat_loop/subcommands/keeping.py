@@ -11,8 +11,7 @@ from chat_loop.commands.search import moment_of
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SessionError, UsageError
-from chat_loop.library.cleaning import forgotten, lineage, originals
-from chat_loop.library.lineage import Link
+from chat_loop.library.lineage import Link, ancestry, forgotten, originals
 from chat_loop.sessions import trash
 from chat_loop.sessions.records import SessionRow
 from chat_loop.subcommands.listing import row_values
@@ -150,7 +149,7 @@ def _taken_away(chosen: Sequence[SessionRow], links: Mapping[str, Link]) -> int:
             moved += 1
         except ChatLoopError as error:
             err(error.message)
-            staying |= lineage([row.id], links)
+            staying |= ancestry([row.id], links)
     return moved
 
 
@@ -161,7 +160,7 @@ def _needed(shelf: Shelf, chosen: Sequence[SessionRow], links: Mapping[str, Link
     wanted = {row.id for row in chosen}
     needed = {identity for identity in wanted if not _summarised(shelf, identity)}
     for identity in links:
-        if not wanted.isdisjoint(lineage([identity], links) - {identity}):
+        if not wanted.isdisjoint(ancestry([identity], links) - {identity}):
             needed |= _leans_on(shelf, identity, links)
     return needed
 
@@ -185,7 +184,7 @@ def _leans_on(shelf: Shelf, identity: str, links: Mapping[str, Link]) -> set[str
     try:
         session = shelf.sessions.load(shelf.sessions.directory / f"{identity}.md").session
     except SessionError:
-        return lineage([identity], links)
+        return ancestry([identity], links)
     if (
         session.seal is not None
         and session.seal.summary is not None
