@@ -3,7 +3,7 @@ on a miss.
 
 A listing is a process of its own; what is judged is how much longer it takes than one that only
 loads what the prompt needs. A resume is timed in this process, from the file to the child's first
-entry. Both goals are milliseconds beyond a start. The keeper works beside a thread that measures
+entry. Both goals are milliseconds beyond a start. The indexer works beside a thread that measures
 how long it is held up, as the thread that echoes keys would be.
 """
 
@@ -26,10 +26,10 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.archive import common_words
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.finding import search_all
-from chat_loop.library.keeper import Keeper
+from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.loading import SWITCH_SECONDS
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
@@ -54,14 +54,14 @@ import chat_loop.interactive
 from datetime import datetime
 from pathlib import Path
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
+from chat_loop.library.filters import SessionFilter
 library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
 {}
 assert not library.trouble, library.trouble
 """
 QUESTIONS = {
     "list a page": "assert len(library.rows(20)[0]) == 20",
-    "list a page, filtered by words": "assert len(library.rows(20, wanted=Wanted(words='question "
+    "list a page, filtered by words": "assert len(library.rows(20, wanted=SessionFilter(words='question "
     "77'))[0]) == 20",
     "list all": "assert len(library.rows()[0]) >= 10_000",
 }
@@ -71,14 +71,14 @@ import sys
 import chat_loop.interactive, chat_loop.library.index, chat_loop.library.refresh
 from datetime import datetime
 from pathlib import Path
-from chat_loop.library.keeper import Keeper
+from chat_loop.library.indexer import Indexer
 def kibibytes(name):
     lines = Path("/proc/self/status").read_text().split("\\n")
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 before = kibibytes("VmRSS")
-keeper = Keeper(Path(sys.argv[1]), lambda: datetime.now().astimezone())
-keeper.start()
-keeper.wait()
+indexer = Indexer(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+indexer.start()
+indexer.wait()
 print((kibibytes("VmHWM") - before) / 1024)
 """
 
@@ -105,20 +105,20 @@ def long_session(identity: str, exchanges: int, size: int) -> Session:
     )
 
 
-def held_up(keeper: Keeper) -> tuple[float, float]:
-    """Seconds until a keeper has done everything, and the longest that this thread was held up
+def held_up(indexer: Indexer) -> tuple[float, float]:
+    """Seconds until an indexer has done everything, and the longest that this thread was held up
     meanwhile.
     """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)  # as the program has it
     started = last = time.perf_counter()
     longest = 0.0
-    keeper.start()
-    while not keeper.wait(0.001):
+    indexer.start()
+    while not indexer.wait(0.001):
         now = time.perf_counter()
         longest, last = max(longest, now - last), now
     sys.setswitchinterval(usual)
-    assert not keeper.trouble, keeper.trouble
+    assert not indexer.trouble, indexer.trouble
     return time.perf_counter() - started, longest
 
 
@@ -154,7 +154,7 @@ def searched(folder: Path) -> float:
     ):
         library = Library(folder, _now)
         started = time.perf_counter()
-        found = search_all(library, question, Wanted(), 10, common_words())
+        found = search_all(library, question, SessionFilter(), 10, common_words())
         taken.append((time.perf_counter() - started) * 1000)
         library.close()
         assert found
@@ -189,24 +189,24 @@ def noted(folder: Path, session: Session) -> list[float]:
     """Milliseconds in which the index takes each of NOTES further exchanges of a session that
     lives.
     """
-    keeper = Keeper(folder, _now)
-    keeper.start()
-    keeper.wait()
+    indexer = Indexer(folder, _now)
+    indexer.start()
+    indexer.wait()
     live = replace(session, seal=None, entries=session.entries[: -2 * NOTES])
     path = folder / f"{session.header.id}.md"
     path.write_bytes(render(live))
-    keeper.note(live, path)
-    keeper.wait()
+    indexer.note(live, path)
+    indexer.wait()
     found = []
     for number in range(1, NOTES + 1):
         grown = replace(live, entries=(*live.entries, *session.entries[-2 * NOTES :][: 2 * number]))
         with path.open("ab") as file:
             file.write(b"\n" * 10)
         started = time.perf_counter()
-        keeper.note(grown, path)
-        keeper.wait()
+        indexer.note(grown, path)
+        indexer.wait()
         found.append((time.perf_counter() - started) * 1000)
-    keeper.close()
+    indexer.close()
     path.unlink()
     return found
 
@@ -251,9 +251,9 @@ def main() -> int:
             f"of {sizes[1]:.0f} MB"
         )
 
-        keeper = Keeper(folder, _now)
-        seconds, longest = held_up(keeper)
-        keeper.close()
+        indexer = Indexer(folder, _now)
+        seconds, longest = held_up(indexer)
+        indexer.close()
         index = (folder / ".index.sqlite").stat().st_size / 1e6
         print(f"index from nothing: {seconds:.1f} s behind the prompt, {index:.0f} MB")
         met.append(judge("a key was held up by it", longest * 1000, HELD_UP_GOAL, " ms"))

@@ -31,7 +31,7 @@ from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.frozen import dataclass
 from chat_loop.library.embedding import Embedding
-from chat_loop.library.keeper import Keeper
+from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
 from chat_loop.lines import LineReader, Reader
@@ -104,7 +104,7 @@ class Interactive:
         )
         self._count = lambda text: self._counter.count(text, self._agent.provider.model)
         self._embedding = Embedding(setting.sessions.directory)
-        self._keeper = Keeper(
+        self._indexer = Indexer(
             setting.sessions.directory,
             setting.sessions.now,
             [self._embedding.start_if_needed] if self._meanings is not None else (),
@@ -129,7 +129,7 @@ class Interactive:
         self._loading = Loading(
             provider=lambda: self._agent.provider,
             display=self._display,
-            keeper=self._keeper,
+            indexer=self._indexer,
             counter=self._counter,
             servers=setting.servers,
             later=self._after_the_first_use,
@@ -198,7 +198,7 @@ class Interactive:
         finally:
             reader.close()
             self._library.close()
-            self._keeper.close()
+            self._indexer.close()
             self._embedding.close()
             if self._setting.servers is not None:
                 await self._setting.servers.close()
@@ -316,4 +316,4 @@ class Interactive:
             and self._conversation.live.saved
         ):
             live = self._conversation.live
-            self._keeper.note(live.session, live.path, sealed=isinstance(event, SessionSealed))
+            self._indexer.note(live.session, live.path, sealed=isinstance(event, SessionSealed))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import ChatLoopError
-from chat_loop.library.keeper import Keeper
+from chat_loop.library.indexer import Indexer
 from chat_loop.providers import Provider
 from chat_loop.tokens import TokenCounter
 
@@ -37,7 +37,7 @@ class Loading:
         *,
         provider: Callable[[], Provider],
         display: DisplayManager,
-        keeper: Keeper,
+        indexer: Indexer,
         counter: TokenCounter,
         servers: Servers | None,
         later: Callable[[], object] = object,
@@ -45,7 +45,7 @@ class Loading:
         self.used = threading.Event()
         self._provider = provider
         self._display = display
-        self._keeper = keeper
+        self._indexer = indexer
         self._counter = counter
         self._servers = servers
         self._later = later
@@ -77,7 +77,7 @@ class Loading:
             sys.setswitchinterval(self._switch_seconds)
         if self._servers is not None and provider.calls_tools:
             self._servers.start()
-        self._keeper.start()
+        self._indexer.start()
         self.used.wait()
         self._counter.load(self._provider().model)
         self._later()

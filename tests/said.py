@@ -242,7 +242,7 @@ Haha, you should have seen his face!
 Can you make it a bit friendlier?
 I need to know whether that's normal.
 That would be great.
-I'm reading a novel about a lighthouse keeper.
+I'm reading a novel about a lighthouse indexer.
 We went to the market and bought way too much.
 The film was too long for my taste.
 Make the list shorter, maybe 5 points.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.outcome import Wanted
+from chat_loop.context.outcome import SessionFilter
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -340,7 +340,9 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
 ) -> None:
     other = Talk(tmp_path / "other", Overloaded("It is down."), SUMMED).model
     options = replace(
-        limited(), summariser=other, wanted=Wanted(instructions="Mind the boats.", max_tokens=500)
+        limited(),
+        summariser=other,
+        wanted=SessionFilter(instructions="Mind the boats.", max_tokens=500),
     )
     talk = Talk(tmp_path / "own", ANSWER, SUMMED, ANSWER, options=options)
 

@@ -53,7 +53,7 @@ def _started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def exchanges(embedding: Embedding, index: Index, count: int) -> None:
-    """Have the keeper ask so often, each time when the process before has ended."""
+    """Have the indexer ask so often, each time when the process before has ended."""
     for _ in range(count):
         embedding.start_if_needed(index)
         if embedding._process is not None:

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 
 from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
-from chat_loop.library.file import IndexTrouble
+from chat_loop.library.file import IndexUnavailable
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.finding import Found, find, search_all
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
-from chat_loop.library.wanted import Wanted
 from chat_loop.search.ranking import texts
 from chat_loop.search.text import Search
 from chat_loop.sessions.parser import parse
@@ -81,9 +81,11 @@ def places(found: Sequence[Found]) -> list[tuple[str, int]]:
 
 
 def search(
-    folder: Path, text: str, wanted: Wanted | None = None, limit: int = 5
+    folder: Path, text: str, wanted: SessionFilter | None = None, limit: int = 5
 ) -> list[tuple[str, int]]:
-    return places(search_all(library(folder), text, wanted or Wanted(), limit, common_words()))
+    return places(
+        search_all(library(folder), text, wanted or SessionFilter(), limit, common_words())
+    )
 
 
 CHATTER = (
@@ -154,7 +156,7 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
         )
     )
     assert search(tmp_path, "gateway port") == [("a", 40)]
-    [found] = search_all(library(tmp_path), "gateway port", Wanted(), 5, common_words())
+    [found] = search_all(library(tmp_path), "gateway port", SessionFilter(), 5, common_words())
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
@@ -176,26 +178,26 @@ def test_filters(tmp_path: Path) -> None:
         name="Ärger am Meer",
     )
 
-    def ids(wanted: Wanted) -> list[str]:
+    def ids(wanted: SessionFilter) -> list[str]:
         return sorted({identity for identity, _ in search(tmp_path, "sea", wanted, 20)})
 
-    assert ids(Wanted()) == ["a", "b", "c", "d"]
-    assert ids(Wanted(agent="ida")) == ["b"]
-    assert ids(Wanted(agent="émile")) == ["d"]
-    assert ids(Wanted(tag="work")) == ["c"]
-    assert ids(Wanted(tag="#Work")) == ["c"]
-    assert ids(Wanted(project="boote")) == ["d"]
-    assert ids(Wanted(words="ärger")) == ids(Wanted(words="ÄRGER")) == ["d"]
-    assert ids(Wanted(words="#sea meer")) == ["d"]
+    assert ids(SessionFilter()) == ["a", "b", "c", "d"]
+    assert ids(SessionFilter(agent="ida")) == ["b"]
+    assert ids(SessionFilter(agent="émile")) == ["d"]
+    assert ids(SessionFilter(tag="work")) == ["c"]
+    assert ids(SessionFilter(tag="#Work")) == ["c"]
+    assert ids(SessionFilter(project="boote")) == ["d"]
+    assert ids(SessionFilter(words="ärger")) == ids(SessionFilter(words="ÄRGER")) == ["d"]
+    assert ids(SessionFilter(words="#sea meer")) == ["d"]
     assert (
-        ids(Wanted(words="%"))
-        == ids(Wanted(words="_"))
-        == ids(Wanted(agent="ida", tag="work"))
+        ids(SessionFilter(words="%"))
+        == ids(SessionFilter(words="_"))
+        == ids(SessionFilter(agent="ida", tag="work"))
         == []
     )
     far = timedelta(days=365 * 1_900)
-    assert ids(Wanted(since=START - far, before=START + far)) == ["a", "b", "c", "d"]
-    assert ids(Wanted(since=START + far)) == ids(Wanted(before=START - far)) == []
+    assert ids(SessionFilter(since=START - far, before=START + far)) == ["a", "b", "c", "d"]
+    assert ids(SessionFilter(since=START + far)) == ids(SessionFilter(before=START - far)) == []
 
 
 def test_a_row_and_the_index_agree_about_filters(tmp_path: Path) -> None:
@@ -215,7 +217,7 @@ def test_a_row_and_the_index_agree_about_filters(tmp_path: Path) -> None:
     rows = library(tmp_path).rows(fold=False)[0]
     for wanted in (
         *(
-            Wanted(words=words)
+            SessionFilter(words=words)
             for words in (
                 "ärger",
                 "ÄRGER 100%",
@@ -229,12 +231,12 @@ def test_a_row_and_the_index_agree_about_filters(tmp_path: Path) -> None:
             )
         ),
         *(
-            Wanted(tag="#SEA"),
-            Wanted(agent="éMILE"),
-            Wanted(project="BOOTE"),
-            Wanted(words="sally", tag="work"),
+            SessionFilter(tag="#SEA"),
+            SessionFilter(agent="éMILE"),
+            SessionFilter(project="BOOTE"),
+            SessionFilter(words="sally", tag="work"),
         ),
-        *(Wanted(since=rows[1].updated), Wanted(before=rows[1].updated)),
+        *(SessionFilter(since=rows[1].updated), SessionFilter(before=rows[1].updated)),
     ):
         asked = library(tmp_path).rows(wanted=wanted, fold=False)[0]
         assert [row.id for row in asked] == [row.id for row in rows if wanted.holds(row)], wanted
@@ -280,9 +282,9 @@ def test_no_query_raises(tmp_path: Path, query: str) -> None:
         library(tmp_path).bring_up_to_date()
     index = Index(tmp_path)
     try:
-        found = find(index, query, Wanted(words=query[:20]), 4, common_words())
+        found = find(index, query, SessionFilter(words=query[:20]), 4, common_words())
         assert len(found) <= 4
-        found = find(index, query, Wanted(agent="ida"), 4, common_words())
+        found = find(index, query, SessionFilter(agent="ida"), 4, common_words())
         assert {one.row.id for one in found} <= {"b"}
     finally:
         index.close()
@@ -311,14 +313,14 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
         secret for secret in secrets if max(secret.split(), key=len).lower().encode() in data
     ] == []
     for secret in secrets:
-        for found in search_all(there, secret, Wanted(), 3, common_words()):
+        for found in search_all(there, secret, SessionFilter(), 3, common_words()):
             assert secret not in str(found)
 
 
 def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
     shelf(tmp_path)
     ours = library(tmp_path)
-    before = places(search_all(ours, "gateway port", Wanted(), 5, common_words()))
+    before = places(search_all(ours, "gateway port", SessionFilter(), 5, common_words()))
     theirs = Index(tmp_path, busy=0.01)
     refused: list[str] = []
 
@@ -326,12 +328,14 @@ def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
         def nearest(self, *_: object) -> list[tuple[int, float]]:
             try:
                 theirs.drop([identity for identity, _ in before])
-            except IndexTrouble as error:
+            except IndexUnavailable as error:
                 refused.append(str(error))
             return []
 
     try:
-        found = search_all(ours, "gateway port", Wanted(), 5, common_words(), meanings=Writing())
+        found = search_all(
+            ours, "gateway port", SessionFilter(), 5, common_words(), meanings=Writing()
+        )
         assert places(found) == before == [("a", 4)]
         assert len(refused) == 1
         assert refused[0].endswith("another process is writing to it.")
@@ -368,7 +372,7 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
         there = [hit.exchange for hit in whole.search(fact.question, 10)]
         found = [
             one.hit.exchange
-            for one in search_all(here, fact.question, Wanted(), 10, common_words())
+            for one in search_all(here, fact.question, SessionFilter(), 10, common_words())
         ]
         for which, exchanges in enumerate((there, found)):
             held = answers(exchanges, fact.statement)

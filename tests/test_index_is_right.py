@@ -18,11 +18,11 @@ import pytest
 from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
 from chat_loop.library.file import FILE
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.finding import search_all
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.meanings import Meanings
-from chat_loop.library.wanted import Wanted
 from chat_loop.search.meaning import Embedder, available
 from tests.shelves import session, write
 from tests.test_headless import run
@@ -51,7 +51,7 @@ def _shelf(folder: Path) -> Iterator[Library]:
 def hits(shelf: Library, words: str, meanings: Meanings | None = None) -> list[str]:
     return [
         hit.row.id
-        for hit in search_all(shelf, words, Wanted(), 5, common_words(), meanings=meanings)
+        for hit in search_all(shelf, words, SessionFilter(), 5, common_words(), meanings=meanings)
     ]
 
 

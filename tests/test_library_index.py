@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from chat_loop.errors import SessionError
 from chat_loop.library import refresh as refresh_module
-from chat_loop.library.file import FILE, IndexTrouble, set_aside, transaction, translated
+from chat_loop.library.file import FILE, IndexUnavailable, set_aside, transaction, translated
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
@@ -621,8 +621,8 @@ def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
 # Translation.
 
 
-def raised(act: Callable[[], object], path: Path) -> IndexTrouble:
-    with pytest.raises(IndexTrouble) as caught, translated(path):
+def raised(act: Callable[[], object], path: Path) -> IndexUnavailable:
+    with pytest.raises(IndexUnavailable) as caught, translated(path):
         act()
     return caught.value
 

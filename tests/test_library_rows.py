@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from chat_loop.errors import SessionError
 from chat_loop.library import library as library_module
 from chat_loop.library.file import FILE
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
 from tests.shelves import FOREIGN, IDS, SECRET, START, Made, folders, names, session, write
 
@@ -52,7 +52,7 @@ def same(rows: list[SessionRow], folder: Path) -> list[SessionRow]:
 
 
 wanted = st.builds(
-    Wanted,
+    SessionFilter,
     words=st.sampled_from(("", "", "trip", "sally", "%", "_x\\", "s1", "home")),
     agent=st.sampled_from(("", "", "sal")),
     tag=st.sampled_from(("", "", "work", "late")),
@@ -75,7 +75,7 @@ wanted = st.builds(
 def test_the_index_and_the_files_give_equal_listings(
     files: tuple[Made, ...],
     limit: int | None,
-    wanted: Wanted,
+    wanted: SessionFilter,
     fold: bool,
     unfolded: list[str],
     here: str,
@@ -186,7 +186,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     shelf = make(tmp_path)  # type: ignore[call-arg]
 
     def found(**asked: object) -> list[str]:
-        return ids(shelf.rows(wanted=Wanted(**asked))[0])  # type: ignore[arg-type]
+        return ids(shelf.rows(wanted=SessionFilter(**asked))[0])  # type: ignore[arg-type]
 
     assert found(words="TRIP") == ["b", "a"]
     assert found(words="trip oslo") == ["a"]
@@ -195,7 +195,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     assert found(project="me/oslo") == ["a"]
     assert found(since=START.replace(year=2027)) == []
     assert found(words="100%") == []
-    assert shelf.rows(1, wanted=Wanted(words="trip"))[1] == 1
+    assert shelf.rows(1, wanted=SessionFilter(words="trip"))[1] == 1
     shelf.close()
 
 
@@ -203,7 +203,7 @@ def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
     write(tmp_path, session("a", seal=SEALED), 1)
     write(tmp_path, session("b"), 2)
     shelf = library(tmp_path)
-    assert ids(shelf.rows(wanted=Wanted(words="monads"))[0]) == ["a"]
+    assert ids(shelf.rows(wanted=SessionFilter(words="monads"))[0]) == ["a"]
     shelf.close()
 
 

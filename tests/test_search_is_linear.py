@@ -14,9 +14,9 @@ from types import FrameType
 import pytest
 
 from chat_loop.context.archive import common_words
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.finding import search_all
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.search.text import Search
 from tests.planting import exchange
 from tests.test_find import write
@@ -65,7 +65,7 @@ def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, 
         with closing(Library(folder, lambda: datetime.now(UTC))) as shelf:
             shelf.bring_up_to_date()
             with counted() as calls:
-                assert search_all(shelf, "worker timeout", Wanted(), 10, common_words())
+                assert search_all(shelf, "worker timeout", SessionFilter(), 10, common_words())
         return calls[0]
 
     few, many, more = work(480, 4), work(480, 40), work(1_920, 40)

@@ -237,8 +237,8 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
 
 def test_the_library_does_not_find_it(tmp_path: Path) -> None:
     from chat_loop.context.archive import common_words
+    from chat_loop.library.filters import SessionFilter
     from chat_loop.library.finding import search_all
-    from chat_loop.library.wanted import Wanted
 
     talk = Talk(tmp_path, "Oak.", ANSWER)
     library = Library(tmp_path, talk.clock.now)
@@ -246,10 +246,10 @@ def test_the_library_does_not_find_it(tmp_path: Path) -> None:
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
         await talk.conversation.ask(SECRET)
-        assert len(search_all(library, "Tromsø", Wanted(), 5, common_words())) == 1
+        assert len(search_all(library, "Tromsø", SessionFilter(), 5, common_words())) == 1
         await talk.conversation.undo()
-        assert search_all(library, "Tromsø", Wanted(), 5, common_words()) == []
-        assert len(search_all(library, "hard wood", Wanted(), 5, common_words())) == 1
+        assert search_all(library, "Tromsø", SessionFilter(), 5, common_words()) == []
+        assert len(search_all(library, "hard wood", SessionFilter(), 5, common_words())) == 1
         talk.conversation.close()
 
     asyncio.run(run())

@@ -11,8 +11,8 @@ from chat_loop.config import Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.frozen import dataclass
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.providers.offered import Models
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.templates import Templates
@@ -42,7 +42,7 @@ class Listing:
     folded, how many were shown.
     """
 
-    wanted: Wanted = dataclasses.field(default_factory=Wanted)
+    wanted: SessionFilter = dataclasses.field(default_factory=SessionFilter)
     page: int | None = PAGE
     fold: bool = True
     hidden: bool = False

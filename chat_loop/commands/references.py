@@ -11,7 +11,7 @@ from chat_loop.commands.chat import PAGE, Chat
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.rows import has_number
 from chat_loop.errors import SessionNotFound, UsageError
-from chat_loop.library.wanted import Wanted
+from chat_loop.library.filters import SessionFilter
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import SessionRow
 
@@ -70,7 +70,7 @@ def _by_words(chat: Chat, reference: str) -> Path | None:
     """The session whose name or summary has these words; None when one word fits none."""
     if all(word.isdigit() for word in reference.split()):
         raise UsageError("Which session? One number or id is wanted.", "sessions lists them.")
-    rows, more = chat.library.rows(PAGE, wanted=Wanted(words=reference), here=here_id(chat))
+    rows, more = chat.library.rows(PAGE, wanted=SessionFilter(words=reference), here=here_id(chat))
     rows = [row for row in rows if not row.current]
     if not rows and " " not in reference:
         return None

@@ -12,7 +12,7 @@ from chat_loop.commands.options import given
 from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.library.wanted import Wanted
+from chat_loop.library.filters import SessionFilter
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Session, Undo
 
@@ -46,7 +46,7 @@ async def search(chat: Chat, argument: str) -> None:
             "What shall be found? search takes words.",
             "For example: /search token bucket --since 7d",
         )
-    wanted = wanted_of(asked.values, chat.sessions.now())
+    wanted = filter_of(asked.values, chat.sessions.now())
     found, trouble = await looked(
         chat,
         lambda library, progress: search_all(
@@ -86,9 +86,9 @@ def _shown(found: Found, words: str) -> ShownHit:
     )
 
 
-def wanted_of(values: dict[str, str], now: datetime, words: str = "") -> Wanted:
+def filter_of(values: dict[str, str], now: datetime, words: str = "") -> SessionFilter:
     """Filters as they were given. Raises UsageError for a date that is none."""
-    return Wanted(
+    return SessionFilter(
         words=words,
         agent=values.get("agent", ""),
         tag=values.get("tag", "").lstrip("#"),

@@ -12,7 +12,7 @@ from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
 from chat_loop.commands.references import here_id, numbered_ids, path_of
 from chat_loop.commands.registry import Quit, registry
-from chat_loop.commands.search import wanted_of
+from chat_loop.commands.search import filter_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
@@ -63,7 +63,7 @@ async def sessions(chat: Chat, argument: str) -> None:
         await _list(chat, chat.listing, further=True)
         return
     everything = asked.words == "all"
-    wanted = wanted_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
+    wanted = filter_of(asked.values, chat.sessions.now(), "" if everything else asked.words)
     chat.listing = Listing(
         wanted,
         None if everything else PAGE,

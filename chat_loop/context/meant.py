@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from chat_loop.library.file import IndexTrouble
+from chat_loop.library.file import IndexUnavailable
 from chat_loop.library.index import Index
 from chat_loop.library.meanings import Meanings, keys_of
 from chat_loop.search.fuse import Found, exactly, fused, near_enough
@@ -44,7 +44,7 @@ def by_both(
             known = meanings.has(index, places.keys()) if near else set()
         finally:
             index.close()
-    except IndexTrouble:
+    except IndexUnavailable:
         return list(hits)
     by_ref = {hit.exchange.ref: hit for hit in hits}
     refs = {key: by_place[place].ref for key, place in places.items()}

@@ -208,7 +208,7 @@ class Compacting:
         exchanges.
 
         What is ready from the background is used. `otherwise` says what happens when it fails and
-        nothing is made instead, `extracted` what is made instead. `optional`: see `Wanted`.
+        nothing is made instead, `extracted` what is made instead. `optional`: see `SessionFilter`.
         """
         prepared = None if focus else self._background.ready(span)
         await self._background.cancel()

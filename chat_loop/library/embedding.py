@@ -44,7 +44,7 @@ class Embedding:
 
     def start_if_needed(self, index: Index) -> bool:
         """Have what has no vectors embedded; False: nothing is left to do here. Raises
-        IndexTrouble.
+        IndexUnavailable.
         """
         from chat_loop.library.meanings import missing
         from chat_loop.search import meaning
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     """Embed until everything has vectors, or the process that asked for it is gone; return the exit
     code.
     """
-    from chat_loop.library.file import IndexTrouble
+    from chat_loop.library.file import IndexUnavailable
     from chat_loop.library.index import Index
     from chat_loop.library.meanings import Meanings
     from chat_loop.sessions import lock
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
                 return UNUSABLE
         finally:
             index.close()
-    except (SessionLocked, IndexTrouble, OSError):
+    except (SessionLocked, IndexUnavailable, OSError):
         return 1
     finally:
         if held is not None:

@@ -29,7 +29,7 @@ def figures(index: Index) -> dict[str, int | float | None]:
     """Return the numbers by name: counts, tokens, bytes, and US dollars as a float, None where a
     price is unknown.
 
-    Raises IndexTrouble.
+    Raises IndexUnavailable.
     """
     links = {identity: known.link for identity, known in index.known().items()}
     return {

@@ -52,7 +52,7 @@ _WHY = {
 }
 
 
-class IndexTrouble(Exception):
+class IndexUnavailable(Exception):
     """The index cannot be used now; a sentence says why. Everything works without it.
 
     `damaged`: its file is no good and must be made anew. `newer`: the same, and another version of
@@ -70,7 +70,7 @@ class IndexTrouble(Exception):
 
 def connect(directory: Path, busy: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open the index of a sessions folder, and make one when there is none that can be used. Raises
-    IndexTrouble.
+    IndexUnavailable.
     """
     path = directory / FILE
     for _ in range(2):
@@ -79,7 +79,7 @@ def connect(directory: Path, busy: float = BUSY_SECONDS) -> sqlite3.Connection:
             if database is not None:
                 return database
             _make(path)
-    raise IndexTrouble(f"The index {path} cannot be used now: another process replaces it.")
+    raise IndexUnavailable(f"The index {path} cannot be used now: another process replaces it.")
 
 
 def set_aside(directory: Path, now: datetime, *, newer: bool = False) -> Path | None:
@@ -111,7 +111,7 @@ def set_aside(directory: Path, now: datetime, *, newer: bool = False) -> Path | 
     return aside
 
 
-def put_away(directory: Path, now: datetime, error: IndexTrouble) -> tuple[str, bool]:
+def put_away(directory: Path, now: datetime, error: IndexUnavailable) -> tuple[str, bool]:
     """What is to be told of a failure, and whether another index can be opened, since that one is
     out of the way.
     """
@@ -128,7 +128,7 @@ def put_away(directory: Path, now: datetime, error: IndexTrouble) -> tuple[str, 
 
 
 def clear(database: sqlite3.Connection, path: Path) -> None:
-    """Make every table anew, empty, in one transaction. Raises IndexTrouble.
+    """Make every table anew, empty, in one transaction. Raises IndexUnavailable.
 
     The file stays, for others have it open: a writer's journal would be taken for that of a new
     file of the same name.
@@ -146,8 +146,8 @@ def clear(database: sqlite3.Connection, path: Path) -> None:
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite into IndexTrouble. Any other error is a bug, of which the index
-    knows nothing.
+    """Translate errors of SQLite into IndexUnavailable. Any other error is a bug: the index
+    knows nothing of it.
     """
     try:
         yield
@@ -161,13 +161,13 @@ def translated(path: Path) -> Iterator[None]:
             damaged, why = code & 0xFF in _DAMAGED, _WHY.get(code & 0xFF, str(error))
         what = "is damaged" if damaged else "cannot be used now"
         moved = code == sqlite3.SQLITE_READONLY_DBMOVED
-        raise IndexTrouble(
+        raise IndexUnavailable(
             f"The index {path} {what}: {why}.", damaged=damaged, moved=moved
         ) from error
     except (
         UnicodeDecodeError
     ) as error:  # a name of a table that is no text any more, in what SQLite says of it
-        raise IndexTrouble(
+        raise IndexUnavailable(
             f"The index {path} is damaged: it holds what nobody wrote.", damaged=True
         ) from error
 
@@ -175,7 +175,7 @@ def translated(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection, path: Path, *, writes: bool = True) -> Iterator[None]:
     """All or nothing; without `writes`, several questions of which all see the same. Raises
-    IndexTrouble.
+    IndexUnavailable.
     """
     with translated(path):
         database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -201,9 +201,9 @@ def _opened(path: Path, busy: float) -> sqlite3.Connection | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise IndexTrouble(f"The index {path} cannot be opened: {_reason(error)}.") from error
+        raise IndexUnavailable(f"The index {path} cannot be opened: {_reason(error)}.") from error
     if not stat.S_ISREG(status.st_mode):
-        raise IndexTrouble(f"The index {path} is not a regular file: it is left alone.")
+        raise IndexUnavailable(f"The index {path} is not a regular file: it is left alone.")
     if stat.S_IMODE(status.st_mode) & 0o077:
         with contextlib.suppress(OSError):
             path.chmod(0o600)
@@ -218,11 +218,11 @@ def _opened(path: Path, busy: float) -> sqlite3.Connection | None:
         return database
     database.close()
     if application != APPLICATION:
-        raise IndexTrouble(
+        raise IndexUnavailable(
             f"The index {path} is damaged: it is no index of sessions.", damaged=True
         )
     if version > VERSION:
-        raise IndexTrouble(
+        raise IndexUnavailable(
             f"The index {path} was made by a newer version of the program.", newer=True
         )
     _forget(path)
@@ -233,7 +233,7 @@ def _make(path: Path) -> None:
     """Make an empty index under another name and put it in its place whole: nobody ever sees half
     of one.
 
-    Another process may have been faster: then its index is used. Raises IndexTrouble and
+    Another process may have been faster: then its index is used. Raises IndexUnavailable and
     sqlite3.Error.
     """
     new = path.with_name(f"{path.name}.{os.urandom(6).hex()}.tmp")
@@ -251,7 +251,7 @@ def _make(path: Path) -> None:
             for suffix in ("", "-journal"):
                 new.with_name(new.name + suffix).unlink(missing_ok=True)
     except OSError as error:
-        raise IndexTrouble(
+        raise IndexUnavailable(
             f"The index cannot be made in {path.parent}: {_reason(error)}."
         ) from error
 
@@ -274,7 +274,9 @@ def _forget(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise IndexTrouble(f"The index {path} cannot be made anew: {_reason(error)}.") from error
+        raise IndexUnavailable(
+            f"The index {path} cannot be made anew: {_reason(error)}."
+        ) from error
     with contextlib.suppress(OSError):
         path.with_name(f"{path.name}-journal").unlink()
 

@@ -16,9 +16,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from chat_loop.frozen import dataclass
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.search.forms import related_forms
 from chat_loop.search.fuse import Found as Worded
 from chat_loop.search.fuse import exactly, fused, near_enough
@@ -76,7 +76,7 @@ class _Place:
 def search_all(
     library: Library,
     text: str,
-    wanted: Wanted,
+    wanted: SessionFilter,
     limit: int,
     common: Collection[str],
     progress: Callable[[int, int], None] | None = None,
@@ -95,7 +95,7 @@ def search_all(
 def find(
     index: Index,
     text: str,
-    wanted: Wanted,
+    wanted: SessionFilter,
     limit: int,
     common: Collection[str],
     meanings: Meanings | None = None,
@@ -103,7 +103,7 @@ def find(
     """The exchanges that fit `text` best, the best first; none when nothing does. `common` are
     folded words that tell nothing.
 
-    Without `meanings` only its words are looked for. Raises IndexTrouble.
+    Without `meanings` only its words are looked for. Raises IndexUnavailable.
     """
     everything = terms(text)
     telling = without_common(everything, common) or everything
@@ -192,7 +192,7 @@ def _split(ref: str) -> tuple[int, int]:
     return int(session), int(position)
 
 
-def _filter(wanted: Wanted) -> tuple[str, list[object]]:
+def _filter(wanted: SessionFilter) -> tuple[str, list[object]]:
     condition, values = wanted.sql()
     return (
         "" if condition == "1" else f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
@@ -328,7 +328,7 @@ def _exchange(
     index: Index, session: int, position: int, at: object, query: object, reply: object
 ) -> Exchange:
     """Return an exchange as the index keeps it, under the reference `session key.position`. Raises
-    IndexTrouble.
+    IndexUnavailable.
     """
     if not (isinstance(at, str) and isinstance(query, str) and isinstance(reply, str)):
         raise index.damage()

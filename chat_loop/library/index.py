@@ -19,7 +19,7 @@ from zlib import crc32
 from chat_loop.library.file import (
     BUSY_SECONDS,
     FILE,
-    IndexTrouble,
+    IndexUnavailable,
     clear,
     connect,
     transaction,
@@ -53,7 +53,7 @@ class Known(NamedTuple):
 
 
 class Index:
-    """An open index. One thread at a time; every method raises IndexTrouble."""
+    """An open index. One thread at a time; every method raises IndexUnavailable."""
 
     def __init__(self, directory: Path, *, busy: float = BUSY_SECONDS) -> None:
         self.directory = directory
@@ -96,7 +96,7 @@ class Index:
                 missing = next(identity for identity in ids if identity not in rows)
                 if self._all("SELECT 1 FROM sessions NOT INDEXED WHERE id = ?", (missing,)):
                     raise self.damage()
-                raise IndexTrouble(
+                raise IndexUnavailable(
                     f"The index {self.path} cannot be used now: another process changes it."
                 )
         return rows
@@ -351,9 +351,9 @@ class Index:
             yield held
             self._count_words(held)
 
-    def damage(self) -> IndexTrouble:
+    def damage(self) -> IndexUnavailable:
         """Return what is raised when the index holds what nobody wrote."""
-        return IndexTrouble(
+        return IndexUnavailable(
             f"The index {self.path} is damaged: it holds what nobody wrote.", damaged=True
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import SessionError
 from chat_loop.frozen import dataclass
-from chat_loop.library.wanted import Wanted
+from chat_loop.library.filters import SessionFilter
 from chat_loop.sessions import listing
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
@@ -24,7 +24,7 @@ from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
 
 if TYPE_CHECKING:
-    from chat_loop.library.file import IndexTrouble
+    from chat_loop.library.file import IndexUnavailable
     from chat_loop.library.index import Index, Known
     from chat_loop.library.lineage import Chain, Fork, Link, Shares
     from chat_loop.library.shelf import Shelf
@@ -54,7 +54,7 @@ class _View:
     """What of the sessions is asked for."""
 
     limit: int | None
-    wanted: Wanted
+    wanted: SessionFilter
     fold: bool
     unfolded: Collection[str]
     here: str
@@ -99,7 +99,7 @@ class Library:
         self,
         limit: int | None = None,
         *,
-        wanted: Wanted | None = None,
+        wanted: SessionFilter | None = None,
         fold: bool = True,
         unfolded: Collection[str] = (),
         here: str = "",
@@ -115,7 +115,7 @@ class Library:
         cannot be read.
         """
         there = self._stamps()
-        view = _View(limit, wanted or Wanted(), fold, unfolded, here, everything)
+        view = _View(limit, wanted or SessionFilter(), fold, unfolded, here, everything)
         known = self._caught_up(there)
         answer = self._using(there, lambda index: self._listed(there, known(index), index, view))
         return answer if answer is not None else self._listed(there, {}, None, view)
@@ -192,7 +192,7 @@ class Library:
         *,
         anew: bool = False,
     ) -> T:
-        from chat_loop.library.file import FILE, IndexTrouble
+        from chat_loop.library.file import FILE, IndexUnavailable
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
         from chat_loop.library.stale import stale
@@ -215,7 +215,7 @@ class Library:
                     or {stamp.id for stamp in there} <= index.known().keys()
                 ):
                     return answer
-            except IndexTrouble as error:
+            except IndexUnavailable as error:
                 if not self._gave_up(error) or (left < TRIES - 1 and not error.moved):
                     raise SessionError(
                         self.trouble, "Everything but searching works without it."
@@ -249,7 +249,7 @@ class Library:
         """
         if not there:
             return None
-        from chat_loop.library.file import BUSY_SECONDS, IndexTrouble
+        from chat_loop.library.file import BUSY_SECONDS, IndexUnavailable
         from chat_loop.library.index import Index
 
         for _ in range(2):
@@ -258,7 +258,7 @@ class Library:
                     self.directory, busy=PATIENCE_SECONDS if self._thorough else BUSY_SECONDS
                 )
                 return question(self._index)
-            except IndexTrouble as error:
+            except IndexUnavailable as error:
                 if not self._gave_up(error):
                     break
         return None
@@ -268,7 +268,7 @@ class Library:
         self.trouble = ""
 
         def known(index: Index) -> dict[str, Known]:
-            from chat_loop.library.file import IndexTrouble
+            from chat_loop.library.file import IndexUnavailable
             from chat_loop.library.stale import stale
 
             known, self._behind = index.known(), False
@@ -293,7 +293,7 @@ class Library:
                     refresh(
                         index, self.directory, behind, progress=self._progress if much else None
                     )
-                except IndexTrouble as error:
+                except IndexUnavailable as error:
                     if error.damaged or error.moved:
                         raise
                     self._behind = True
@@ -304,7 +304,7 @@ class Library:
 
         return known
 
-    def _gave_up(self, error: IndexTrouble) -> bool:
+    def _gave_up(self, error: IndexUnavailable) -> bool:
         """Let the index go, and say why. True when it is out of the way: a new one can be
         opened.
         """
@@ -319,7 +319,7 @@ class Library:
         self, there: Sequence[Stamp], known: Mapping[str, Known], index: Index | None, view: _View
     ) -> tuple[list[SessionRow], int]:
         """Return the listing from what is known in the index and, for the rest, from the files.
-        Raises IndexTrouble.
+        Raises IndexUnavailable.
         """
         from chat_loop.library.lineage import Shares, chains
 

@@ -42,7 +42,7 @@ class Meanings:
         """Embed a few exchanges of ended sessions that have no vectors, the newest first; whether
         there are more.
 
-        The model is given back when there are none. Raises IndexTrouble.
+        The model is given back when there are none. Raises IndexUnavailable.
         """
         from chat_loop.search import meaning
         from chat_loop.search.passages import passages
@@ -74,7 +74,7 @@ class Meanings:
             return True
 
     def load(self, index: Index) -> None:
-        """Load what `nearest` needs, if there are vectors. Raises IndexTrouble."""
+        """Load what `nearest` needs, if there are vectors. Raises IndexUnavailable."""
         from chat_loop.search import meaning
 
         if not self.problem and meaning.available():
@@ -88,7 +88,7 @@ class Meanings:
         """The keys of the exchanges that are nearest to a question, with their similarity; nothing
         without vectors.
 
-        Raises IndexTrouble.
+        Raises IndexUnavailable.
         """
         from chat_loop.search import meaning
 
@@ -104,7 +104,7 @@ class Meanings:
             )
 
     def has(self, index: Index, keys: Collection[int]) -> set[int]:
-        """Those of the exchanges that have vectors. Raises IndexTrouble."""
+        """Those of the exchanges that have vectors. Raises IndexUnavailable."""
         from chat_loop.search import meaning
 
         query = f"SELECT exchange FROM vectors WHERE space = ? AND exchange IN ({_listed(keys)})"
@@ -149,7 +149,7 @@ def missing(index: Index, space: str, limit: int = -1) -> list[int]:
     """The keys of at most `limit` exchanges of ended sessions that have no vectors, the newest
     first.
 
-    Raises IndexTrouble.
+    Raises IndexUnavailable.
     """
     query = (
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session "
@@ -170,7 +170,7 @@ def _exchange(query: str, reply: str) -> Exchange:
 
 
 def keys_of(index: Index, sessions: Sequence[str]) -> dict[int, tuple[str, int]]:
-    """The exchanges of sessions: key -> (session's id, position). Raises IndexTrouble."""
+    """The exchanges of sessions: key -> (session's id, position). Raises IndexUnavailable."""
     marks = ", ".join("?" * len(sessions))
     found = index.ask(
         "SELECT e.key, s.id, e.position FROM exchanges e JOIN sessions s ON s.key = "

@@ -43,7 +43,7 @@ def refresh(
     """Read what is stale into the index, in short transactions; return how many files were read.
 
     `progress(done, all)` is told after each of them. Stops early when `stopped()`. Raises
-    IndexTrouble.
+    IndexUnavailable.
     """
     if behind.gone:
         index.drop(behind.gone)
@@ -84,7 +84,7 @@ def read_long(
 ) -> None:
     """Read a file that is too long to be held in memory, in several transactions.
 
-    Until the last of them the index knows that it does not know it whole. Raises IndexTrouble.
+    Until the last of them the index knows that it does not know it whole. Raises IndexUnavailable.
     """
     path = directory / f"{stamp.id}.md"
     row = shown(listing.row(path))
@@ -140,7 +140,7 @@ def grown(
     """Take what is new in a live session into the index; `growth` is what was taken before.
 
     `size` and `changed` are those of its file when it held what the session holds. Of one that was
-    `sealed` meanwhile the rest is read from the file. Raises IndexTrouble, OSError.
+    `sealed` meanwhile the rest is read from the file. Raises IndexUnavailable, OSError.
     """
     keep, exchanges = growth.take(session)
     row, rest = growth.row(session.header, path), Sealed()
@@ -186,7 +186,7 @@ class Feed:
         index.put([partly])
 
     def add(self, exchanges: Iterable[Exchange]) -> None:
-        """Take further exchanges. Raises IndexTrouble."""
+        """Take further exchanges. Raises IndexUnavailable."""
         for exchange in exchanges:
             self._waiting.append(exchange)
             self._characters += len(exchange.query.text) + (
@@ -196,7 +196,7 @@ class Feed:
                 self.flush()
 
     def flush(self) -> None:
-        """Put what is waiting. Raises IndexTrouble."""
+        """Put what is waiting. Raises IndexUnavailable."""
         if self._waiting:
             group = replace(self._partly, said=tuple(said(self._waiting, first=self.kept + 1)))
             self._index.grow(group, self.kept)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Known
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import shown
-from chat_loop.library.wanted import Wanted
 from chat_loop.sessions import listing
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.listing import Stamp
@@ -83,7 +83,7 @@ class Shelf:
         found.sort(key=lambda one: (one.used is not None, one.used or 0, one.id), reverse=True)
         return {one.id: one for one in found}
 
-    def holds(self, identity: str, wanted: Wanted, matching: Collection[str]) -> bool:
+    def holds(self, identity: str, wanted: SessionFilter, matching: Collection[str]) -> bool:
         """Return True for a session that is wanted; `matching` are those that the index finds."""
         row = self.rows.get(identity)
         return identity in matching if row is None else wanted.holds(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from chat_loop.commands.search import wanted_of
+from chat_loop.commands.search import filter_of
 from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err, out, out_bytes, out_json
 from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
@@ -32,7 +32,7 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print the conversations, last used first, one a line; the numbers are those that the other
     commands take.
     """
-    wanted = wanted_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
+    wanted = filter_of(_filters(options), shelf.sessions.now(), " ".join(options.words))
     fold = not options.unfold
     rows, more = shelf.library.rows(options.limit, wanted=wanted, fold=fold, everything=options.all)
     whole = fold and not wanted and not options.all
@@ -214,7 +214,7 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     from chat_loop.tokens import estimate
 
     progress = Progress()
-    wanted = wanted_of(_filters(options), shelf.sessions.now())
+    wanted = filter_of(_filters(options), shelf.sessions.now())
     words = " ".join(options.words)
     try:
         meanings = Meanings() if shelf.config.search.meaning and not options.text else None

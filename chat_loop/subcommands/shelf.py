@@ -13,8 +13,8 @@ from chat_loop.agent.agent import Agent
 from chat_loop.config import Config
 from chat_loop.display.plain import Meter, err
 from chat_loop.errors import SessionNotFound
+from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
-from chat_loop.library.wanted import Wanted
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
 
@@ -72,7 +72,7 @@ class Shelf:
         except SessionNotFound as error:
             if numbered or error.several or not reference.strip():
                 raise
-            rows, more = self.library.rows(2, wanted=Wanted(words=reference))
+            rows, more = self.library.rows(2, wanted=SessionFilter(words=reference))
             if not rows and " " in reference:
                 raise SessionNotFound(f"No session fits “{reference[:40]}”.") from None
             if not rows:

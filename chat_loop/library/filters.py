@@ -13,7 +13,7 @@ MOST_WORDS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class SessionFilter:
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
     a session.
 
@@ -102,17 +102,17 @@ class Wanted:
         )
 
     @property
-    def of_any(self) -> Wanted:
+    def of_any(self) -> SessionFilter:
         """The part that one session of a conversation must meet, whichever it is."""
         words = " ".join(word for word in self.each if not _is_tag(word))
-        return Wanted(words=words, agent=self.agent, project=self.project)
+        return SessionFilter(words=words, agent=self.agent, project=self.project)
 
     @property
-    def of_newest(self) -> Wanted:
+    def of_newest(self) -> SessionFilter:
         """The part that the newest session of a conversation must meet, its dates apart: its
         tags.
         """
-        return Wanted(words=" ".join(filter(_is_tag, self.each)), tag=self.tag)
+        return SessionFilter(words=" ".join(filter(_is_tag, self.each)), tag=self.tag)
 
 
 def _is_tag(word: str) -> bool:

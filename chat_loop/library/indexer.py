@@ -1,4 +1,4 @@
-"""Keeper: keeps the index up to date behind the prompt, in a thread of its own.
+"""Indexer: keeps the index up to date behind the prompt, in a thread of its own.
 
 It never raises and never holds anybody up: what goes wrong is a sentence in `trouble`, and whatever
 was missed is found by size and modification time the next time.
@@ -17,7 +17,7 @@ from chat_loop.sessions.listing import storable
 from chat_loop.sessions.records import Session
 
 if TYPE_CHECKING:
-    from chat_loop.library.file import IndexTrouble
+    from chat_loop.library.file import IndexUnavailable
     from chat_loop.library.growth import Growth
     from chat_loop.library.index import Index
 
@@ -46,7 +46,7 @@ class _Note:
     sealed: bool
 
 
-class Keeper:
+class Indexer:
     """One folder's index. `now()` is the time; `jobs` are done when every file is in the index."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Keeper:
         """Begin to work; returns at once."""
         with self._lock:
             if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._work, daemon=True, name="keeper")
+                self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
                 self._thread.start()
 
     def note(self, session: Session, path: Path, *, sealed: bool = False) -> None:
@@ -107,7 +107,7 @@ class Keeper:
             thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
-        from chat_loop.library.file import IndexTrouble
+        from chat_loop.library.file import IndexUnavailable
 
         catching_up, failures = True, 0
         while not (self._closed and not self._notes):
@@ -123,7 +123,7 @@ class Keeper:
                 else:
                     failures = 0
                     self._rest(0.0)
-            except IndexTrouble as error:
+            except IndexUnavailable as error:
                 catching_up, failures = True, failures + 1
                 if self._closed or not self._may_go_on(error) or failures == MOST_FAILURES:
                     self._rest(AGAIN_SECONDS)
@@ -207,7 +207,7 @@ class Keeper:
         if not note.sealed:
             self._growths[path] = growth
 
-    def _may_go_on(self, error: IndexTrouble) -> bool:
+    def _may_go_on(self, error: IndexUnavailable) -> bool:
         """Let the index go, and say why. True when it is out of the way: a new one can be
         opened.
         """

@@ -1,4 +1,4 @@
-"""The keeper: the index follows the files and the live session, in the background, and never gets
+"""The indexer: the index follows the files and the live session, in the background, and never gets
 in the way.
 """
 
@@ -21,11 +21,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.library import keeper as keeper_module
+from chat_loop.library import indexer as indexer_module
 from chat_loop.library.file import FILE
 from chat_loop.library.growth import Growth
 from chat_loop.library.index import Index
-from chat_loop.library.keeper import Keeper
+from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import grown
 from chat_loop.library.stale import stale
@@ -55,8 +55,8 @@ PATIENCE = 20.0
 
 
 @contextmanager
-def keeper(folder: Path) -> Iterator[Keeper]:
-    made = Keeper(folder, lambda: NOW)
+def indexer(folder: Path) -> Iterator[Indexer]:
+    made = Indexer(folder, lambda: NOW)
     try:
         yield made
     finally:
@@ -103,13 +103,13 @@ def same_as_from_the_file(folder: Path) -> None:
 
 def test_it_reads_what_the_index_does_not_know(tmp_path: Path) -> None:
     fill(tmp_path, 50)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         assert kept.trouble == ""
     same_as_from_the_file(tmp_path)
     (tmp_path / "s07.md").unlink()
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
     assert len(known(tmp_path)) == 49
@@ -118,16 +118,16 @@ def test_it_reads_what_the_index_does_not_know(tmp_path: Path) -> None:
 def test_the_newest_files_come_first(tmp_path: Path) -> None:
     fill(tmp_path, 50)
     seen: list[set[str]] = []
-    with pytest.MonkeyPatch.context() as patch, keeper(tmp_path) as kept:
-        patch.setattr(keeper_module, "BATCH_FILES", 10)
-        patch.setattr(Keeper, "_pause", lambda self: seen.append(set(self._opened().known())))
+    with pytest.MonkeyPatch.context() as patch, indexer(tmp_path) as kept:
+        patch.setattr(indexer_module, "BATCH_FILES", 10)
+        patch.setattr(Indexer, "_pause", lambda self: seen.append(set(self._opened().known())))
         kept.start()
         assert kept.wait(PATIENCE)
     assert [sorted(ids)[0] for ids in seen] == ["s40", "s30", "s20", "s10", "s00"]
 
 
 def test_a_folder_that_is_not_there_stays_so(tmp_path: Path) -> None:
-    with keeper(tmp_path / "none") as kept:
+    with indexer(tmp_path / "none") as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         assert kept.trouble == ""
@@ -135,7 +135,7 @@ def test_a_folder_that_is_not_there_stays_so(tmp_path: Path) -> None:
 
 
 def test_a_live_session_is_followed(tmp_path: Path) -> None:
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         chat = live(tmp_path)
         for number in range(5):
@@ -184,14 +184,14 @@ def test_a_live_session_is_followed(tmp_path: Path) -> None:
 def test_a_crash_between_two_notes_is_repaired(tmp_path: Path) -> None:
     chat = live(tmp_path)
     say(chat)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         kept.note(chat.session, chat.path)
         assert kept.wait(PATIENCE)
     say(chat)
     chat.close()
     assert not is_current(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
     same_as_from_the_file(tmp_path)
@@ -201,7 +201,7 @@ def test_what_is_in_the_file_later_than_the_note_is_not_taken_for_known(tmp_path
     """The note has the file's size at that time, however late it is taken."""
     chat = live(tmp_path)
     say(chat)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.note(chat.session, chat.path)
         say(chat)
         kept.start()
@@ -218,7 +218,7 @@ def test_what_is_in_the_file_later_than_the_note_is_not_taken_for_known(tmp_path
 
 def test_notes_are_coalesced(tmp_path: Path) -> None:
     chat = live(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         for _ in range(30):
             say(chat)
             kept.note(chat.session, chat.path)
@@ -230,7 +230,7 @@ def test_notes_are_coalesced(tmp_path: Path) -> None:
 
 
 def test_a_session_without_a_file_is_not_noted(tmp_path: Path) -> None:
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.note(Session(header=live(tmp_path).header), tmp_path / "x.md")
         kept.start()
         assert kept.wait(PATIENCE)
@@ -293,7 +293,7 @@ def test_growing_gives_the_same_as_reading_whole(
 
 
 def test_another_session_under_the_same_name_is_read_anew(tmp_path: Path) -> None:
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         for made in (session("a", 5), session("a", 2), session("a", 8)):
             kept.note(made, write(tmp_path, render(made), len(made.entries), made.header.id))
@@ -307,7 +307,7 @@ def test_another_session_under_the_same_name_is_read_anew(tmp_path: Path) -> Non
 def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / FILE).write_bytes(b"garbage")
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         assert kept.trouble == (
@@ -321,7 +321,7 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
 def test_an_index_that_is_damaged_meanwhile(tmp_path: Path) -> None:
     fill(tmp_path)
     chat = live(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         with closing(sqlite3.connect(tmp_path / FILE)) as database:
@@ -335,11 +335,11 @@ def test_an_index_that_is_damaged_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper_module, "AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(indexer_module, "AGAIN_SECONDS", 0.2)
     fill(tmp_path)
     up_to_date(tmp_path).close()
     chat = live(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         with held(tmp_path, "EXCLUSIVE"):
             kept.start()
             say(chat)
@@ -359,7 +359,7 @@ def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
 def test_an_index_that_cannot_be_made(tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / FILE).mkdir()
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         while not kept.trouble:
             assert not kept.wait(0.01)
@@ -370,7 +370,7 @@ def test_an_index_that_cannot_be_made(tmp_path: Path) -> None:
 
 def test_it_stops_at_once(tmp_path: Path) -> None:
     fill(tmp_path, 300)
-    kept = Keeper(tmp_path, lambda: NOW)
+    kept = Indexer(tmp_path, lambda: NOW)
     kept.start()
     while not (tmp_path / FILE).exists():
         assert not kept.wait(0.001)
@@ -390,17 +390,17 @@ def test_a_note_is_taken_before_the_other_files(tmp_path: Path) -> None:
     fill(tmp_path, 60)
     chat = live(tmp_path)
     seen: list[tuple[int, int]] = []
-    with pytest.MonkeyPatch.context() as patch, keeper(tmp_path) as kept:
+    with pytest.MonkeyPatch.context() as patch, indexer(tmp_path) as kept:
 
-        def pause(self: Keeper) -> None:
+        def pause(self: Indexer) -> None:
             if not seen:
                 say(chat)
                 kept.note(chat.session, chat.path)
             found = self._opened().known()
             seen.append((len(found), chat.header.id in found))
 
-        patch.setattr(keeper_module, "BATCH_FILES", 10)
-        patch.setattr(Keeper, "_pause", pause)
+        patch.setattr(indexer_module, "BATCH_FILES", 10)
+        patch.setattr(Indexer, "_pause", pause)
         kept.start()
         assert kept.wait(PATIENCE)
     chat.close()
@@ -409,7 +409,7 @@ def test_a_note_is_taken_before_the_other_files(tmp_path: Path) -> None:
 
 def test_what_was_noted_before_the_end_is_taken(tmp_path: Path) -> None:
     chat = live(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         say(chat)
@@ -418,12 +418,12 @@ def test_what_was_noted_before_the_end_is_taken(tmp_path: Path) -> None:
     assert is_current(tmp_path)
 
 
-def test_a_keeper_that_was_never_started_does_nothing(tmp_path: Path) -> None:
+def test_an_indexer_that_was_never_started_does_nothing(tmp_path: Path) -> None:
     fill(tmp_path)
-    with keeper(tmp_path) as kept:
+    with indexer(tmp_path) as kept:
         kept.note(session("s01"), tmp_path / "s01.md")
     assert not (tmp_path / FILE).exists()
-    assert all(thread.name != "keeper" for thread in threading.enumerate())
+    assert all(thread.name != "indexer" for thread in threading.enumerate())
 
 
 def test_further_work_is_done_when_all_files_are_in(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ def test_further_work_is_done_when_all_files_are_in(tmp_path: Path) -> None:
         told.append(len(index.known()))
         return len(told) < 3
 
-    kept = Keeper(tmp_path, lambda: NOW, [job])
+    kept = Indexer(tmp_path, lambda: NOW, [job])
     kept.start()
     assert kept.wait(PATIENCE)
     kept.close()
@@ -462,7 +462,7 @@ def test_the_program_keeps_the_index_up(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
     chat.communicate("exit\n", timeout=PATIENCE)
     assert chat.returncode == 0
-    with keeper(folder) as kept:
+    with indexer(folder) as kept:
         kept.start()
         assert kept.wait(PATIENCE)
         assert kept.trouble == ""
