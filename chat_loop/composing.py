@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool
     from chat_loop.config import Config, Paths
     from chat_loop.headless import Asked
-    from chat_loop.memory.notebook import Place
+    from chat_loop.memory import Place
     from chat_loop.providers.offered import Models
     from chat_loop.sessions.manager import SessionManager
     from chat_loop.start import InstantPrompt
@@ -164,9 +164,9 @@ class Composing:
 
     def memory(self, agent: Agent) -> Place | None:
         """Where the project's memory is looked for."""
-        from chat_loop.memory.notebook import place_of
+        from chat_loop.memory import find_place
 
-        return place_of(self.config, self.paths, agent.provider.window.tokens)
+        return find_place(self.config, self.paths, agent.provider.window.tokens)
 
     def asked(self, question: str, sessions: SessionManager) -> Asked:
         """One question without a terminal. Raises as `agent` does, and UsageError for a file that

@@ -32,7 +32,7 @@ from chat_loop.errors import (
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import Place, ProjectMemory
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
@@ -196,16 +196,16 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
     )
     agent = replace(asked.agent, approve=approve)
     options = options_of(asked.config, None)
-    notebook = Notebook(place, output.show) if place is not None else None
-    if notebook is not None and notebook.trouble:
-        output.show(Warned(notebook.trouble))
+    memory = ProjectMemory(place, output.show) if place is not None else None
+    if memory is not None and memory.trouble:
+        output.show(Warned(memory.trouble))
     conversation = Conversation(
         agent,
         asked.sessions,
         count=TokenCounter().count,
         show=output.show,
         options=options,
-        memory=notebook.block if notebook is not None else str,
+        memory=memory.block if memory is not None else str,
         servers=servers,
     )
     task = asyncio.ensure_future(_answered(conversation, asked, output))

@@ -37,7 +37,7 @@ from chat_loop.library.meanings import Meanings
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loading import Loading
 from chat_loop.loop import ChatLoop
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models
 from chat_loop.sessions.manager import SessionManager
@@ -111,8 +111,8 @@ class Interactive:
         )
         self._chat: Chat | None = None
         self._offering: Offering | None = None
-        self._notebook = (
-            Notebook(setting.memory, self._show) if setting.memory is not None else None
+        self._memory = (
+            ProjectMemory(setting.memory, self._show) if setting.memory is not None else None
         )
         self._permission = Permission(self._display)
         self._templates = Templates(setting.prompts, registry.names())
@@ -122,7 +122,7 @@ class Interactive:
             count=self._count,
             show=self._show,
             options=options_of(setting.config, setting.summariser, self._meanings),
-            memory=self._notebook.block if self._notebook is not None else str,
+            memory=self._memory.block if self._memory is not None else str,
             servers=setting.servers,
         )
         self._standing = Standing(self._conversation, self._conversation.options.cost)
@@ -175,7 +175,7 @@ class Interactive:
             models=self._setting.models,
             library=self._library,
             meanings=self._meanings,
-            memory=self._notebook,
+            memory=self._memory,
             servers=self._setting.servers,
             templates=self._templates,
             config=self._setting.config,
@@ -226,7 +226,7 @@ class Interactive:
         what is wrong.
         """
         for notice in (
-            self._notebook.notice if self._notebook is not None else "",
+            self._memory.notice if self._memory is not None else "",
             self._templates.notice,
         ):
             if notice:

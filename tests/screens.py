@@ -17,7 +17,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
 from chat_loop.providers.offered import Models, Offer
 from chat_loop.sessions.files import Files
@@ -150,8 +150,8 @@ class Screen:
         out = out or io.StringIO()
         clock = Clock()
         clock.seconds = hours * 3600.0
-        notebook = (
-            Notebook(memory, lambda event: self.talk.screen and self.talk.screen(event))
+        project_memory = (
+            ProjectMemory(memory, lambda event: self.talk.screen and self.talk.screen(event))
             if memory
             else None
         )
@@ -163,7 +163,7 @@ class Screen:
             agent=agent,
             window=window,
             options=options,
-            memory=notebook.block if notebook else str,
+            memory=project_memory.block if project_memory else str,
         )
         display = DisplayManager(
             out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks
@@ -192,7 +192,7 @@ class Screen:
             clear_screen=self._clear,
             models=models(others),
             library=Library(directory, clock.now),
-            memory=notebook,
+            memory=project_memory,
             templates=Templates(prompts, registry.names()),
             config=config or Config(),
             facts=facts,

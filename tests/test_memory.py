@@ -22,8 +22,22 @@ from chat_loop.config import Config, MemoryConfig, Paths
 from chat_loop.config_file import parse
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.events import Event, Warned
-from chat_loop.memory import file, notes
-from chat_loop.memory.notebook import Memory, Notebook, Place, place_of
+from chat_loop.memory import (
+    INTRO,
+    LARGEST,
+    Memory,
+    Place,
+    ProjectMemory,
+    add_fact,
+    bullet,
+    fact_block,
+    fact_of,
+    find_facts,
+    find_place,
+    nearest,
+    project_root,
+    remove_fact,
+)
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
 
@@ -32,7 +46,7 @@ FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
 
 
 def texts(text: str) -> list[str]:
-    return [fact.text for fact in notes.facts(text)]
+    return [fact.text for fact in find_facts(text)]
 
 
 def place(folder: Path, most: int = 1500) -> Place:
@@ -41,8 +55,8 @@ def place(folder: Path, most: int = 1500) -> Place:
     return Place(directory=folder / "project", home=folder, data=folder / "data", most=most)
 
 
-def notebook(folder: Path, most: int = 1500) -> Notebook:
-    return Notebook(place(folder, most), lambda event: None)
+def memory_of(folder: Path, most: int = 1500) -> ProjectMemory:
+    return ProjectMemory(place(folder, most), lambda event: None)
 
 
 # The text.
@@ -63,19 +77,19 @@ def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
         "Write commit messages in English.",
         "Never restart pluto-7 in opening hours.",
     ]
-    assert notes.added(before, FACT) == after
-    assert notes.removed(after, 4) == before
-    assert notes.removed(before, 1) == (GOLDEN / "without_backups.md").read_text("utf-8")
+    assert add_fact(before, FACT) == after
+    assert remove_fact(after, 4) == before
+    assert remove_fact(before, 1) == (GOLDEN / "without_backups.md").read_text("utf-8")
 
 
 def test_a_file_with_other_line_ends_keeps_them() -> None:
     assert (
-        notes.added("# A\r\n\r\n- one\r\n\r\nEnd", "two\nlines")
+        add_fact("# A\r\n\r\n- one\r\n\r\nEnd", "two\nlines")
         == "# A\r\n\r\n- one\r\n- two\r\n  lines\r\n\r\nEnd"
     )
-    assert notes.added("Prose.\r\nMore.", "two") == "Prose.\r\nMore.\r\n\r\n- two"
-    assert notes.added("\ufeff- one\n", "two") == "\ufeff- one\n- two\n"
-    assert notes.removed("\ufeff- one\n", 0) == "\ufeff"
+    assert add_fact("Prose.\r\nMore.", "two") == "Prose.\r\nMore.\r\n\r\n- two"
+    assert add_fact("\ufeff- one\n", "two") == "\ufeff- one\n- two\n"
+    assert remove_fact("\ufeff- one\n", 0) == "\ufeff"
     assert texts("\ufeff- one\r\n  more\r\n") == ["one\nmore"]
 
 
@@ -119,10 +133,10 @@ def test_what_is_a_fact(text: str, found: list[str]) -> None:
     ],
 )
 def test_what_a_text_says_as_a_fact(said: str, fact: str) -> None:
-    assert notes.fact_of(said) == fact
-    assert notes.fact_of(fact) == fact
+    assert fact_of(said) == fact
+    assert fact_of(fact) == fact
     if fact:
-        assert texts(notes.added("", fact)) == [fact]
+        assert texts(add_fact("", fact)) == [fact]
 
 
 LINES = st.sampled_from(
@@ -142,7 +156,7 @@ FILES = st.builds(
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "\n", "\r\n", "\r", "\n\n"]),
 )
-NEW = (st.text() | st.lists(LINES, max_size=4).map("\n".join)).map(notes.fact_of).filter(bool)
+NEW = (st.text() | st.lists(LINES, max_size=4).map("\n".join)).map(fact_of).filter(bool)
 
 
 @given(FILES, NEW)
@@ -152,20 +166,20 @@ NEW = (st.text() | st.lists(LINES, max_size=4).map("\n".join)).map(notes.fact_of
 @example("x\r", "b")
 def test_adding_then_forgetting_gives_back_the_same_bytes(text: str, fact: str) -> None:
     before = texts(text)
-    more = notes.added(text, fact)
+    more = add_fact(text, fact)
     assert texts(more) == [*before, fact]
-    assert notes.removed(more, len(before)) == text
+    assert remove_fact(more, len(before)) == text
 
 
 MARKED_INSIDE = "\n\ufeff"
 """A byte order mark that would be the file's own if the line before it went."""
 
 
-@given(FILES.filter(lambda text: bool(notes.facts(text)) and MARKED_INSIDE not in text), st.data())
+@given(FILES.filter(lambda text: bool(find_facts(text)) and MARKED_INSIDE not in text), st.data())
 def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.DataObject) -> None:
-    before = notes.facts(text)
+    before = find_facts(text)
     number = data.draw(st.integers(0, len(before) - 1))
-    less = notes.removed(text, number)
+    less = remove_fact(text, number)
     assert texts(less) == [fact.text for index, fact in enumerate(before) if index != number]
     lines = text.removeprefix("\ufeff").split("\n")
     kept = lines[: before[number].start] + lines[before[number].end :]
@@ -176,18 +190,18 @@ def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.Data
 
 @given(st.lists(NEW, max_size=12), st.integers(0, 400))
 def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], most: int) -> None:
-    block, left_out = notes.block(facts, most)
+    block, left_out = fact_block(facts, most)
     given_ = [fact for number, fact in enumerate(facts) if number not in left_out]
-    assert block == ("\n".join([notes.INTRO, *map(notes.bullet, given_)]) if given_ else "")
+    assert block == ("\n".join([INTRO, *map(bullet, given_)]) if given_ else "")
     assert estimate(block) <= most
-    longer, more = notes.block([*facts, "one more"], most)
+    longer, more = fact_block([*facts, "one more"], most)
     assert longer.startswith(block)  # what was sent before stays the beginning
     assert set(more) - {len(facts)} == set(left_out)
 
 
 def test_a_small_fact_after_a_large_one_still_fits() -> None:
-    block, left_out = notes.block(["short", "long " * 500, "short too"], 100)
-    assert block == f"{notes.INTRO}\n- short\n- short too"
+    block, left_out = fact_block(["short", "long " * 500, "short too"], 100)
+    assert block == f"{INTRO}\n- short\n- short too"
     assert left_out == (1,)
 
 
@@ -202,9 +216,9 @@ def test_hostile_text_costs_linear_time() -> None:
         "- \n  \n",
         "- x\n\n\n\n",
     ):
-        text = line * (file.LARGEST // len(line))
-        notes.added(text, "one more")
-        assert len(notes.block(texts(text), 1500)[0]) < 10_000
+        text = line * (LARGEST // len(line))
+        add_fact(text, "one more")
+        assert len(fact_block(texts(text), 1500)[0]) < 10_000
 
 
 # The file.
@@ -220,21 +234,21 @@ def test_the_nearest_file_counts_up_to_the_projects_root_or_home(tmp_path: Path)
     home = tmp_path / "home"
     here = home / "work" / "shop" / "src"
     here.mkdir(parents=True)
-    assert file.nearest(here, home) is None
+    assert nearest(here, home) is None
     above = written(tmp_path / "MEMORY.md", "- not mine\n")
-    assert file.nearest(here, home) is None
+    assert nearest(here, home) is None
     at_home = written(home / "MEMORY.md", "- home\n")
-    assert file.nearest(here, home) == at_home
+    assert nearest(here, home) == at_home
     (home / "work" / "shop" / ".git").mkdir()
-    assert file.nearest(here, home) is None
-    assert file.root_of(here, home) == home / "work" / "shop"
+    assert nearest(here, home) is None
+    assert project_root(here, home) == home / "work" / "shop"
     project = written(home / "work" / "shop" / "MEMORY.md", "- shop\n")
-    assert file.nearest(here, home) == project
+    assert nearest(here, home) == project
     nearer = written(here / "MEMORY.md", "- src\n")
-    assert file.nearest(here, home) == nearer
-    assert file.nearest(home / "work", home) == at_home
-    assert file.root_of(home / "work", home) == home / "work"
-    assert file.nearest(tmp_path, home) == above
+    assert nearest(here, home) == nearer
+    assert nearest(home / "work", home) == at_home
+    assert project_root(home / "work", home) == home / "work"
+    assert nearest(tmp_path, home) == above
 
 
 def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_path: Path) -> None:
@@ -242,14 +256,14 @@ def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_
     here = shared / "mine"
     here.mkdir(parents=True)
     planted = written(shared / "MEMORY.md", "- planted\n")
-    assert file.nearest(here, tmp_path) == planted
+    assert nearest(here, tmp_path) == planted
     shared.chmod(0o1777)
-    assert file.nearest(here, tmp_path) is None
-    assert file.nearest(shared, tmp_path) == planted
+    assert nearest(here, tmp_path) is None
+    assert nearest(shared, tmp_path) == planted
 
 
 def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     own = tmp_path / "data" / "MEMORY.md"
     assert book.seen == Memory(path=own, exists=False, own=True)
     assert (book.block(), book.notice) == ("", "")
@@ -258,12 +272,12 @@ def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None
     assert book.look().own
     project = written(tmp_path / "project" / "MEMORY.md", "- Ours.\n")
     assert book.look() == Memory(
-        path=project, exists=True, own=False, facts=("Ours.",), block=f"{notes.INTRO}\n- Ours."
+        path=project, exists=True, own=False, facts=("Ours.",), block=f"{INTRO}\n- Ours."
     )
 
 
 def test_a_new_file_explains_itself_and_is_private(tmp_path: Path) -> None:
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     path = book.target(project=True)
     assert book.add(path, ["Oak, not pine.", "Two\nlines"]) == 2
     assert path.read_text("utf-8") == (GOLDEN / "new.md").read_text("utf-8")
@@ -276,7 +290,7 @@ def test_a_new_file_explains_itself_and_is_private(tmp_path: Path) -> None:
 def test_an_existing_file_keeps_its_mode_and_its_bytes(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", b"\xff\xfe is Latin\r\n\r\n- caf\xe9\r\n")
     path.chmod(0o644)
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     assert book.add(path, ["more"]) == 1
     assert path.read_bytes() == b"\xff\xfe is Latin\r\n\r\n- caf\xe9\r\n- more\r\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
@@ -287,7 +301,7 @@ def test_a_link_inside_the_directory_is_followed_and_stays(tmp_path: Path) -> No
     real = written(tmp_path / "project" / "docs" / "facts.md", "- Linked.\n")
     link = tmp_path / "project" / "MEMORY.md"
     link.symlink_to(Path("docs", "facts.md"))
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     assert book.seen.facts == ("Linked.",)
     book.add(link, ["More."])
     assert link.is_symlink()
@@ -326,7 +340,7 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     make(path)
     written(where.own, "- Mine.\n")
     before = os.lstat(path)
-    book = Notebook(where, lambda event: None)
+    book = ProjectMemory(where, lambda event: None)
     assert book.seen == Memory(
         path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}."
     )
@@ -361,7 +375,7 @@ def as_nobody() -> Iterator[Path]:
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_files_and_folders_that_may_not_be_read_or_written() -> None:
     with as_nobody() as folder:
-        book = notebook(folder)
+        book = memory_of(folder)
         path = written(folder / "project" / "MEMORY.md", "- a\n")
         path.chmod(0o000)
         assert book.look().problem == f"{path} is not used as memory: permission denied."
@@ -394,7 +408,7 @@ class Full(Files):
 
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
-    book = Notebook(place(tmp_path), lambda event: None, Full())
+    book = ProjectMemory(place(tmp_path), lambda event: None, Full())
     with pytest.raises(ChatLoopError) as caught:
         book.add(path, ["b"])
     assert (
@@ -408,17 +422,17 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_file_that_would_grow_too_large_is_not_written(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
     with pytest.raises(ChatLoopError, match="would be larger than 256 KB: nothing is written"):
-        notebook(tmp_path).add(path, ["x" * file.LARGEST])
+        memory_of(tmp_path).add(path, ["x" * LARGEST])
     assert path.read_text("utf-8") == "- a\n"
 
 
 WRITER = """
 import sys
 from pathlib import Path
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import Place, ProjectMemory
 folder, name = Path(sys.argv[1]), sys.argv[2]
 place = Place(directory=folder / "project", home=folder, data=folder / "data", most=1500)
-book = Notebook(place, lambda event: None)
+book = ProjectMemory(place, lambda event: None)
 for number in range(25):
     book.add(place.directory / "MEMORY.md", [f"{name} {number}"])
     if number % 5 == 4:
@@ -433,7 +447,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in names
     ]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
-    facts = notebook(tmp_path).seen.facts
+    facts = memory_of(tmp_path).seen.facts
     for name in names:
         mine = [fact for fact in facts if fact.startswith(f"{name} ")]
         assert mine == [f"{name} {number}" for number in range(25) if number % 5 != 4]
@@ -442,7 +456,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n- b\n- c\n")
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     written(path, "# New\n\n- c\n- x\n- b\n")
     book.remove(1)
     assert path.read_text("utf-8") == "# New\n\n- c\n- x\n"
@@ -458,7 +472,7 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
 def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
     told: list[Event] = []
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
-    book = Notebook(place(tmp_path), told.append)
+    book = ProjectMemory(place(tmp_path), told.append)
     first = book.block()
     assert (book.block(), told) == (first, [])
     written(path, "# Only prose changed.\n\n- a\n")
@@ -474,7 +488,7 @@ def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
     written(tmp_path / "project" / "MEMORY.md", "- a\n- " + "b " * 9000 + "\n- c\n")
-    book = notebook(tmp_path)
+    book = memory_of(tmp_path)
     assert (
         book.notice
         == "Memory: 3 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
@@ -494,17 +508,17 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
-    found = place_of(Config(), paths, 128_000)
+    found = find_place(Config(), paths, 128_000)
     assert found is not None
     assert (found.directory, found.own, found.most) == (
         tmp_path,
         tmp_path / "data" / "MEMORY.md",
         1500,
     )
-    small = place_of(Config(), paths, 3072)
+    small = find_place(Config(), paths, 3072)
     assert small is not None
     assert small.most == 614
-    assert place_of(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
+    assert find_place(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
     with pytest.raises(ConfigError, match=r"c: memory\.max_tokens must be at least 100\."):
         parse(b"memory: {max_tokens: 5}", "c")
@@ -519,6 +533,6 @@ def test_a_working_directory_that_is_gone_leaves_the_users_own(
     gone.rmdir()
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
     written(tmp_path / "data" / "MEMORY.md", "- Mine.\n")
-    found = place_of(Config(), paths, 128_000)
+    found = find_place(Config(), paths, 128_000)
     assert found is not None
-    assert Notebook(found, lambda event: None).seen.facts == ("Mine.",)
+    assert ProjectMemory(found, lambda event: None).seen.facts == ("Mine.",)

@@ -14,15 +14,14 @@ from chat_loop.commands.registry import registry
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
-from chat_loop.memory import notes
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import INTRO, Place, ProjectMemory
 from chat_loop.values import Message, Request, Usage, Window
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.talking import SUMMARY, Says, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
-BLOCK = f"Be kind.\n\n{notes.INTRO}\n- "
+BLOCK = f"Be kind.\n\n{INTRO}\n- "
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 
@@ -291,7 +290,7 @@ def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:
     screen = Screen(
         tmp_path / "s", ["/context"], options=QUIET, memory=place(tmp_path), window=Window(8000)
     )
-    tokens = len(notes.INTRO.split()) + 101
+    tokens = len(INTRO.split()) + 101
     assert re.search(rf"^  System prompt  +2  .*\n  Memory  +{tokens}  ", screen.text, re.MULTILINE)
     assert f"Context: ~{tokens + 2} of 8,000 tokens" in screen.text
 
@@ -310,7 +309,7 @@ def test_what_is_noted_is_counted_before_the_next_report(tmp_path: Path) -> None
         "/context",
     ]
     screen = Screen(tmp_path / "s", lines, step, step, options=QUIET, memory=place(tmp_path))
-    without = 110 - len(notes.INTRO.split()) - 6  # two bullets of 2 and 4 words
+    without = 110 - len(INTRO.split()) - 6  # two bullets of 2 and 4 words
     assert re.findall(r"Context: (\d+) of", screen.text) == ["114", "110", str(without)]
 
 
@@ -347,7 +346,7 @@ def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path
         int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0])
         for one in (plain, screen)
     ]
-    assert found[1] - found[0] == len(notes.INTRO.split()) + 4
+    assert found[1] - found[0] == len(INTRO.split()) + 4
     [acknowledgment] = screen.talk.model.requests
     assert acknowledgment.system == f"{BLOCK}one two three"
     assert acknowledgment.messages[0].text.startswith("CONTEXT RESTORATION")
@@ -356,7 +355,7 @@ def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path
 def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
     path = written(tmp_path, "- one\n")
     told: list[object] = []
-    book = Notebook(place(tmp_path), told.append)
+    book = ProjectMemory(place(tmp_path), told.append)
 
     async def run() -> None:
         talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
@@ -406,7 +405,7 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
         (tmp_path / "data" / "sessions").glob("*.md"), key=lambda path: path.stat().st_mtime_ns
     )
     counts = [int(re.findall(r"in: (\d+)", path.read_text("utf-8"))[0]) for path in sessions]
-    assert counts[1] - counts[0] == len(notes.INTRO.split()) + 4
+    assert counts[1] - counts[0] == len(INTRO.split()) + 4
     assert plain.stderr == b""
     (tmp_path / "data" / "config.yaml").write_text("memory: {max_tokens: 100}\n")
     written(tmp_path, "- one\n- " + "many words " * 99 + "\n")

@@ -11,7 +11,7 @@ import pytest
 from chat_loop.commands.model import resuming_with
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
-from chat_loop.memory.notebook import Notebook, Place
+from chat_loop.memory import Place, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Switch
 from chat_loop.values import Usage, Window
@@ -156,12 +156,12 @@ def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
     Screen(folder, ["/model small", "Hi"], memory=place, others=[small], options=OPTIONS)
     assert 5 < small.requests[0].system.count("Fact ") < 30
 
-    notebook = Notebook(place, lambda event: None)
-    before = notebook.seen.block
-    assert notebook.fit(500)
-    assert notebook.fit(100_000)
-    assert notebook.seen.block == before
-    assert not notebook.fit(200_000)
+    memory = ProjectMemory(place, lambda event: None)
+    before = memory.seen.block
+    assert memory.fit(500)
+    assert memory.fit(100_000)
+    assert memory.seen.block == before
+    assert not memory.fit(200_000)
 
 
 def test_tokens_that_another_model_reported_do_not_count(tmp_path: Path) -> None:

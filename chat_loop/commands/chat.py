@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.attach.reading import Given
     from chat_loop.library.meanings import Meanings
-    from chat_loop.memory.notebook import Notebook
+    from chat_loop.memory import ProjectMemory
     from chat_loop.sessions.records import Exchange
 
 
@@ -80,7 +80,7 @@ class Chat:
     clear_screen: Callable[[], None]
     models: Models
     facts: tuple[tuple[str, str], ...] = ()
-    memory: Notebook | None = None
+    memory: ProjectMemory | None = None
     library: Library
     meanings: Meanings | None = None
     servers: Servers | None = None

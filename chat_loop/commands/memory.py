@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.memory import ProjectMemory, fact_key, fact_of
+from chat_loop.redact import redacted
+from chat_loop.tokens import estimate
 from chat_loop.wording import counted
-
-if TYPE_CHECKING:
-    from chat_loop.memory.notebook import Notebook
 
 SHOWN = 200
 """How many facts are listed at most."""
@@ -23,26 +23,24 @@ _REFERENCE = r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z"
 @registry.command("remember", argument="[--project] TEXT")
 async def remember(chat: Chat, argument: str) -> None:
     """Note a fact for this and later sessions; --project keeps it with the project."""
-    from chat_loop.memory import notes  # not before it is asked for
-
-    notebook = _notebook(chat)
+    memory = _memory(chat)
     first, *rest = argument.split(maxsplit=1) or [""]
     project = first == "--project"
-    fact = notes.fact_of("".join(rest) if project else argument)
+    fact = fact_of("".join(rest) if project else argument)
     if not fact:
         raise UsageError(
             "What is there to remember?", "For example: /remember The tests need Postgres 16."
         )
-    path = notebook.target(project=project)
-    before = notebook.seen
+    path = memory.target(project=project)
+    before = memory.seen
     fact = await _without_secrets(chat, fact)
     if not fact:
         return
-    if not notebook.add(path, [fact]):
-        chat.display.line(f"That is in {notebook.place.shown(path)} already.", "dim")
+    if not memory.add(path, [fact]):
+        chat.display.line(f"That is in {memory.place.shown(path)} already.", "dim")
         return
-    _tell_noted(chat, notebook, 1)
-    seen = notebook.seen
+    _tell_noted(chat, memory, 1)
+    seen = memory.seen
     if before.own and before.facts and not seen.own:
         chat.display.prose(
             f"Your own memory ({counted(len(before.facts), 'fact')}) does not count in this "
@@ -65,14 +63,14 @@ async def show_memory(chat: Chat, argument: str) -> None:
     /memory propose             choose among the pins and decisions of this conversation
     /memory propose --project   and note them in the project's MEMORY.md
     """
-    notebook = _notebook(chat)
+    memory = _memory(chat)
     match argument.split():
         case ["propose"]:
-            await _propose(chat, notebook, project=False)
+            await _propose(chat, memory, project=False)
         case ["propose", "--project"]:
-            await _propose(chat, notebook, project=True)
+            await _propose(chat, memory, project=True)
         case []:
-            _show(chat, notebook)
+            _show(chat, memory)
         case _:
             raise UsageError(f"/memory takes nothing or “propose”, not “{argument[:40]}”.")
 
@@ -80,17 +78,15 @@ async def show_memory(chat: Chat, argument: str) -> None:
 @registry.command("forget", argument="N")
 async def forget(chat: Chat, argument: str) -> None:
     """Take a fact out of the memory: by its number in /memory, or its text."""
-    from chat_loop.memory import notes  # not before it is asked for
-
-    notebook = _notebook(chat)
-    seen = notebook.seen
+    memory = _memory(chat)
+    seen = memory.seen
     if seen.problem:
         raise ChatLoopError(seen.problem)
     if not seen.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    keys = [notes.key(fact) for fact in seen.facts]
-    if argument and notes.key(argument) in keys:
-        number = keys.index(notes.key(argument))
+    keys = [fact_key(fact) for fact in seen.facts]
+    if argument and fact_key(argument) in keys:
+        number = keys.index(fact_key(argument))
     elif argument.isascii() and argument.isdigit() and 1 <= int(argument[:9]) <= len(keys):
         number = int(argument[:9]) - 1
     else:
@@ -98,18 +94,16 @@ async def forget(chat: Chat, argument: str) -> None:
             f"Which fact? forget takes a number from 1 to {len(keys)}.", "/memory shows them."
         )
     chat.display.line(_numbered(number + 1, seen.facts[number], 1))
-    notebook.remove(number)
+    memory.remove(number)
     chat.conversation.remember()
-    left, where = counted(len(notebook.seen.facts), "fact"), notebook.place.shown(seen.path)
+    left, where = counted(len(memory.seen.facts), "fact"), memory.place.shown(seen.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 
-def _show(chat: Chat, notebook: Notebook) -> None:
-    from chat_loop.tokens import estimate
-
-    edited = notebook.reread()
+def _show(chat: Chat, memory: ProjectMemory) -> None:
+    edited = memory.reread()
     chat.conversation.remember()
-    seen, place = notebook.seen, notebook.place
+    seen, place = memory.seen, memory.place
     if seen.problem:
         raise ChatLoopError(seen.problem)
     where = place.shown(seen.path)
@@ -146,22 +140,18 @@ def _show(chat: Chat, notebook: Notebook) -> None:
         )
 
 
-async def _propose(chat: Chat, notebook: Notebook, *, project: bool) -> None:
+async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
     """Offer what the chain has pinned and decided; note what the user picks."""
-    import re
-
-    from chat_loop.memory import notes
-    from chat_loop.redact import redacted  # not before something may be written
-
-    path = notebook.target(project=project)
+    path = memory.target(project=project)
     thread = chat.conversation.thread
     decisions = thread.inherited.decisions if thread.inherited else ()
     said = [*thread.pins, *(re.sub(_REFERENCE, "", decision) for decision in decisions)]
+    known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
     offered: dict[str, str] = {}
     for text in said:
-        fact = notes.fact_of(redacted(text))
-        if fact and notes.key(fact) not in notebook.known(path):
-            offered.setdefault(notes.key(fact), fact)
+        fact = fact_of(redacted(text))
+        if fact and fact_key(fact) not in known:
+            offered.setdefault(fact_key(fact), fact)
     facts = list(offered.values())
     if not facts:
         chat.display.prose(
@@ -172,13 +162,13 @@ async def _propose(chat: Chat, notebook: Notebook, *, project: bool) -> None:
     for number, fact in enumerate(facts, 1):
         chat.display.line(_numbered(number, fact, width))
     answer = await chat.ask(
-        f"Which ones go into {notebook.place.shown(path)}? (numbers, all, or nothing) "
+        f"Which ones go into {memory.place.shown(path)}? (numbers, all, or nothing) "
     )
     picked = _picked(answer, len(facts))
     if not picked:
         chat.display.line("Nothing is noted.", "dim")
         return
-    _tell_noted(chat, notebook, notebook.add(path, [facts[number - 1] for number in picked]))
+    _tell_noted(chat, memory, memory.add(path, [facts[number - 1] for number in picked]))
 
 
 def _picked(answer: str, most: int) -> list[int]:
@@ -202,8 +192,6 @@ def _picked(answer: str, most: int) -> list[int]:
 
 async def _without_secrets(chat: Chat, fact: str) -> str:
     """The fact as it may be written; empty when the user does not want it so."""
-    from chat_loop.redact import redacted  # not before something may be written
-
     safe = redacted(fact)
     if safe == fact:
         return fact
@@ -217,13 +205,13 @@ async def _without_secrets(chat: Chat, fact: str) -> str:
     return ""
 
 
-def _tell_noted(chat: Chat, notebook: Notebook, added: int) -> None:
+def _tell_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     """Put what was added into effect, and say where it went and whether the model gets it."""
     chat.conversation.remember()
-    seen = notebook.seen
+    seen = memory.seen
     new = range(len(seen.facts) - added, len(seen.facts))
     chat.display.line(
-        f"Noted in {notebook.place.shown(seen.path)} ({counted(len(seen.facts), 'fact')}).",
+        f"Noted in {memory.place.shown(seen.path)} ({counted(len(seen.facts), 'fact')}).",
         "dim",
     )
     missing = sum(number in seen.left_out for number in new)
@@ -232,7 +220,7 @@ def _tell_noted(chat: Chat, notebook: Notebook, added: int) -> None:
             "There is no room for "
             f"{'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory "
             "takes "
-            f"{notebook.place.most:,} tokens, and the model gets what comes first in the file.",
+            f"{memory.place.most:,} tokens, and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )
 
@@ -243,7 +231,7 @@ def _numbered(number: int, fact: str, width: int) -> str:
     return f"{number:>{width}}  " + text.replace("\n", f"\n{indent}")
 
 
-def _notebook(chat: Chat) -> Notebook:
+def _memory(chat: Chat) -> ProjectMemory:
     if chat.memory is None:
         raise UsageError(
             "The memory is switched off.", "memory.enabled: true in the config switches it on."

@@ -1,3 +1,0 @@
-"""The project's memory: facts that hold across conversations, in a readable file, given to the
-model.
-"""
