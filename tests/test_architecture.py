@@ -197,7 +197,7 @@ import sys
 import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
-    'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'msgspec', 'filelock', 'genai_prices',
+    'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'filelock', 'genai_prices',
     'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
 }
 print(sorted(heavy & set(sys.modules)))
