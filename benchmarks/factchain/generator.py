@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 from benchmarks.factchain.composing import Composer
-from benchmarks.factchain.planting import Planter
+from benchmarks.factchain.planting import FACTS, Planter
 from benchmarks.factchain.talk import SEGMENTS, Talk, Turn
 from benchmarks.factchain.wording import language
 
@@ -19,7 +19,7 @@ EXCHANGES = (9, 14)
 def generate(seed: int, profile: str) -> Talk:
     """Make the conversation of a seed and a profile."""
     random = Random(f"{profile} {seed}")
-    planter = Planter(profile, random, third=seed)
+    planter = Planter(profile, random, shift=seed)
     composer = Composer(random)
     segments = tuple(
         tuple(_segment(number, profile, random, planter, composer))
@@ -36,8 +36,9 @@ def _segment(
     """The languages one after another, in an order that changes."""
     sayings = planter.segment(number)
     count = random.randint(*EXCHANGES)
-    quarter = round(count / 4)
-    shares = {"en": count - 2 * quarter, "de": quarter, planter.third(number): quarter}
+    first, *others = planter.room(number).items()
+    shares = {code: round(count * facts / FACTS) for code, facts in others}
+    shares[first[0]] = count - sum(shares.values())
     for code in random.sample(sorted(shares), len(shares)):
         mine = [saying for saying in sayings if saying.language == code]
         yield from composer.turns(language(profile, code), shares[code], mine)

@@ -1,8 +1,7 @@
 """Which facts a segment holds, what replaces what, and what only looks like a fact.
 
-A segment holds 24 facts, half of them English, a quarter German, a quarter in a third language that
-changes from segment to segment. Three in ten are announced ("Decision: …"); four in ten are said by
-the model alone.
+A segment holds 24 facts in the languages of its profile's mix. Three in ten are announced
+("Decision: …"); four in ten are said by the model alone.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from benchmarks.factchain.talk import SEGMENTS, Fact
 from benchmarks.factchain.wording import (
     ANCHORED,
     KINDS,
+    PROFILES,
     Filling,
     Sentence,
     Shape,
@@ -22,9 +22,8 @@ from benchmarks.factchain.wording import (
     language,
 )
 
-ENGLISH, GERMAN, OTHER = 12, 6, 6
-"""Facts per segment and language."""
-THIRD = ("fr", "es", "it")
+FACTS = 24
+"""Facts per segment."""
 ANNOUNCED = 0.3
 BY_USER = 0.6
 BEGUN = (6, 5, 5, 4, 4, 4, 4, 4, 4, 0)
@@ -77,27 +76,35 @@ class Deck:
 class Planter:
     """Plants the facts of one conversation, segment by segment."""
 
-    def __init__(self, profile: str, random: Random, third: int) -> None:
+    def __init__(self, profile: str, random: Random, shift: int) -> None:
         self.facts: list[Fact] = []
         self._profile = profile
         self._random = random
-        self._third = third
+        self._shift = shift
         self._deck = Deck(random)
         self._waiting: list[_Waiting] = []
         self._used: set[tuple[str, ...]] = set()
         """The subjects of every shape, the values of every type, the anchors of every sentence."""
 
-    def third(self, segment: int) -> str:
-        """The segment's third language."""
-        return THIRD[(segment + self._third) % len(THIRD)]
+    def room(self, segment: int) -> dict[str, int]:
+        """Return how many facts of each language a segment holds."""
+        mix = PROFILES[self._profile]
+        room = dict(mix.fixed)
+        if mix.rotating:
+            code = mix.rotating[(segment + self._shift) % len(mix.rotating)]
+            room[code] = FACTS - sum(room.values())
+        return room
 
     def segment(self, segment: int) -> list[Saying]:
         """Plant a segment's facts; return all that must be said."""
-        room = {"en": ENGLISH, "de": GERMAN, self.third(segment): OTHER}
+        room = self.room(segment)
+        rotating = PROFILES[self._profile].rotating
         sayings = [self._successor(waiting, segment) for waiting in self._due(segment, room)]
         places = [code for code, left in room.items() for _ in range(left)]
         for code in self._random.sample(places, BEGUN[segment - 1]):
-            if code not in THIRD or segment + len(THIRD) <= SEGMENTS:  # the language comes again
+            if (
+                code not in rotating or segment + len(rotating) <= SEGMENTS
+            ):  # the language comes again
                 sayings.append(self._plant("update", code, segment))
                 room[code] -= 1
         kinds = [kind for kind in KINDS if kind != "update"]

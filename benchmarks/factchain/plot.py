@@ -20,7 +20,8 @@ from benchmarks.factchain.wording import PROFILES
 
 WIDTH, HEIGHT = 760, 380
 LEFT, TOP, RIGHT, BOTTOM = 46, 34, 246, 42
-GREY, OWN, SECOND = "#6e7a86", "#c25f08", "#957040"
+GREY = "#6e7a86"
+OWN = {"seen": "#957040", "unseen": "#c25f08", "third": "#b0305c"}
 OTHERS = {
     VERBATIM: ("#3b7ac9", "6 3"),
     TRUNCATE: ("#28867a", "2 3"),
@@ -46,13 +47,18 @@ class Curve:
 
 
 def curves(rows: Sequence[Row]) -> list[Curve]:
-    """The program in both profiles, and what others do in the mean of both."""
+    """Return the program's curve in each profile, and what others do in the mean of all."""
     found: list[Curve] = []
-    for profile, colour in zip(PROFILES, (SECOND, OWN), strict=True):
+    for profile in PROFILES:
         mine = [row for row in rows if (row.arm, row.profile) == (OURS, profile)]
         if mine:
             found.append(
-                Curve(f"{OURS}, {profile} wording {_size(mine)}", colour, _points(mine), width=2.6)
+                Curve(
+                    f"{OURS}, {profile} wording {_size(mine)}",
+                    OWN[profile],
+                    _points(mine),
+                    width=2.6,
+                )
             )
     for arm, (colour, dashes) in OTHERS.items():
         mine = [row for row in rows if row.arm == arm]

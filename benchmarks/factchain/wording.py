@@ -28,8 +28,32 @@ Speaker = Literal["user", "model"]
 KINDS = ("number", "path", "id", "url", "person", "decision", "rule", "task", "update", "rejected")
 ANCHORED = frozenset({"decision", "rule", "task", "rejected"})
 """The types that are recognised by phrases instead of a value and a key word."""
-PROFILES = ("seen", "unseen")
-LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian"}
+LANGUAGES = {
+    "en": "english", "de": "german", "fr": "french", "es": "spanish", "it": "italian",
+    "pt": "portuguese", "pl": "polish",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """The languages of a profile, and how many facts of each a segment holds.
+
+    One of `rotating` fills the rest of a segment; which one changes from segment to segment.
+    """
+
+    fixed: dict[str, int]
+    rotating: tuple[str, ...] = ()
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return (*self.fixed, *self.rotating)
+
+
+PROFILES = {
+    "seen": Mix({"en": 12, "de": 6}, ("fr", "es", "it")),
+    "unseen": Mix({"en": 12, "de": 6}, ("fr", "es", "it")),
+    "third": Mix({"pt": 12, "pl": 12}),
+}
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _CHARACTERS = {
