@@ -299,10 +299,7 @@ class TestPresence:
     )
     def test_a_value_between_blanks_is_always_found(self, value: str, around: str) -> None:
         assert holds(f"{around} {value} {around}", value)
-        assert (
-            not holds(f"{around}7{value}7{around}".replace(f" {value}", ""), value)
-            or value in around
-        )
+        assert not holds(f"{around}7{value}7{around}", value) or value in around
 
     def test_a_successor_anywhere_makes_an_old_value_harmless(self) -> None:
         assert stale(Context("The boiler runs at 1.4 bar."), FACTS, 2) == {1}
@@ -375,7 +372,7 @@ class TestReport:
 
     def test_goals_are_judged_both_ways(self) -> None:
         results = Results(readings=self.readings())
-        judged = {goal.name: goal.met for goal in report.goals(results)}
+        judged = {goal.name: goal.met for goal in report.goals(results, 16_384)}
         assert (
             judged.pop("deterministic part for 100 messages, median") is False
         )  # it was not measured
@@ -391,7 +388,7 @@ class TestReport:
             )
             for one in results.readings
         ]
-        missed = {goal.name for goal in report.goals(Results(readings=bad)) if not goal.met}
+        missed = {goal.name for goal in report.goals(Results(readings=bad), 16_384) if not goal.met}
         assert len(missed) == len(PROFILES) * 5 + 1
 
     def test_parts_add_up_to_the_whole(self) -> None:

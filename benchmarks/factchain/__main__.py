@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,7 @@ from pathlib import Path
 from benchmarks.factchain import plot, report, run
 from benchmarks.factchain.generator import generate
 from benchmarks.factchain.standin import WINDOW
-from benchmarks.factchain.summarisers import Lossy, Real, Summariser
+from benchmarks.factchain.summarisers import LOSSES, Lossy, Real, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Talk
 from benchmarks.factchain.wording import PROFILES
 from chat_loop.config import find_paths
@@ -44,7 +46,23 @@ def _options() -> argparse.Namespace:
         help="conversations per profile (default 3)",
     )
     parser.add_argument(
-        "--window", type=int, default=WINDOW, metavar="N", help=f"the window (default {WINDOW:,})"
+        "--window",
+        type=_tokens,
+        default=WINDOW,
+        metavar="N",
+        help="the window, such as 8K or 200K (default 16K)",
+    )
+    parser.add_argument(
+        "--loss",
+        choices=LOSSES,
+        default="even",
+        help="how the stand-in loses facts: the same of every kind, or as real models do",
+    )
+    parser.add_argument(
+        "--profiles",
+        default=",".join(PROFILES),
+        metavar="A,B",
+        help="only these wordings (default all)",
     )
     parser.add_argument(
         "--quick", action="store_true", help="one conversation per profile, scored at the end only"
@@ -55,6 +73,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the curve there")
     return parser.parse_args()
+
+
+def _tokens(text: str) -> int:
+    """Read 16384, or 16K."""
+    return int(text[:-1]) * 1024 if text[-1:] in "kK" else int(text)
 
 
 def _provider(model: str) -> Provider:
@@ -74,9 +97,13 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
     window = min(options.window, provider.window.tokens) if provider else options.window
 
     def summariser(talk: Talk) -> Summariser:
-        return Real(provider) if provider else Lossy(talk.facts, talk.seed, count)
+        return (
+            Real(provider)
+            if provider
+            else Lossy(talk.facts, talk.seed, count, loss=LOSSES[options.loss])
+        )
 
-    for profile in PROFILES:
+    for profile in options.profiles.split(","):
         for seed in seeds:
             talk = generate(seed, profile)
             folder = Path(f"{profile}{seed}")
@@ -126,29 +153,31 @@ def main() -> int:
     seeds = 1 if options.quick else options.seeds
     summaries = options.local or "a stand-in that loses and changes facts"
     title = (
-        f"FactChain: {seeds} conversation(s) in each of {len(PROFILES)} wordings, {SEGMENTS} "
+        f"FactChain: {seeds} conversation(s) in the wordings {options.profiles}, {SEGMENTS} "
         "compactions; "
         f"window {options.window:,}; summaries by {summaries}"
     )
     scored = (SEGMENTS,) if options.quick else run.SCORED
-    print(report.text(results, title, scored))
+    print(report.text(results, title, scored, options.window))
     if "json" in files:
         settings = {
             "seeds": seeds,
             "window": options.window,
             "summaries": summaries,
+            "loss": "" if options.local else options.loss,
             "seconds": round(results.seconds, 1),
             "commit": _commit(),
             "date": datetime.now(UTC).date().isoformat(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         }
-        files["json"].write_text(report.as_json(results, settings), "utf-8")
+        files["json"].write_text(report.as_json(results, settings, options.window), "utf-8")
     if "svg" in files:
         drawn = plot.svg(
             plot.curves(report.rows(results.readings)),
             "Facts in the context after so many compactions (tokens of a request after the last)",
         )
         files["svg"].write_text(drawn, "utf-8")
-    return 0 if all(goal.met for goal in report.goals(results)) else 1
+    return 0 if all(goal.met for goal in report.goals(results, options.window)) else 1
 
 
 if __name__ == "__main__":

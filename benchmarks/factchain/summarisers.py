@@ -1,7 +1,8 @@
 """The models that write summaries: one that loses facts as published measurements say, one that
 fails, and a real one.
 
-The lossy model keeps a fact that it reads for the first time with a probability of 0.40 and a line
+The lossy model keeps a fact that it reads for the first time with a probability of 0.40, or as
+real models were measured for each kind of facts (they keep decisions and lose numbers), and a line
 of an old summary with 0.77 (which is 46 % after three passes), and changes a number with 0.08: what
 the literature reports of real models after one and after several compactions. It tosses its coins
 by hashing what it reads, so that every run is the same.
@@ -11,20 +12,30 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, Protocol
 
 from benchmarks.factchain.scoring import flat
 from benchmarks.factchain.talk import Fact
+from benchmarks.factchain.wording import KINDS
 from chat_loop.context import summary
 from chat_loop.errors import Overloaded, ProviderError, RateLimited
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, StopReason
 
-NEW, OLD, CHANGED = 0.40, 0.77, 0.08
+OLD, CHANGED = 0.77, 0.08
+EVEN = dict.fromkeys(KINDS, 0.60)
+MEASURED = {
+    **dict.fromkeys(("decision", "rule", "task", "rejected"), 0.23),
+    **dict.fromkeys(("path", "url", "id"), 0.90),
+    **dict.fromkeys(("number", "update"), 0.98),
+    "person": 0.60,
+}
+LOSSES: Mapping[str, Mapping[str, float]] = {"even": EVEN, "measured": MEASURED}
+"""How likely a summary loses a fact of a kind: the same of all, or as real models were measured."""
 TOPICS = 3
 """Lines of small talk that a summary holds besides facts."""
 MOST_TOKENS = 3_276
@@ -61,11 +72,17 @@ class Summariser(Protocol):
 
 
 class Lossy:
-    """Loses and changes facts. `seed` decides which."""
+    """Loses and changes facts. `seed` decides which, `loss` how many of each kind."""
 
     def __init__(
-        self, facts: Sequence[Fact], seed: int, count: Callable[[str], int], seconds: float = 0.0
+        self,
+        facts: Sequence[Fact],
+        seed: int,
+        count: Callable[[str], int],
+        seconds: float = 0.0,
+        loss: Mapping[str, float] = EVEN,
     ) -> None:
+        self._loss = loss
         self._facts = facts
         self._seed = seed
         self._count = count
@@ -88,7 +105,7 @@ class Lossy:
         span = flat(task.span)
         found = ((span.find(flat(fact.core)), fact) for fact in self._facts)
         for _, fact in sorted((pair for pair in found if pair[0] >= 0), key=lambda pair: pair[0]):
-            if self._chance(f"new {task.style} {fact.number}") < NEW:
+            if self._chance(f"new {task.style} {fact.number}") < 1 - self._loss[fact.kind]:
                 lines.append(
                     (_section(fact), self._changed(fact.sentence, f"{task.style} {fact.number}"))
                 )
