@@ -84,7 +84,9 @@ class Loading:
 
 
 def _load_saving() -> None:
-    from chat_loop.sessions import lock  # noqa: F401 - loading it is the point
+    from chat_loop.sessions.files import load_lock_library
+
+    load_lock_library()
 
 
 def _load_compaction() -> None:

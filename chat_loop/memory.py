@@ -346,13 +346,13 @@ def _reason(error: OSError) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path, locks: Path) -> Iterator[None]:
-    from chat_loop.sessions import lock  # loads filelock, which only a change needs
+    from chat_loop.sessions.files import take_lock  # loads filelock, which only a change needs
 
     checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
     deadline = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
-            taken = lock.take(locks, f"memory-{checksum:08x}")
+            taken = take_lock(locks, f"memory-{checksum:08x}")
             break
         except SessionLocked as error:
             if time.monotonic() > deadline:

@@ -60,7 +60,7 @@ DOORS = {
     },
     "markdown_it": {"export/markup.py"},
     "pygments": {"export/markup.py"},
-    "filelock": {"sessions/lock.py", "models/install.py"},
+    "filelock": {"sessions/files.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
     "sqlite3": {"search/text.py", "library/file.py", "library/looking.py"},

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions import lock
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from tests.pty_chat import PtyChat
 from tests.stocked import ALL, FIRST, OLD, OPEN, SECOND, put
@@ -136,7 +136,7 @@ def test_d_and_y_trashes_and_any_other_key_does_not(home: Path) -> None:
         terminal.send("dy")
         terminal.wait_for(f"{OPEN.header.id} is in the trash")
         terminal.wait_for("Sessions: 2")
-        held = lock.take(folder, SECOND.header.id)
+        held = take_lock(folder, SECOND.header.id)
         terminal.send("dy")
         terminal.wait_for("is open in another process")
         held.release()
@@ -183,7 +183,7 @@ def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) ->
 
 
 def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
-    held = lock.take(home / "sessions", OPEN.header.id)
+    held = take_lock(home / "sessions", OPEN.header.id)
     with chat(home) as terminal:
         open_browser(terminal)
         terminal.send("e")

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from chat_loop.library.looking import condition
-from chat_loop.sessions import listing, lock
+from chat_loop.sessions import partial
+from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.subcommands.checks.answering import fault_of
 from chat_loop.subcommands.checks.installed import Need, need_of, older
 from chat_loop.subcommands.checks.places import mounted
@@ -249,9 +250,9 @@ def test_a_session_that_is_open_elsewhere_and_locks_of_those_that_are_gone(tmp_p
     run(tmp_path, *ECHO, "-p", "hello")
     folder = tmp_path / "sessions"
     [file] = folder.glob("*.md")
-    lock.take(folder, "long_gone").release()
-    (folder / lock.FOLDER / "long_gone.lock").touch()
-    held = lock.take(folder, file.stem)
+    take_lock(folder, "long_gone").release()
+    (folder / LOCK_FOLDER / "long_gone.lock").touch()
+    held = take_lock(folder, file.stem)
     try:
         told = one(examined(tmp_path, *ECHO), "Locks")
     finally:
@@ -271,10 +272,10 @@ def test_the_index_as_it_stands(tmp_path: Path) -> None:
     run(tmp_path, *ECHO, "-p", "hello")
     run(tmp_path, "sessions", "list")
     index = folder / ".index.sqlite"
-    assert condition(folder, listing.newest_first(folder)).behind == 0
+    assert condition(folder, partial.newest_first(folder)).behind == 0
     [file] = folder.glob("*.md")
     os.utime(file, ns=(1, 1))
-    assert condition(folder, listing.newest_first(folder)).behind == 1
+    assert condition(folder, partial.newest_first(folder)).behind == 1
     whole = index.read_bytes()
     for damage in (whole[:5000], b"x" * 9000, whole[:60] + (99).to_bytes(4, "big") + whole[64:]):
         index.write_bytes(damage)

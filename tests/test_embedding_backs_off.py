@@ -15,8 +15,8 @@ from chat_loop.library.meanings import Meanings, missing
 from chat_loop.library.refresh import refresh
 from chat_loop.library.stale import stale
 from chat_loop.search.meaning import Embedder, available
-from chat_loop.sessions import lock
-from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
 from tests.shelves import START, session, write
 from tests.test_headless import run
@@ -62,7 +62,7 @@ def exchanges(embedding: Embedding, index: Index, count: int) -> None:
 
 def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) -> None:
     with closing(Embedding(tmp_path / "sessions")) as embedding:
-        held = lock.take(tmp_path / "sessions", LOCK)
+        held = take_lock(tmp_path / "sessions", LOCK)
         exchanges(embedding, index, 30)
         held.release()
         assert 2 <= len(started.read_text().split()) <= 5

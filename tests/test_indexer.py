@@ -29,10 +29,10 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import grown
 from chat_loop.library.stale import stale
-from chat_loop.sessions import listing
-from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions import partial
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import (
     Entry,
     Name,
@@ -288,7 +288,7 @@ def test_growing_gives_the_same_as_reading_whole(
                 assert growth.goes_on(part)
                 grown(index, growth, part, path, status.st_size, status.st_mtime_ns)
                 row = index.rows(["a"])["a"]
-                assert row == listing.row(path)
+                assert row == partial.row(path)
         same_as_from_the_file(folder)
 
 

@@ -30,7 +30,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.library.schema import VERSION
 from chat_loop.library.stale import stale
-from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal, Summary
 from tests.shelves import START, Made, files, folders, session, write
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_loop.conversation.options import Options
-from chat_loop.sessions import outline, piecewise
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.piecewise import Pieces, undone
+from chat_loop.sessions.partial import Pieces, undone
 from chat_loop.sessions.records import (
     OF_QUERY,
     Entry,
@@ -75,9 +75,9 @@ def long(
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a long session need not be long."""
-    monkeypatch.setattr(outline, "SHORT", 20_000)
-    monkeypatch.setattr(outline, "_HEAD", 10_000)
-    monkeypatch.setattr(outline, "_TAIL", 2_000)
+    monkeypatch.setattr(partial, "SHORT", 20_000)
+    monkeypatch.setattr(partial, "_LONG_HEAD", 10_000)
+    monkeypatch.setattr(partial, "_TAIL", 2_000)
 
 
 def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session | None]:
@@ -132,9 +132,9 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
         seal=seal,
     )
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outline, "SHORT", 20_000)
-        patch.setattr(outline, "_HEAD", 10_000)
-        patch.setattr(outline, "_TAIL", 2_000)
+        patch.setattr(partial, "SHORT", 20_000)
+        patch.setattr(partial, "_LONG_HEAD", 10_000)
+        patch.setattr(partial, "_TAIL", 2_000)
         path = write(Path(name), made, 1)
         sessions = SessionManager(Path(name))
         whole, found = sessions.load(path).session, sessions.load_ends(path, last)
@@ -197,7 +197,7 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
             path = talk.sessions.directory / "long.md"
             loaded = talk.sessions.load_ends(path, last) if from_ends else talk.sessions.load(path)
             assert loaded is not None
-            assert isinstance(loaded.session, outline.Outline) == from_ends
+            assert loaded.ends == from_ends
             await talk.conversation.accept(await talk.conversation.offer(loaded, last=last))
             await talk.conversation.ask("And then?")
             await talk.conversation.settled()
@@ -250,7 +250,7 @@ def test_a_torn_record_that_was_written_again(tmp_path: Path) -> None:
 
 def test_what_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line and a record of any length: what follows is read as ever."""
-    monkeypatch.setattr(piecewise, "MOST", 1000)
+    monkeypatch.setattr(partial, "LONGEST_RECORD", 1000)
     at = START + timedelta(minutes=1)
     entries = (
         Query(number=1, at=at, text="x" * 5000),

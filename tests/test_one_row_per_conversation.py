@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from chat_loop.library.looking import condition
-from chat_loop.sessions.listing import newest_first
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.sessions.writer import render
 from tests.library_screens import CODE, in_zone

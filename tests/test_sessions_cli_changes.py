@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.sessions import lock
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session
 from tests.loopback import Loopback, Reply, failing
@@ -107,7 +107,7 @@ def test_a_session_that_is_open_elsewhere_is_left_alone(home: Path) -> None:
     folder = home / "sessions"
     path = folder / f"{OLD.header.id}.md"
     before = path.read_bytes()
-    held = lock.take(folder, OLD.header.id)
+    held = take_lock(folder, OLD.header.id)
     try:
         for action in (
             ("tag", "3", "x"),
@@ -501,7 +501,7 @@ def test_a_child_of_what_goes_to_the_trash_is_named(home: Path) -> None:
 
 
 def test_trash_as_json_and_one_that_is_open(home: Path) -> None:
-    held = lock.take(home / "sessions", OPEN.header.id)
+    held = take_lock(home / "sessions", OPEN.header.id)
     try:
         result = run(home, "sessions", "trash", "1", "3", "--json")
     finally:
@@ -554,7 +554,7 @@ def test_clean_moves_whole_conversations_that_nobody_used(tmp_path: Path) -> Non
 
 def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
     forgotten(tmp_path)
-    held = lock.take(tmp_path / "sessions", "dead_2")
+    held = take_lock(tmp_path / "sessions", "dead_2")
     try:
         result = run(tmp_path, "sessions", "clean", "--older-than", "30d", "--yes")
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
-from chat_loop.sessions import lock
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.trash import FOLDER, bring_back, take_away, trashed
 from tests.stocked import OLD, OPEN, put
 
@@ -57,7 +57,7 @@ def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_pat
 
 def test_an_open_session_stays(tmp_path: Path) -> None:
     [path] = put(tmp_path, OPEN)
-    held = lock.take(tmp_path, OPEN.header.id)
+    held = take_lock(tmp_path, OPEN.header.id)
     with pytest.raises(SessionLocked):
         take_away(path)
     assert path.exists()

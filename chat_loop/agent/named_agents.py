@@ -15,7 +15,7 @@ from chat_loop.config import Paths
 from chat_loop.errors import AgentError, ConfigError, SessionLocked
 from chat_loop.frontmatter import read_yaml
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.files import Files
+from chat_loop.sessions.files import Files, take_lock
 
 ALIASES = "aliases.yaml"
 MOST = 1_000
@@ -163,11 +163,9 @@ class Places:
         return dict(value or {})
 
     def _change(self, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        from chat_loop.sessions import lock  # only a change needs it
-
         try:
             self._files.make_directory(self.aliases_file.parent)
-            taken = lock.take(self.aliases_file.parent, "aliases")
+            taken = take_lock(self.aliases_file.parent, "aliases")
             try:
                 aliases = edit(self._aliases())
                 if len(aliases) > MOST:

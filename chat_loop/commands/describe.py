@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.errors import UsageError
-from chat_loop.sessions.naming import name_of, named, tag
+from chat_loop.sessions.naming import name_of, validate_name, validate_tag
 
 MOST_TAGS = 20
 
@@ -17,7 +17,7 @@ async def rename(chat: Chat, argument: str) -> None:
     """Call this conversation so; with no name it is called after its summary or first words
     again.
     """
-    chat.conversation.rename(named(argument))
+    chat.conversation.rename(validate_name(argument))
     called = name_of(chat.conversation.session)
     told = (
         f"This conversation is called “{called}”."
@@ -32,7 +32,7 @@ async def rename(chat: Chat, argument: str) -> None:
 async def add_tags(chat: Chat, argument: str) -> None:
     """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
     standing = chat.conversation.session.tags
-    tags = tuple(dict.fromkeys((*standing, *map(tag, argument.replace(",", " ").split()))))
+    tags = tuple(dict.fromkeys((*standing, *map(validate_tag, argument.replace(",", " ").split()))))
     if len(tags) > MOST_TAGS:
         raise UsageError(f"A conversation has at most {MOST_TAGS} tags.")
     if tags != standing:
@@ -43,7 +43,7 @@ async def add_tags(chat: Chat, argument: str) -> None:
 @registry.command("untag", argument="TAG …")
 async def remove_tags(chat: Chat, argument: str) -> None:
     """Take tags off this conversation."""
-    gone = [tag(word) for word in argument.replace(",", " ").split()]
+    gone = [validate_tag(word) for word in argument.replace(",", " ").split()]
     standing = chat.conversation.session.tags
     if not gone or any(one not in standing for one in gone):
         has = (

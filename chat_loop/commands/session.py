@@ -17,7 +17,7 @@ from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.listing import newest_first
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Header, Session, Summary
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text

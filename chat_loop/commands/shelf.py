@@ -9,6 +9,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import here_id
 from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import dollars_text
 
@@ -56,10 +57,8 @@ class ChatShelf:
         """Open its file in the user's editor. Raises SessionLocked while the session is open
         elsewhere.
         """
-        from chat_loop.sessions import lock
-
         try:
-            held = lock.take(row.path.parent, row.id)
+            held = take_lock(row.path.parent, row.id)
         except OSError:  # a disk that refuses locks can be looked at
             await self._chat.open_file(row.path)
             return

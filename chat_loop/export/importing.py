@@ -131,9 +131,9 @@ def _markdown(data: bytes, name: str) -> Imported:
 
 
 def _foreign(data: bytes, name: str) -> Imported:
-    from chat_loop.sessions import foreign  # only another program's file needs it
+    from chat_loop.sessions import legacy  # only another program's file needs it
 
-    session, damage = foreign.read(data, Path(f"{_stem(name) or 'session'}.md"))
+    session, damage = legacy.read(data, Path(f"{_stem(name) or 'session'}.md"))
     if session is None:
         return Imported(complaints=("It is neither an export nor a transcript.",))
     return Imported((session,), damage)

@@ -138,9 +138,9 @@ def _holds(path: Path, session: Session) -> bool:
         return False
     found = parse(data).session
     if found is None:
-        from chat_loop.sessions import foreign  # only another program's file needs it
+        from chat_loop.sessions import legacy  # only another program's file needs it
 
-        found, _ = foreign.read(data, path)
+        found, _ = legacy.read(data, path)
     return (
         found is not None and replace(found, header=replace(found.header, id=path.stem)) == session
     )

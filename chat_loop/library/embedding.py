@@ -20,7 +20,7 @@ from chat_loop.errors import SessionLocked
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
-    from chat_loop.sessions.live import Lock
+    from chat_loop.sessions.files import Lock
 
 LOCK = ".embedding"
 NICE = 10
@@ -95,14 +95,14 @@ def main(arguments: Sequence[str]) -> int:
     from chat_loop.library.file import IndexUnavailable
     from chat_loop.library.index import Index
     from chat_loop.library.meanings import Meanings
-    from chat_loop.sessions import lock
+    from chat_loop.sessions.files import take_lock
 
     directory, parent = Path(arguments[0]), int(arguments[1])
     if hasattr(os, "nice"):
         os.nice(NICE)
     held: Lock | None = None
     try:
-        held = lock.take(directory, LOCK)
+        held = take_lock(directory, LOCK)
         index = Index(directory, busy=5.0)
         try:
             meanings = Meanings()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from chat_loop.sessions import listing
+from chat_loop.sessions import partial
 from chat_loop.sessions.dates import used_at
 from chat_loop.sessions.records import (
     OF_QUERY,
@@ -105,7 +105,7 @@ class Growth:
         entries: tuple[Entry | None, ...] = (self._restoration, next(first, None))
         few = Session(header=header, entries=tuple(entry for entry in entries if entry is not None))
         return replace(
-            listing.row_of(few, path, used=self._used),
+            partial.row_of(few, path, used=self._used),
             queries=self._queries,
             tokens=self._tokens,
             answered=self._answered,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.frozen import dataclass
-from chat_loop.sessions.listing import storable
+from chat_loop.sessions.partial import storable
 from chat_loop.sessions.records import Session
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Indexer:
         """
         from chat_loop.library.refresh import refresh
         from chat_loop.library.stale import stale
-        from chat_loop.sessions.listing import newest_first
+        from chat_loop.sessions.partial import newest_first
 
         if not self.directory.is_dir():
             return False

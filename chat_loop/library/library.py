@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 from chat_loop.errors import SessionError
 from chat_loop.frozen import dataclass
 from chat_loop.library.filters import SessionFilter
-from chat_loop.sessions import listing
+from chat_loop.sessions import partial
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.parser import parse
+from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
@@ -164,7 +164,7 @@ class Library:
 
     def row(self, identity: str) -> SessionRow:
         """Return one session's row, from its file."""
-        row = listing.row(self.directory / f"{identity}.md")
+        row = partial.row(self.directory / f"{identity}.md")
         return (
             row
             if row.updated is None or row.updated <= self.now() + AHEAD
@@ -237,7 +237,7 @@ class Library:
 
     def _stamps(self) -> list[Stamp]:
         try:
-            return listing.newest_first(self.directory)
+            return partial.newest_first(self.directory)
         except OSError as error:
             raise SessionError(
                 f"The sessions folder {self.directory} cannot be read: {error.strerror}."
@@ -432,7 +432,7 @@ class Library:
         session = parse(data).session
         if session is None or status.st_size > len(data):
             return part
-        found = shown(listing.row_of(session.until(number), row.path))
+        found = shown(partial.row_of(session.until(number), row.path))
         return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
 
     def _branch(

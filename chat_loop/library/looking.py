@@ -12,7 +12,7 @@ from pathlib import Path
 from chat_loop.frozen import dataclass
 from chat_loop.library.file import FILE
 from chat_loop.library.schema import APPLICATION, VERSION
-from chat_loop.sessions.listing import Stamp
+from chat_loop.sessions.partial import Stamp
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,13 +11,11 @@ from chat_loop.library.growth import Growth
 from chat_loop.library.index import Index
 from chat_loop.library.stale import Stale
 from chat_loop.library.stored import shown
-from chat_loop.sessions import foreign, listing, outline
-from chat_loop.sessions.bodies import EPOCH
+from chat_loop.sessions import legacy, partial
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.listing import Stamp
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.piecewise import Pieces, undone
-from chat_loop.sessions.records import OF_QUERY, Exchange, Header, Seal, Session
+from chat_loop.sessions.partial import Pieces, Stamp, undone
+from chat_loop.sessions.records import EPOCH, OF_QUERY, Exchange, Header, Seal, Session
 
 BATCH_BYTES = 1 << 20
 BATCH_FILES = 200
@@ -70,12 +68,12 @@ def read(directory: Path, stamp: Stamp) -> Digest:
     try:
         data, _, status = read_part(path)
     except OSError:
-        return digest(listing.unreadable(path), None, stamp.size, stamp.changed)
-    now = Stamp(listing.storable(status.st_mtime_ns), stamp.id, status.st_size)
-    row = listing.row_in(data, path)
+        return digest(partial.unreadable(path), None, stamp.size, stamp.changed)
+    now = Stamp(partial.storable(status.st_mtime_ns), stamp.id, status.st_size)
+    row = partial.row_in(data, path)
     session = parse(data).session
     if session is None and row.state == "plain":
-        session = foreign.read(data, path)[0]
+        session = legacy.read(data, path)[0]
     return digest(row, session, now.size, now.changed)
 
 
@@ -87,7 +85,7 @@ def read_long(
     Until the last of them the index knows that it does not know it whole. Raises IndexUnavailable.
     """
     path = directory / f"{stamp.id}.md"
-    row = shown(listing.row(path))
+    row = shown(partial.row(path))
     if row.state == "plain":
         index.put([read(directory, stamp)])
         return
@@ -145,7 +143,7 @@ def grown(
     keep, exchanges = growth.take(session)
     row, rest = growth.row(session.header, path), Sealed()
     if sealed:
-        row, seal = replace(listing.row(path), spent=row.spent), _seal_of(path)
+        row, seal = replace(partial.row(path), spent=row.spent), _seal_of(path)
         numbers = [exchange.query.number for exchange in exchanges]
         first, last = index.span(row.id) if keep else (min(numbers, default=0), 0)
         rest = end_of(seal, first, max(numbers, default=last))
@@ -162,7 +160,7 @@ def grown(
 
 
 def _seal_of(path: Path) -> Seal | None:
-    loaded = outline.read(path)
+    loaded = partial.read_ends(path)
     if loaded is not None:
         return loaded.seal
     session = parse(read_part(path)[0]).session

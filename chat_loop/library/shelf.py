@@ -13,9 +13,9 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Known
 from chat_loop.library.lineage import Link
 from chat_loop.library.stored import shown
-from chat_loop.sessions import listing
+from chat_loop.sessions import partial
 from chat_loop.sessions.dates import instant
-from chat_loop.sessions.listing import Stamp
+from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 Progress = Callable[[int, int], None]
@@ -71,7 +71,7 @@ class Shelf:
         for count, stamp in enumerate(unknown, 1):
             row = read.get(stamp)
             if row is None:
-                row = read[stamp] = shown(listing.row(directory / f"{stamp.id}.md"))
+                row = read[stamp] = shown(partial.row(directory / f"{stamp.id}.md"))
                 progress(count, len(unknown))
             self.rows[stamp.id] = row
             found.append(link_of(row))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chat_loop.frozen import dataclass
 from chat_loop.library.index import Known
-from chat_loop.sessions.listing import Stamp
+from chat_loop.sessions.partial import Stamp
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from chat_loop.sessions import marker
-from chat_loop.sessions.bodies import EPOCH, KINDS
-from chat_loop.sessions.records import Entry, Name, Session, Tag, Untag
+from chat_loop.sessions.parser import KINDS
+from chat_loop.sessions.records import EPOCH, Entry, Name, Session, Tag, Untag
 
 _MARKER = b"\n" + marker.PREFIX
 _SAID = KINDS - {"name", "tag", "untag"}

@@ -1,5 +1,5 @@
 """The file system's primitives that saving needs, in one place, so that a test can pass one that
-fails.
+fails; and the lock that keeps a session to one writer.
 
 Everything is created private (0600 files in 0700 directories), never through a symbolic link, and
 what must be durable is synced together with its directory.
@@ -13,7 +13,11 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
+
+from chat_loop.errors import SessionLocked
+
+LOCK_FOLDER = ".locks"
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
@@ -115,3 +119,51 @@ def read_part(
             file.seek(max(0, status.st_size - tail))
             return first, file.read(tail) or b"", status
         return first, first[-tail:] if tail else b"", status
+
+
+class Lock(Protocol):
+    """An advisory lock, which the system frees when its process dies."""
+
+    def release(self) -> None: ...
+
+
+def take_lock(directory: Path, identity: str) -> Lock:
+    """Take the lock of session `identity` without waiting. Raises SessionLocked, or OSError when it
+    cannot be made.
+
+    The lock file is never removed: removing one lets two processes hold "the" lock on two different
+    files.
+    """
+    from filelock import FileLock, Timeout  # the prompt does not need it
+
+    folder = directory / LOCK_FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(
+        folder / f"{identity}.lock",
+        timeout=0,
+        mode=0o600,
+        thread_local=False,
+        fallback_to_soft=False,
+    )
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise SessionLocked(
+            f"Session {identity} is open in another process.",
+            "Close it there, or resume it once it has ended.",
+        ) from error
+    return lock
+
+
+def load_lock_library() -> None:
+    """Import the lock library ahead of the first lock, which a query would wait for."""
+    import filelock  # noqa: F401
+
+
+def release_lock(lock: Lock | None) -> None:
+    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the
+    process ends.
+    """
+    if lock is not None:
+        with contextlib.suppress(OSError):
+            lock.release()

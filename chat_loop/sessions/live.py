@@ -19,36 +19,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from chat_loop.errors import SaveError, SessionLocked
 from chat_loop.sessions import writer
+from chat_loop.sessions.edits import TORN, append_seal
 from chat_loop.sessions.escape import StreamEncoder
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.files import Files, Lock, read_part, release_lock
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import OF_QUERY, Entry, Header, Query, Reply, Seal, Session
-from chat_loop.sessions.sealing import TORN, sealed
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0
 """While a reply streams it is synced to disk at most this far apart."""
 _COMPARISONS = 3
 """A file that is not what was just written so many times in a row is not sealed."""
-
-
-class Lock(Protocol):
-    """What keeps other processes from writing to a session."""
-
-    def release(self) -> None: ...
-
-
-def release(lock: Lock | None) -> None:
-    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the
-    process ends.
-    """
-    if lock is not None:
-        with contextlib.suppress(OSError):
-            lock.release()
 
 
 class _Stamp(NamedTuple):
@@ -103,6 +88,7 @@ class LiveSession:
         self._distrusted = False
         self._ended = False
         self._generation = 0
+        self._synced_at = 0.0
         self._left: list[tuple[Path, str, int]] = []
         """The files that were left for a new one, what is wrong with each, and how many exchanges
         it lacks.
@@ -122,12 +108,12 @@ class LiveSession:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was added or written: there is no file."""
+        """True when nothing was added or written: there is no file."""
         return len(self._entries) == self._held and not self._headed
 
     @property
     def saved(self) -> bool:
-        """Whether every entry is known to be on disk."""
+        """True when every entry is known to be on disk."""
         return not self.empty and self.problem is None
 
     def hold(self, entry: Entry) -> None:
@@ -149,7 +135,57 @@ class LiveSession:
         """Start the reply to query `number` (0: the acknowledgment); it is written as it
         arrives.
         """
+        self._synced_at = self._monotonic()
         return ReplyWriter(self, number, at)
+
+    def begin_record(self, opening: str) -> int | None:
+        """Write the beginning of a record behind everything else. Return which of the session's
+        files it is in, None when it cannot be written.
+        """
+        try:
+            self._flush()
+            self._write_all(opening.encode())
+        except OSError as error:
+            self.problem = error
+            return None
+        return self._generation
+
+    def continue_record(self, file: int, text: str) -> bool:
+        """Append to a record that was begun. Return False when its file was left meanwhile, or the
+        text cannot be written.
+        """
+        if file != self._generation:
+            return False
+        try:
+            self._write_all(text.encode())
+            if self._monotonic() - self._synced_at >= SYNC_SECONDS:
+                self._sync()
+                self._synced_at = self._monotonic()
+        except OSError as error:
+            self.problem = error
+            return False
+        return True
+
+    def end_record(self, entry: Entry, file: int | None, end: str | None) -> None:
+        """Add an entry whose record was begun in `file`, and write its end; None: not all of it was
+        written, and it is written once more. A failure is left in `problem`.
+        """
+        self._entries.append(entry)
+        whole = False
+        try:
+            if end is not None:
+                self._open()
+                if file == self._generation:
+                    self._write_all(end.encode())
+                    self._written += 1
+                whole = True
+            elif file == self._generation:
+                self._torn = True
+            self._flush()
+        except OSError as error:
+            self.problem = error
+            # What stands in the file may be a record without its end: the whole one comes next.
+            self._torn = self._torn or (file == self._generation and not whole)
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Return, as sentences with hints, why the words are in another file; each once, when they
@@ -187,7 +223,7 @@ class LiveSession:
             for _ in range(_COMPARISONS):
                 self._flush()
                 if (found := self._compared()) is not None:
-                    self._files.replace(self.path, sealed(*found, seal))
+                    self._files.replace(self.path, append_seal(*found, seal))
                     self._ended = True
                     return
             raise OSError(errno.EBUSY, "Another program changes it all the time")
@@ -208,7 +244,7 @@ class LiveSession:
 
     def _release(self) -> None:
         lock, self._lock = self._lock, None
-        release(lock)
+        release_lock(lock)
 
     def _save(self) -> None:
         try:
@@ -351,7 +387,7 @@ class LiveSession:
 
 
 class ReplyWriter:
-    """One reply while it streams: the opening at once, the text as it arrives, the end with its
+    """One reply while it streams: its opening at once, its text as it arrives, its end with the
     numbers.
     """
 
@@ -362,10 +398,9 @@ class ReplyWriter:
         self._encoder = StreamEncoder()
         self._text: list[str] = []
         self._labelled = False
-        self._begun = False
+        self._file: int | None = None
+        """The file in which its record was begun; see `LiveSession.begin_record`."""
         self._broken = False
-        self._generation = live._generation
-        self._synced = live._monotonic()
 
     @property
     def text(self) -> str:
@@ -380,53 +415,19 @@ class ReplyWriter:
         """End the reply and sync it. `reply` holds the whole text; a failure is left in the
         session's `problem`.
         """
-        live = self._live
-        self._append(self._encoder.finish())
-        if not self._labelled:
-            self._append(writer.reply_label(live.header.agent, ""), label=False)
-        live._entries.append(reply)
-        ended = False
-        try:
-            if self._broken:
-                live._torn = live._torn or (self._begun and self._generation == live._generation)
-                live._flush()
-                return
-            live._open()
-            if self._generation == live._generation:
-                live._write_all(writer.reply_end(reply, writer.open_fence(reply.text)).encode())
-                live._written += 1
-            ended = True
-            live._flush()
-        except OSError as error:
-            live.problem = error
-            # What stands in the file may be a record without its end; the whole one is written
-            # next.
-            live._torn = live._torn or (
-                self._begun and not ended and self._generation == live._generation
-            )
+        self._append(self._encoder.finish(), last=True)
+        end = None if self._broken else writer.reply_end(reply)
+        self._live.end_record(reply, self._file, end)
 
-    def _append(self, encoded: str, label: bool = True) -> None:
-        live = self._live
-        self._broken = self._broken or (self._begun and self._generation != live._generation)
-        if self._broken or (label and not encoded):
+    def _append(self, encoded: str, *, last: bool = False) -> None:
+        if self._broken or not (encoded or (last and not self._labelled)):
             return
-        if label and not self._labelled:
-            encoded = writer.reply_label(live.header.agent, encoded) + encoded
-        self._labelled = True
-        try:
-            if not self._begun:
-                live._flush()
-                self._generation = live._generation
-                live._write_all(writer.reply_opening(self._number, self._at).encode())
-                self._begun = True
-            assert live._descriptor is not None
-            live._write_all(encoded.encode())
-            if live._monotonic() - self._synced >= SYNC_SECONDS:
-                live._sync()
-                self._synced = live._monotonic()
-        except OSError as error:
-            live.problem = error
-            self._broken = True
+        if not self._labelled:
+            encoded = writer.reply_label(self._live.header.agent, encoded) + encoded
+            self._labelled = True
+        if self._file is None:
+            self._file = self._live.begin_record(writer.reply_opening(self._number, self._at))
+        self._broken = self._file is None or not self._live.continue_record(self._file, encoded)
 
 
 def _holds(found: Sequence[Entry], written: Sequence[Entry], header: Header) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -20,22 +19,19 @@ from typing import TYPE_CHECKING
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.frozen import dataclass
-from chat_loop.sessions import listing
-from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.glance import Glance, glance
-from chat_loop.sessions.live import LiveSession, Lock, release, save_error
-from chat_loop.sessions.naming import first_words, named, tag
+from chat_loop.sessions import legacy, partial
+from chat_loop.sessions.edits import append_seal, update_metadata
+from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
+from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session, SessionRow
-from chat_loop.sessions.sealing import described, sealed
 
 if TYPE_CHECKING:
     from chat_loop.sessions.images import ImageStore
 
 _CURRENT = ".current"
 _OPENING = 1 << 16
-_TICK = 1_000
-"""Nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +59,6 @@ class Loaded:
 
 def _now() -> datetime:
     return datetime.now().astimezone().replace(microsecond=0)
-
-
-def _take_lock(directory: Path, identity: str) -> Lock:
-    from chat_loop.sessions import lock  # loads the lock library, which the prompt does not need
-
-    return lock.take(directory, identity)
 
 
 def slug(name: str) -> str:
@@ -158,12 +148,12 @@ class SessionManager:
     _live: type[LiveSession] = LiveSession
 
     def _lock(self, identity: str) -> Lock:
-        return _take_lock(self.directory, identity)
+        return take_lock(self.directory, identity)
 
     def rows(self, limit: int | None = None) -> list[SessionRow]:
         """Return the sessions, last used first. Raises SessionError."""
         try:
-            return listing.rows(self.directory)[:limit]
+            return partial.rows(self.directory)[:limit]
         except OSError as error:
             raise SessionError(
                 f"The sessions folder {self.directory} cannot be read: {error.strerror}."
@@ -182,7 +172,7 @@ class SessionManager:
             there = (
                 f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
             )
-            if not shown and listing.newest_first(self.directory):
+            if not shown and partial.newest_first(self.directory):
                 there = "the list is empty; --all lists runs of -p and failed ones"
             raise SessionNotFound(
                 f"There is no session {reference[:20]}: {there}.", "sessions shows them."
@@ -192,7 +182,7 @@ class SessionManager:
                 "That is not a session id: ids are letters, digits, _ and -.",
                 "sessions shows numbers and ids.",
             )
-        ids = [stamp.id for stamp in listing.newest_first(self.directory)]
+        ids = [stamp.id for stamp in partial.newest_first(self.directory)]
         if reference in ids:
             return self.directory / f"{reference}.md"
         matching = [identity for identity in ids if identity.startswith(reference)]
@@ -232,9 +222,7 @@ class SessionManager:
             return Loaded(
                 replace(parsed.session, header=header), path, parsed.damage, tears=parsed.tears
             )
-        from chat_loop.sessions import foreign  # only another program's file needs it
-
-        session, damage = foreign.read(data, path)
+        session, damage = legacy.read(data, path)
         if session is None:
             what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
             raise SessionError(f"{path} {what}.")
@@ -248,10 +236,8 @@ class SessionManager:
         None when the whole file is needed, or is short: see `load`. Damage in between is not
         noticed.
         """
-        from chat_loop.sessions import outline  # not before a session is taken up
-
         try:
-            found = outline.read(path, last)
+            found = partial.read_ends(path, last)
         except OSError:
             return None  # `load` says it
         if found is None:
@@ -262,26 +248,21 @@ class SessionManager:
         """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is
         open elsewhere.
         """
-        self._change(loaded.path, lambda data, parsed: sealed(data, parsed, seal))
+        self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
 
     def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
         lock = None
         try:
-            lock = _take_lock(path.parent, path.stem)
-            data, _, status = read_part(path)
+            lock = take_lock(path.parent, path.stem)
+            data, _, _ = read_part(path)
             parsed = parse(data)
             if parsed.session is None:
                 raise SaveError(f"{path} changed and has no header any more.")
-            changed = change(data, parsed)
-            self._files.replace(path, changed)
-            # When it was used stands in it, and its file tells the same; one of the same size must
-            # look changed.
-            moved = _TICK if len(changed) == len(data) and changed != data else 0
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + moved))
+            self._files.replace(path, change(data, parsed))
         except OSError as error:
             raise save_error(path, error) from error
         finally:
-            release(lock)
+            release_lock(lock)
 
     def describe(
         self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None
@@ -291,8 +272,8 @@ class SessionManager:
         Raises UsageError for a name or tag that is none, SessionError when its file is not to be
         written to, SaveError, SessionLocked while it is open elsewhere.
         """
-        called = None if name is None else named(name)
-        tagged = None if tags is None else tuple(dict.fromkeys(map(tag, tags)))
+        called = None if name is None else validate_name(name)
+        tagged = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
         if loaded.open:
             raise SessionError(
                 f"{loaded.path.stem} is the session you are in.",
@@ -308,7 +289,8 @@ class SessionManager:
                 else "What can be read of it can be resumed.",
             )
         self._change(
-            loaded.path, lambda data, parsed: described(data, parsed, self.now(), called, tagged)
+            loaded.path,
+            lambda data, parsed: update_metadata(data, parsed, self.now(), called, tagged),
         )
 
     def opening(self, identity: str) -> Session | None:
@@ -349,20 +331,21 @@ class SessionManager:
                 try:
                     path.unlink()
                 finally:
-                    release(lock)
+                    release_lock(lock)
 
     def current(self) -> str:
         """The id of the session that was used last, or an empty string."""
         return next(iter(self._pointed()), "")
 
-    def last_offered(self) -> tuple[str, Glance | None]:
+    def last_offered(self) -> tuple[str, SessionRow | None]:
         """Return the last session that the start of a chat may offer: no run of `-p`, and none
         without a reply.
         """
         for identity in self._pointed():
-            found = glance(self.directory / f"{identity}.md")
-            if found is not None:
-                return identity, found
+            row = partial.row(self.directory / f"{identity}.md", quick=True)
+            ours = row.state in ("sealed", "unsealed") and not row.mode
+            if ours and (row.answered or row.parent):
+                return identity, row
         return "", None
 
     def _pointed(self) -> list[str]:

@@ -45,6 +45,10 @@ class Marker:
         text = self.values.get(key, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
+    def count(self, key: str) -> int:
+        """Return a number, 0 when it is missing."""
+        return self.number(key) or 0
+
     def seconds(self, key: str) -> float | None:
         try:
             return float(self.values.get(key, ""))
@@ -57,36 +61,40 @@ class Marker:
 
     def compaction(self) -> Compaction:
         texts = self.values
-
-        def count(key: str) -> int:
-            return self.number(key) or 0
-
         return Compaction(
             first=texts.get("first", ""),
             last=texts.get("last", ""),
+            before=self.count("before"),
+            after=self.count("after"),
             why=texts.get("why", ""),
             model=texts.get("model", ""),
-            before=count("before"),
-            after=count("after"),
+            decisions=self.count("decisions"),
+            pins=self.count("pins"),
+            facts=self.count("facts"),
+            archived=self.count("archived"),
+            superseded=self.count("superseded"),
             cost=self.seconds("cost"),
-            decisions=count("decisions"),
-            pins=count("pins"),
-            facts=count("facts"),
-            archived=count("archived"),
-            superseded=count("superseded"),
         )
 
     def usage(self) -> Usage | None:
         if "in" not in self.values:
             return None
         return Usage(
-            input=self.number("in") or 0,
-            output=self.number("out") or 0,
-            cached=self.number("cached") or 0,
-            written=self.number("written") or 0,
-            reasoning=self.number("reasoning") or 0,
+            input=self.count("in"),
+            output=self.count("out"),
+            cached=self.count("cached"),
+            written=self.count("written"),
+            reasoning=self.count("reasoning"),
             estimated=self.values.get("estimated") == "yes",
         )
+
+
+def read(line: bytes) -> Marker | None:
+    """Return the marker that a line at column 0 is, or None when the line only resembles one."""
+    match = _SHAPE.fullmatch(line.decode("ascii", "replace"))
+    if match is None:
+        return None
+    return Marker(match.group(1), dict(pair.split("=", 1) for pair in match.group(2).split()))
 
 
 def write(kind: str, values: Mapping[str, str] | None = None) -> str:
@@ -107,16 +115,8 @@ def value(name: str) -> str:
     return _FOREIGN.sub("-", name)[:LONGEST]
 
 
-def read(line: bytes) -> Marker | None:
-    """Return the marker that a line at column 0 is, or None when the line only resembles one."""
-    match = _SHAPE.fullmatch(line.decode("ascii", "replace"))
-    if match is None:
-        return None
-    return Marker(match.group(1), dict(pair.split("=", 1) for pair in match.group(2).split()))
-
-
 def usage_values(usage: Usage | None) -> dict[str, str]:
-    """The values a usage is written as; a usage that is None writes nothing."""
+    """Return the values that `Marker.usage` reads; a usage that is None has none."""
     if usage is None:
         return {}
     return {
@@ -130,4 +130,23 @@ def usage_values(usage: Usage | None) -> dict[str, str]:
 
 
 def seconds_values(seconds: float | None) -> dict[str, str]:
+    """Return the value that `Marker.seconds("time")` reads."""
     return {} if seconds is None else {"time": repr(float(seconds))}
+
+
+def compaction_values(compaction: Compaction) -> dict[str, str]:
+    """Return the values that `Marker.compaction` reads."""
+    return {
+        "first": compaction.first,
+        "last": compaction.last,
+        "before": str(compaction.before),
+        "after": str(compaction.after),
+        "why": compaction.why,
+        "model": compaction.model,
+        "decisions": str(compaction.decisions or ""),
+        "pins": str(compaction.pins or ""),
+        "facts": str(compaction.facts or ""),
+        "archived": str(compaction.archived or ""),
+        "superseded": str(compaction.superseded or ""),
+        "cost": "" if compaction.cost is None else repr(compaction.cost),
+    }

@@ -45,7 +45,7 @@ def shortened(text: str) -> str:
     return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"
 
 
-def named(text: str) -> str:
+def validate_name(text: str) -> str:
     """A name as it is kept: on one line. Raises UsageError when it is too long."""
     name = " ".join(text.split())
     if len(name) > LONGEST:
@@ -53,7 +53,7 @@ def named(text: str) -> str:
     return name
 
 
-def tag(text: str) -> str:
+def validate_tag(text: str) -> str:
     """A tag as it is kept: small letters. Raises UsageError when it is none."""
     found = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(found) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -209,6 +209,8 @@ OF_QUERY = (Query, Reply, Call, Result, Recall, Attachment, Undo)
 """The kinds that belong to a query, by their `number`."""
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The time of what has none."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
 """A place in a chain, `2.14`: query 14 of its second session."""
@@ -331,6 +333,8 @@ class Session:
     header: Header
     entries: tuple[Entry, ...] = ()
     seal: Seal | None = None
+    counted: Totals | None = None
+    """The totals, where only a part of the entries was read."""
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -486,6 +490,8 @@ class Session:
 
     @property
     def totals(self) -> Totals:
+        if self.counted is not None:
+            return self.counted
         session = restoration = Usage()
         queries = 0
         for entry in self.entries:

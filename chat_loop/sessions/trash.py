@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound
-from chat_loop.sessions import listing
+from chat_loop.sessions import partial
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import ID_PATTERN, SessionRow
 
 FOLDER = ".trash"
@@ -20,12 +21,10 @@ def take_away(path: Path) -> Path:
 
     Raises SessionLocked while it is open, SessionNotFound when it is gone, and SaveError.
     """
-    from chat_loop.sessions import lock  # loads the lock library
-
     folder = path.parent / FOLDER
     held = None
     try:
-        held = lock.take(path.parent, path.stem)
+        held = take_lock(path.parent, path.stem)
         folder.mkdir(mode=0o700, exist_ok=True)
         return _moved(path, folder)
     except FileNotFoundError as error:
@@ -65,7 +64,7 @@ def trashed(directory: Path) -> Sequence[SessionRow]:
     read.
     """
     try:
-        return list(listing.rows(directory / FOLDER))
+        return list(partial.rows(directory / FOLDER))
     except OSError as error:
         raise SessionError(
             f"The trash {directory / FOLDER} cannot be read: {error.strerror}."

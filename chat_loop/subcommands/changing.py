@@ -24,7 +24,7 @@ def tag(shelf: Shelf, options: argparse.Namespace) -> int:
     """Tag a stored session, or take tags off it."""
     loaded = shelf.load(options.reference)
     standing = loaded.session.tags
-    tags = [naming.tag(one) for one in options.tags]
+    tags = [naming.validate_tag(one) for one in options.tags]
     wanted = [one for one in standing if one not in tags] if options.remove else [*standing, *tags]
     shelf.sessions.describe(loaded, tags=tuple(dict.fromkeys(wanted)))
     out(

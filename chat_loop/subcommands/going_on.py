@@ -14,6 +14,7 @@ from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import TextOutput, err, out
 from chat_loop.errors import NoProvider, SaveError, UsageError
 from chat_loop.events import Event
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.changing import reference_of
@@ -137,10 +138,8 @@ def _free(loaded: Loaded) -> None:
     """Raises SessionLocked while the session is open elsewhere, before a model is paid for what
     cannot be kept.
     """
-    from chat_loop.sessions import lock
-
     try:
-        lock.take(loaded.path.parent, loaded.path.stem).release()
+        take_lock(loaded.path.parent, loaded.path.stem).release()
     except OSError as error:
         raise SaveError(
             f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}."

@@ -14,8 +14,8 @@ from chat_loop.errors import SessionError
 from chat_loop.library.figures import NAMES, figures
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.listing import newest_first, unlisted
 from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.partial import newest_first, unlisted
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.subcommands.shelf import Progress, Shelf
 from chat_loop.wording import compaction_text, counts_text, dollars_text

@@ -11,9 +11,10 @@ from chat_loop.display.rows import unlisted_text
 from chat_loop.errors import SessionError, SessionLocked
 from chat_loop.library.library import AHEAD
 from chat_loop.library.looking import condition
-from chat_loop.sessions import listing, lock
-from chat_loop.sessions.listing import Stamp
+from chat_loop.sessions import partial
+from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
 from chat_loop.wording import counted, file_size_text
@@ -30,11 +31,11 @@ def stored(here: Here) -> Iterator[Finding]:
     if not here.sessions.is_dir():
         return
     try:
-        there = listing.newest_first(here.sessions)
+        there = partial.newest_first(here.sessions)
     except OSError as error:
         yield bad("Sessions", f"{here.sessions} cannot be read: {reason(error)}.")
         return
-    rows = listing.rows(here.sessions)
+    rows = partial.rows(here.sessions)
     yield from _sessions(here.sessions, there, rows)
     yield from _locks(here.sessions, there)
     yield from _index(here.sessions, there)
@@ -67,7 +68,7 @@ def _sessions(folder: Path, there: list[Stamp], rows: list[SessionRow]) -> Itera
     }
     also = "".join(f", {states[state]:,} {name}" for state, name in names.items() if states[state])  # type: ignore[index]
     unread = "" if whole == len(there) else f"; the newest {whole:,} were read whole"
-    if unlisted := listing.unlisted(folder):
+    if unlisted := partial.unlisted(folder):
         yield doubtful(
             "Not listed",
             unlisted_text(unlisted),
@@ -84,13 +85,13 @@ def _sessions(folder: Path, there: list[Stamp], rows: list[SessionRow]) -> Itera
 
 def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
     try:
-        names = sorted(path.name for path in (folder / lock.FOLDER).iterdir())
+        names = sorted(path.name for path in (folder / LOCK_FOLDER).iterdir())
     except FileNotFoundError:
         return
     except OSError as error:
         yield bad(
             "Locks",
-            f"{folder / lock.FOLDER} cannot be read: {reason(error)}.",
+            f"{folder / LOCK_FOLDER} cannot be read: {reason(error)}.",
             "Delete it: it is made anew.",
         )
         return
@@ -102,12 +103,12 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
             continue
         left += identity not in known
         try:
-            lock.take(folder, identity).release()
+            take_lock(folder, identity).release()
         except SessionLocked:
             held.append(identity)
         except OSError as error:
             text = f"The lock of {identity} cannot be taken: {reason(error)}."
-            yield bad("Locks", text, f"Delete {folder / lock.FOLDER / name}.")
+            yield bad("Locks", text, f"Delete {folder / LOCK_FOLDER / name}.")
             return
     told = (
         f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"

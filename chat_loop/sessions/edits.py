@@ -1,8 +1,7 @@
-"""Sealing (pure): the bytes of a transcript, with the totals in its header and the summary block at
-its end.
+"""Changes to the bytes of a stored transcript (pure): a seal, another header, a name or tags.
 
-What stands between them is taken over byte for byte, so that an edit by hand or a damaged record
-stays as it is.
+Everything else is taken over byte for byte, so that an edit by hand or a damaged record stays as it
+is.
 """
 
 from __future__ import annotations
@@ -20,9 +19,11 @@ from chat_loop.sessions.records import Header, Name, Note, Seal, Session, Tag, U
 TORN = f"\n{marker.write('torn')}\n".encode()
 
 
-def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
-    """Return `data` sealed. `parsed` is what `parse(data)` returned, with a session; an earlier
-    seal is replaced.
+def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
+    """Return `data` with the totals in its header and the summary block at its end; an earlier seal
+    is replaced.
+
+    `parsed` is what `parse(data)` returned, with a session.
     """
     session = parsed.session
     assert session is not None
@@ -32,13 +33,11 @@ def sealed(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     header = replace(
         session.header, name=session.name, tags=session.tags, title=title(session, seal)
     )
-    return headed(data, session, header) + writer.tail(seal, session.totals).encode()
+    return replace_header(data, session, header) + writer.tail(seal, session.totals).encode()
 
 
-def headed(data: bytes, session: Session, header: Header) -> bytes:
-    """Return the transcript of a session that ends or has ended with another header, and the totals
-    in it.
-    """
+def replace_header(data: bytes, session: Session, header: Header) -> bytes:
+    """Return `data` with another header, which has the session's totals; without one, `data`."""
     end = _header_end(data)
     newline = data.find(b"\n", end + 1)
     if not end or newline < 0:
@@ -46,20 +45,11 @@ def headed(data: bytes, session: Session, header: Header) -> bytes:
     return writer.head(header, session.totals).encode() + data[newline + 1 :]
 
 
-def _header_end(data: bytes) -> int:
-    """Where the line break before the header's end marker stands; 0: there is no such header."""
-    return (
-        max(0, data.find(b"\n" + marker.PREFIX + b"end"))
-        if data.startswith(marker.PREFIX + b"session")
-        else 0
-    )
-
-
-def described(
+def update_metadata(
     data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
 ) -> bytes:
-    """Return `data` with another name or other tags: in the header when it is sealed, else as
-    records.
+    """Return `data` with another name or other tags: in the header of a sealed session, else as
+    records. None leaves them as they are.
     """
     session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
@@ -67,17 +57,24 @@ def described(
         fields = {} if name is None else {"Name": encode_line(name)}
         return _with_fields(data, fields | ({} if tags is None else {"Tags": ", ".join(tags)}))
     notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
-    notes += [Tag(at=at, text=tag) for tag in tags or () if tag not in session.tags]
-    notes += [
-        Untag(at=at, text=tag) for tag in session.tags if tags is not None and tag not in tags
-    ]
-    text = "".join(writer.note(note) for note in notes)
-    return data + (TORN if parsed.torn else b"") + text.encode()
+    if tags is not None:
+        notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+        notes += [Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+    return data + (TORN if parsed.torn else b"") + "".join(map(writer.note, notes)).encode()
+
+
+def _header_end(data: bytes) -> int:
+    """Return where the line break before the header's end marker stands; 0: there is no such
+    header.
+    """
+    if not data.startswith(marker.PREFIX + b"session"):
+        return 0
+    return max(0, data.find(b"\n" + marker.PREFIX + b"end"))
 
 
 def _with_fields(data: bytes, fields: Mapping[str, str]) -> bytes:
-    """Return `data` with other values for some of the header's fields; every other byte stays.
-    Empty: no such line.
+    """Return `data` with other values for some of the header's fields. An empty value leaves no
+    line.
     """
     end = _header_end(data)
     lines = data[:end].split(b"\n")

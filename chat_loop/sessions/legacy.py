@@ -1,10 +1,10 @@
-"""A lenient reader of the transcripts that basic-agent-chat-loop writes (0.3 to 1.10); such files
-are never rewritten.
+"""Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10). Such files are never
+rewritten.
 
     # Simple Sally Conversation
 
-    **Session ID:** simple_sally_20260107_112153        also Date, Agent, Agent Path (before 1.8: Description),
-                                                        Total Queries, Resumed From
+    **Session ID:** simple_sally_20260107_112153        also Date, Agent, Agent Path (before 1.8:
+                                                        Description), Total Queries, Resumed From
     ---
 
     ## Session Restored (11:21:53)                      only in a resumed session
@@ -44,13 +44,20 @@ decide:
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
+from datetime import datetime, time
 from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
 
-from chat_loop.frozen import dataclass
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
+from chat_loop.sessions.records import EPOCH, ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.values import Usage
+
+HEAD = 4096
+"""Bytes of a file's beginning that tell if it is in this format."""
 
 _YOU = "**You:**"
 _CONTEXT = "**Context:**"
@@ -78,56 +85,16 @@ _TIME = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlainExchange:
-    """One query and its reply; None and "" for what the file does not tell."""
-
-    query: str
-    reply: str
-    time: str = ""
-    """When the reply was complete, HH:MM:SS, local time of the writer."""
-    seconds: float | None = None
-    input: int | None = None
-    """Tokens of the prompt."""
-    output: int | None = None
-    """Tokens of the reply."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainSession:
-    """What could be read of a file. Every field is as written there; "" when it is missing."""
-
-    id: str = ""
-    created: str = ""
-    """ISO 8601 without a zone, from 1.2 on; the program rewrites it with every save, so it is the
-    last one.
-    """
-    agent: str = ""
-    agent_path: str = ""
-    resumed_from: str = ""
-    """The parent's id."""
-    previous_session: str = ""
-    """The path of the parent's file."""
-    exchanges: tuple[PlainExchange, ...] = ()
-    restoration: str = ""
-    """The agent's acknowledgment of the restored summary."""
-    summary: str = ""
-    """The inside of the last complete summary block after the last exchange."""
-    damage: tuple[str, ...] = ()
-    """What is wrong with the file, one sentence each."""
-
-
-@dataclasses.dataclass(slots=True)
-class _Part:
+class _Part(NamedTuple):
     """The lines that belong to one heading; `number` 0 is the restoration."""
 
     number: int
-    time: str
-    lines: list[str] = dataclasses.field(default_factory=list)
+    clock: str
+    lines: list[str]
 
 
-def is_plain(head: bytes) -> bool:
-    """Whether a file with this beginning (4 KB suffice) is in the format read here.
+def is_legacy(head: bytes) -> bool:
+    """Return True when a file with this beginning (HEAD bytes suffice) is in the legacy format.
 
     It has a title `# … Conversation`, a session id (before 1.2: a count of queries), and no marker
     of our own format.
@@ -140,9 +107,15 @@ def is_plain(head: bytes) -> bool:
     return labelled and title.startswith("# ") and title.endswith(" Conversation")
 
 
-def read_plain(data: bytes) -> PlainSession:
-    """Read a whole file; linear in its size. Raises nothing: what is missing or wrong is told in
-    `damage`.
+def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
+    """Return the session and a sentence per fault; None for a file in another format."""
+    return parse(data, path.stem) if is_legacy(data[:HEAD]) else (None, ())
+
+
+def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
+    """Return what can be read of a file, as a session with this id, and a sentence per fault.
+
+    Takes time linear in the size, and raises nothing.
     """
     text = data.decode("utf-8", "replace")
     header, parts = _split(_lines(text))
@@ -156,38 +129,51 @@ def read_plain(data: bytes) -> PlainSession:
         damage.append("The header has no session id." if values else "The header is missing.")
     if parts and any(line.strip() for line in rest):
         damage.append("There is text before the first query that belongs to nothing.")
-    agent = values.get("Agent", "")
-    exchanges: list[PlainExchange] = []
-    restoration = ""
-    number = 0
+    agent, created = values.get("Agent", ""), _created(values.get("Date", ""))
+    entries: list[Entry] = []
+    queries = before = 0
     for part in parts:
-        exchange, complaints, rest = _read(part, agent, last=part is parts[-1])
-        if part.number > number + 1:
-            damage.append(f"After query {number} comes query {part.number}.")
-        damage += complaints
-        if part.number == 0:
-            restoration = exchange.reply
+        if part.number > before + 1:
+            damage.append(f"After query {before} comes query {part.number}.")
+        before = part.number
+        queries += part.number > 0
+        exchange, faults, rest = _exchange(part, queries, agent, created, last=part is parts[-1])
+        damage += faults
+        if part.number:
+            entries += exchange
+        else:  # the acknowledgment is not needed; the parent stands above it
             values = _header(list(takewhile(str.strip, part.lines)))[0] | values
-        else:
-            exchanges.append(exchange)
-        number = part.number
     total = values.get("Total Queries", "")
-    if re.fullmatch(r"[0-9]{1,9}", total) and int(total) != len(exchanges):
-        damage.append(f"The header counts {int(total)} queries, the file has {len(exchanges)}.")
-    summary, complaints = _summary(rest)
+    if re.fullmatch(r"[0-9]{1,9}", total) and int(total) != queries:
+        damage.append(f"The header counts {int(total)} queries, the file has {queries}.")
+    summary, faults = _summary(rest)
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
-    return PlainSession(
-        id=values.get("Session ID", ""),
-        created=values.get("Date", ""),
-        agent=agent,
-        agent_path=values.get("Agent Path", ""),
-        resumed_from=values.get("Resumed From", parent),
-        previous_session=values.get("Previous Session", ""),
-        exchanges=tuple(exchanges),
-        restoration=restoration,
-        summary=summary,
-        damage=(*damage, *complaints),
+    parent = values.get("Resumed From", parent)
+    session = Session(
+        header=Header(
+            id=identity,
+            created=created,
+            agent=agent,
+            agent_path=values.get("Agent Path", ""),
+            parent=parent if ID_PATTERN.fullmatch(parent) else "",
+            parent_path=values.get("Previous Session", ""),
+        ),
+        entries=tuple(entries),
+        seal=Seal(at=created, reason="exit", source="model", summary=summary_block.parse(summary))
+        if summary
+        else None,
     )
+    return session, (*damage, *faults)
+
+
+def _created(text: str) -> datetime:
+    """Return a date without a zone as a local time. It is that of the last save: the program
+    rewrites it.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return EPOCH
 
 
 def _lines(text: str) -> list[str]:
@@ -195,55 +181,55 @@ def _lines(text: str) -> list[str]:
 
 
 def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
-    """The lines before the first heading that counts, and the parts that such headings begin."""
-    headings = _headings(lines)
-    later = Counter(part.number for part, _, _ in headings)
-    total = _header(lines[: headings[0][1]])[0].get("Total Queries", "") if headings else ""
-    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else _LARGEST
-    chosen: list[tuple[_Part, int, int]] = []
-    number = 0
-    for heading in headings:
-        part = heading[0]
-        later[part.number] -= 1
-        following = part.number == number + 1 or (
-            number < part.number <= most and not later[number + 1]
-        )
-        if following if part.number else not chosen:
-            chosen.append(heading)
-            number = part.number
-    ends = [*(start for _, start, _ in chosen), len(lines)]
-    for (part, _, first), end in zip(chosen, ends[1:], strict=True):
-        part.lines += lines[first:end]
-    return lines[: ends[0]], [part for part, _, _ in chosen]
-
-
-def _headings(lines: list[str]) -> list[tuple[_Part, int, int]]:
-    """Every line that has the place of a heading: the part that it would begin, its index, and that
-    of the part.
+    """Return the lines before the first heading that counts, and the parts that such headings
+    begin.
     """
-    found: list[tuple[_Part, int, int]] = []
+    headings = _headings(lines)
+    later = Counter(number for number, *_ in headings)
+    total = _header(lines[: headings[0][2]])[0].get("Total Queries", "") if headings else ""
+    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else _LARGEST
+    chosen: list[tuple[int, str, int, int]] = []
+    before = 0
+    for heading in headings:
+        number = heading[0]
+        later[number] -= 1
+        follows = number == before + 1 or (before < number <= most and not later[before + 1])
+        if follows if number else not chosen:
+            chosen.append(heading)
+            before = number
+    ends = [*(start for _, _, start, _ in chosen), len(lines)]
+    parts = [
+        _Part(number, clock, lines[first:end])
+        for (number, clock, _, first), end in zip(chosen, ends[1:], strict=True)
+    ]
+    return lines[: ends[0]], parts
+
+
+def _headings(lines: list[str]) -> list[tuple[int, str, int, int]]:
+    """Return every line that stands where a heading does: its number and time, its index, and that
+    of the first line below it.
+    """
+    found: list[tuple[int, str, int, int]] = []
     before = ""  # the last line that is not blank
-    candidate: tuple[_Part, int] | None = None
+    candidate: tuple[int, str, int] | None = None
     for index, line in enumerate(lines):
         if candidate is not None and line.strip():
-            if line.startswith(_YOU if candidate[0].number else _CONTEXT):
+            if line.startswith(_YOU if candidate[0] else _CONTEXT):
                 found.append((*candidate, index))
             candidate = None
         if line.startswith("## ") and (before == _RULE or not found):
-            part = _heading(line)
-            candidate = None if part is None else (part, index)
+            if match := _QUERY.fullmatch(line.rstrip()):
+                candidate = (int(match[1]), match[2], index) if int(match[1]) else None
+            else:
+                candidate = (0, "", index) if _RESTORED.fullmatch(line.rstrip()) else None
         before = line.rstrip() or before
     return found
 
 
-def _heading(line: str) -> _Part | None:
-    if match := _QUERY.fullmatch(line.rstrip()):
-        return _Part(int(match[1]), match[2]) if int(match[1]) else None
-    return _Part(0, "") if _RESTORED.fullmatch(line.rstrip()) else None
-
-
 def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The labelled values above the first rule (the first of each), and the lines below it."""
+    """Return the labelled values above the first rule (the first of each), and the lines below
+    it.
+    """
     values: dict[str, str] = {}
     title = ""
     rest: list[str] = []
@@ -259,34 +245,54 @@ def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:
     return ({"Agent": title} | values if title else values), rest
 
 
-def _read(part: _Part, agent: str, *, last: bool) -> tuple[PlainExchange, list[str], list[str]]:
-    """Take a part to pieces: the exchange, what is wrong with it, and the lines behind its end."""
+def _exchange(
+    part: _Part, number: int, agent: str, created: datetime, *, last: bool
+) -> tuple[list[Entry], list[str], list[str]]:
+    """Return a part's query and reply, what is wrong with it, and the lines behind its end."""
     lines = part.lines
     start = _reply_start(lines, agent)
     replied = start < len(lines)
     time_at, end_at = _end(lines, start if replied else 0, last=last)
     stop = min(at for at in (time_at, end_at, len(lines)) if at >= 0)
-    times = _TIME.fullmatch(lines[time_at].rstrip()) if time_at >= 0 else None
-    exchange = PlainExchange(
-        query="\n".join(lines[: min(start, stop)]).removeprefix(_YOU).removeprefix(" ").strip("\n"),
-        reply="\n".join(lines[start:stop]).partition(":**")[2].removeprefix(" ").strip("\n"),
-        time=part.time if _CLOCK.fullmatch(part.time) else "",
-        seconds=float(times[1]) if times else None,
-        input=int(times[3].replace(",", "")) if times and times[3] else None,
-        output=int(times[4].replace(",", "")) if times and times[4] else None,
-    )
+    at = created
+    if _CLOCK.fullmatch(part.clock):  # when the reply was complete
+        at = _at_clock(created, part.clock)
+    query = "\n".join(lines[: min(start, stop)]).removeprefix(_YOU).removeprefix(" ").strip("\n")
+    text = "\n".join(lines[start:stop]).partition(":**")[2].removeprefix(" ").strip("\n")
+    entries: list[Entry] = [Query(number=number, at=at, text=query)]
+    if text:
+        seconds, usage = _numbers(lines[time_at].rstrip() if time_at >= 0 else "")
+        entries.append(Reply(number=number, at=at, text=text, seconds=seconds, usage=usage))
     name = f"query {part.number}" if part.number else "the restoration"
-    complaints = []
+    faults = []
     if not replied:
-        complaints.append(f"There is no reply to {name}.")
+        faults.append(f"There is no reply to {name}.")
     elif end_at < 0:
-        complaints.append(f"The reply to {name} has no end.")
-    return exchange, complaints, lines[end_at + 1 :] if end_at >= 0 else []
+        faults.append(f"The reply to {name} has no end.")
+    return entries, faults, lines[end_at + 1 :] if end_at >= 0 else []
+
+
+def _at_clock(created: datetime, clock: str) -> datetime:
+    try:
+        return datetime.combine(created.date(), time.fromisoformat(clock), created.tzinfo)
+    except ValueError:
+        return created
+
+
+def _numbers(line: str) -> tuple[float | None, Usage | None]:
+    """Return the seconds and the tokens that a time line tells."""
+    found = _TIME.fullmatch(line)
+    if found is None:
+        return None, None
+    if not found[3]:
+        return float(found[1]), None
+    tokens = Usage(input=int(found[3].replace(",", "")), output=int(found[4].replace(",", "")))
+    return float(found[1]), tokens
 
 
 def _reply_start(lines: list[str], agent: str) -> int:
-    """The index of the line with the agent's label; failing that, of any label; else the number of
-    lines.
+    """Return the index of the line with the agent's label; failing that, of any label; else the
+    number of lines.
     """
     other = len(lines)
     for index in range(2, len(lines)):
@@ -301,8 +307,8 @@ def _reply_start(lines: list[str], agent: str) -> int:
 
 
 def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
-    """The indices of a part's time line and of the rule that ends it, looked for from `start` on;
-    -1 for none.
+    """Return the indices of a part's time line and of the rule that ends it, from `start` on; -1
+    for none.
     """
     time_at = end_at = rule_at = -1
     found = -1  # a time line with nothing but blank lines since
@@ -314,21 +320,18 @@ def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
                 time_at, end_at = found, index
         if line:
             found = index if _TIME.fullmatch(line) else -1
-    if last:
-        if (
-            end_at < 0 and rule_at >= 0
-        ):  # without a time line only a rule that nothing or a summary follows is an end
-            after = next((line for line in lines[rule_at + 1 :] if line.strip()), SUMMARY_START)
-            end_at = rule_at if after.startswith(SUMMARY_START) else -1
-        return time_at, end_at
-    return (
-        (time_at, end_at) if end_at == rule_at else (-1, rule_at)
-    )  # the rule before the next heading is the end
+    if not last:  # the rule before the next heading is the end
+        return (time_at, end_at) if end_at == rule_at else (-1, rule_at)
+    if end_at < 0 <= rule_at:
+        # without a time line only a rule that nothing or a summary follows is an end
+        after = next((line for line in lines[rule_at + 1 :] if line.strip()), SUMMARY_START)
+        end_at = rule_at if after.startswith(SUMMARY_START) else -1
+    return time_at, end_at
 
 
 def _summary(lines: list[str]) -> tuple[str, list[str]]:
-    """The inside of the last complete block in `lines`, and what is wrong; a model may write around
-    the markers.
+    """Return the inside of the last complete block in `lines`, and what is wrong. A model may write
+    around the markers.
     """
     summary = ""
     inside: list[str] | None = None
