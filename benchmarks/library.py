@@ -174,7 +174,7 @@ def resumed(folder: Path, identity: str) -> float:
     async def resume() -> float:
         started = time.perf_counter()
         loaded = sessions.load_ends(path) or sessions.load(path)
-        await conversation.accept(await conversation.offer(loaded))
+        await conversation.accept(await conversation.offers().resumed(loaded))
         taken = time.perf_counter() - started
         await conversation.settled()
         return taken * 1000

@@ -298,7 +298,7 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
             f"Session {header.id} was made with {made}, not with {now}.",
             f"Go on with {theirs}; in a chat --resume asks.",
         )
-    offer = await conversation.offer(loaded, whole=True, quick=True)
+    offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
     if offer.left_out:
         output.show(
             Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised.")

@@ -20,7 +20,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
 from chat_loop.config import Config
-from chat_loop.context.background import MAKING
+from chat_loop.conversation.background import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
@@ -283,7 +283,7 @@ class Interactive:
             complete=self._choices,
             edit=self._edit_line,
             keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
-            moving=lambda: self._conversation.summary_state == MAKING,
+            moving=lambda: self._conversation.compaction.state == MAKING,
         )
 
     def _choices(self, before: str) -> Iterable[Choice]:

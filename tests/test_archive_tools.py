@@ -42,7 +42,7 @@ async def compacted(talk: Conversation) -> None:
     """Say a fact and much else, and have it all compacted so that the block holds none of it."""
     for text in (SAID, *CHATTER):
         await talk.ask(text)
-    draft = await talk.draft()
+    draft = await talk.compaction.draft()
     assert draft is not None
     bare = replace(draft.summary, topics=("Boats",), decisions=(), pending=(), key_facts=())
     assert await talk.take(replace(draft, summary=bare, plan=replace(draft.plan, keep=())))

@@ -474,7 +474,7 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
 
     async def whole() -> None:
         loaded = again.sessions.load(sessions / name)
-        offer = await again.conversation.offer(loaded, whole=True)
+        offer = await again.conversation.offers().resumed(loaded, whole=True)
         assert offer.tokens > image_tokens(640, 480)
         await again.conversation.accept(offer)
         await again.conversation.ask("What was it?")
@@ -562,7 +562,7 @@ def test_a_compaction_leaves_the_names_and_the_tail_its_images(tmp_path: Path, h
         for text in ("second", "third"):
             await talk.conversation.ask(text)
         await say(talk, "Last @other.jpg @notes.txt")
-        draft = await talk.conversation.draft()
+        draft = await talk.conversation.compaction.draft()
         assert draft is not None
         assert draft.compaction.after > image_tokens(30, 20)
         await talk.conversation.take(draft, acknowledge=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.outcome import SessionFilter
+from chat_loop.context.outcome import SummaryOptions
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -134,6 +134,7 @@ def test_without_a_narrative_in_time_the_compaction_does_not_wait(
         for number in range(1, 17):
             await talk.conversation.ask(f"{number} " + LONG)
             await asyncio.sleep(0)
+            await asyncio.sleep(0)  # the summary's call begins
         await talk.conversation.end()
 
     asyncio.run(run())
@@ -342,7 +343,7 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     options = replace(
         limited(),
         summariser=other,
-        wanted=SessionFilter(instructions="Mind the boats.", max_tokens=500),
+        wanted=SummaryOptions(instructions="Mind the boats.", max_tokens=500),
     )
     talk = Talk(tmp_path / "own", ANSWER, SUMMED, ANSWER, options=options)
 

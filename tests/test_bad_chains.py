@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.conversation.forking import fork_stored
+from chat_loop.conversation.resume import fork_stored
 from chat_loop.export.exporting import SUFFIXES, exported
 from chat_loop.export.importing import imported
 from chat_loop.sessions.chain import ChainReader

@@ -14,10 +14,10 @@ import pytest
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.context.background import Background
 from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Limits
+from chat_loop.conversation.background import Background
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Compacted, Event, Warned
@@ -183,7 +183,7 @@ def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
         background = Background()
         for used in (100, 200, 300):
             assert background.may_start(used)
-            background.start((), broken(), used)
+            background.start((), broken, used)
             await background.wait()
         assert background.broken
         assert background.problem == "ZeroDivisionError: a bug"
@@ -294,7 +294,9 @@ def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(
         async def run() -> None:
             conversation = _chat(tmp_path, server, 32_000, [])
             loaded = conversation.sessions.load(tmp_path / f"{identity}.md")
-            await conversation.accept(await conversation.offer(loaded), acknowledge=False)
+            await conversation.accept(
+                await conversation.offers().resumed(loaded), acknowledge=False
+            )
             reply = await conversation.ask("Which port has 3-3?" + " And then?" * asked)
             assert reply.text
             conversation.close()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chat_loop.agent.ask import Patience
 from chat_loop.context import cover
 from chat_loop.context.compactor import summarise, together
-from chat_loop.context.outcome import Outcome, SessionFilter
+from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.context.summary import FIRST
 from chat_loop.context.thread import Thread
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
@@ -66,14 +66,14 @@ class Made:
         focus: str = "",
         parent: Summary | None = None,
         first: Model | None = None,
-        wanted: SessionFilter | None = None,
+        wanted: SummaryOptions | None = None,
     ) -> None:
         self.model = Model(*steps, window=Window(window))
         self.first = first
         self.events: list[Event] = []
         clock = self.model.clock
         patience = Patience(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
-        self.wanted = replace(wanted or SessionFilter(), limit=timeout, patience=patience)
+        self.wanted = replace(wanted or SummaryOptions(), limit=timeout, patience=patience)
         self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
 
     async def _run(
@@ -150,7 +150,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
             parent,
             count=counter.count,
             show=lambda event: None,
-            wanted=SessionFilter(instructions="Mind the boats. " * 900),
+            wanted=SummaryOptions(instructions="Mind the boats. " * 900),
             focus="keep " * 9_000,
         )
 
@@ -310,7 +310,7 @@ def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:
             None,
             count=words,
             show=lambda event: None,
-            wanted=SessionFilter(),
+            wanted=SummaryOptions(),
         )
         task = asyncio.ensure_future(work)
         await model.silent.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.outcome import SessionFilter
+from chat_loop.context.outcome import SummaryOptions
 from chat_loop.conversation.options import Options
 from chat_loop.errors import (
     Overloaded,
@@ -221,7 +221,7 @@ def test_a_summary_that_fails_at_compact_is_made_without_the_model(
         await talk.conversation.ask("Hi")
         assert await talk.conversation.compact()
         await talk.conversation.ask("Still there?")
-        await talk.conversation.accept(await talk.conversation.offer_undone(), acknowledge=False)
+        await talk.conversation.accept(await talk.conversation.offers().undone(), acknowledge=False)
         await talk.conversation.ask("And now?")
 
     asyncio.run(run())
@@ -258,7 +258,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
 
 def test_a_summary_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     silence = Says(("**Back",), then="silence")
-    talk = Talk(tmp_path, "Hello.", silence, options=Options(wanted=SessionFilter(limit=0.01)))
+    talk = Talk(tmp_path, "Hello.", silence, options=Options(wanted=SummaryOptions(limit=0.01)))
 
     async def run() -> None:
         await talk.conversation.ask("Hi")

@@ -15,8 +15,8 @@ from chat_loop.context.archive import READ
 from chat_loop.context.messages import spoken
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.ancestors import thread_of
-from chat_loop.conversation.forking import fork_stored
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.resume import fork_stored
 from chat_loop.errors import UsageError
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.manager import Loaded
@@ -51,9 +51,7 @@ async def say(talk: Talk, *numbers: int) -> None:
 async def fork(talk: Talk, number: int, loaded: Loaded | None = None) -> None:
     conversation = talk.conversation
     loaded = loaded or Loaded(conversation.session, conversation.live.path, open=True)
-    await conversation.accept(
-        await conversation.resuming().forked(loaded, number), acknowledge=False
-    )
+    await conversation.accept(await conversation.offers().forked(loaded, number), acknowledge=False)
 
 
 async def compact(talk: Talk, step: Step = SUMMARY) -> None:
@@ -161,7 +159,7 @@ def test_the_parent_can_be_gone_on_with_and_has_everything(tmp_path: Path) -> No
         await fork(talk, 1)
         await say(talk, 4)
         parent = talk.sessions.load(tmp_path / f"{FIRST}.md")
-        await talk.conversation.accept(await talk.conversation.offer(parent, whole=True))
+        await talk.conversation.accept(await talk.conversation.offers().resumed(parent, whole=True))
         assert refs(talk.conversation.thread.exchanges) == ["1.1", "1.2", "1.3"]
         await say(talk, 5)
         assert talk.sent[-1] == said(*words(1, 2, 3), pair(5)[0])
@@ -190,10 +188,10 @@ def test_a_fork_of_a_fork_that_was_compacted_and_taken_back(tmp_path: Path) -> N
         assert not any(f"item {number}00{number}" in block.block.lower() for number in (3, 4, 6))
         await say(talk, 8)
         assert [count for _, count in chain_of(talk)] == [2, 1, 1, 1]
-        await conversation.accept(await conversation.offer_undone(), acknowledge=False)
+        await conversation.accept(await conversation.offers().undone(), acknowledge=False)
         assert refs(conversation.thread.exchanges) == ["1.1", "1.2", "2.1", "3.1", "4.1"]
         with pytest.raises(UsageError, match="was not compacted: it has all its words"):
-            await conversation.offer_undone()
+            await conversation.offers().undone()
         conversation.close()
 
     asyncio.run(run())
@@ -207,13 +205,13 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
         await say(talk, 1, 2)
         await fork(talk, 1)
         with pytest.raises(UsageError, match="was not compacted: it has all its words"):
-            await conversation.offer_undone()
+            await conversation.offers().undone()
         await say(talk, 3)
         await compact(talk)
         await say(talk, 4, 5)
         await fork(talk, 1)
         assert refs(conversation.thread.exchanges) == ["3.1"]
-        await conversation.accept(await conversation.offer_undone(), acknowledge=False)
+        await conversation.accept(await conversation.offers().undone(), acknowledge=False)
         assert refs(conversation.thread.exchanges) == ["1.1", "2.1", "3.1"]
         await say(talk, 6)
         assert talk.sent[-1] == said(*words(1, 3, 4), pair(6)[0])
@@ -261,7 +259,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         await say(talk, 1, 2, 3, 4)
         await fork(talk, 2)
         await conversation.settled()
-        archive = conversation._context.archive
+        archive = conversation.archive
         assert archive is not None
         read = archive.call(READ, {"queries": "1-9"})
         assert [f"Item {number}00{number}" in read for number in range(1, 5)] == [
@@ -366,7 +364,7 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
 
     async def run() -> None:
         conversation = small.conversation
-        offer = await conversation.resuming().forked(small.sessions.load(large.path), 20)
+        offer = await conversation.offers().forked(small.sessions.load(large.path), 20)
         assert offer.left_out == 20 - len(offer.beginning.carried)
         assert 0 < offer.left_out < 20
         data = large.path.read_bytes()

@@ -198,7 +198,9 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
             loaded = talk.sessions.load_ends(path, last) if from_ends else talk.sessions.load(path)
             assert loaded is not None
             assert loaded.ends == from_ends
-            await talk.conversation.accept(await talk.conversation.offer(loaded, last=last))
+            await talk.conversation.accept(
+                await talk.conversation.offers().resumed(loaded, last=last)
+            )
             await talk.conversation.ask("And then?")
             await talk.conversation.settled()
 

@@ -203,14 +203,14 @@ def load(talk: Talk, identity: str) -> Loaded:
 
 async def take(talk: Talk, first: str | Loaded, second: str, drop: int | None = None) -> None:
     """Merge two sessions and go on with both; of each contradiction the line `drop` goes."""
-    merging = talk.conversation.merging()
-    draft = await merging.merge(
+    offers = talk.conversation.offers()
+    draft = await offers.merge(
         load(talk, first) if isinstance(first, str) else first, load(talk, second)
     )
     gone = (
         [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
     )
-    await talk.conversation.accept(merging.offer(draft, gone))
+    await talk.conversation.accept(offers.merged(draft, gone))
 
 
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
@@ -242,7 +242,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
     async def run() -> None:
         parent, first, second = await branched(home, work)
         talk = home.talk()
-        draft = await talk.conversation.merging().merge(load(talk, first), load(talk, second))
+        draft = await talk.conversation.offers().merge(load(talk, first), load(talk, second))
         assert (draft.common, draft.depth) == (parent, 6)
         assert draft.contradictions == (
             Contradiction(
@@ -265,7 +265,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
         assert (live.depth, said_in(talk)) == (6, WHOLE)
         await talk.conversation.settled()
-        archive = talk.conversation._context.archive
+        archive = talk.conversation.archive
         assert archive is not None
         for line, ref in (
             ("handles for 96 euros", "4.1"),
@@ -391,7 +391,7 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         await say(talk, "The door is 2.1 metres high.")
         joined = talk.conversation.live.header.id
         talk.conversation.leave("exit")
-        draft = await talk.conversation.merging().merge(load(talk, joined), load(talk, third))
+        draft = await talk.conversation.offers().merge(load(talk, joined), load(talk, third))
         assert draft.common == second
         await take(talk, joined, third, drop=1)
         assert said_in(talk) == [
@@ -458,7 +458,7 @@ def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:
         other = await session_of(work, other, "The lamp has 40 watts.")
         home.take(work)
         talk = home.talk()
-        draft = await talk.conversation.merging().merge(load(talk, first), load(talk, other))
+        draft = await talk.conversation.offers().merge(load(talk, first), load(talk, other))
         assert (draft.common, draft.depth) == ("", 4)
         await take(talk, first, other)
         assert said_in(talk) == [
@@ -545,16 +545,14 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
         await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.")
         parent = talk.path.stem
         loaded = Loaded(conversation.session, talk.path, open=True)
-        await conversation.accept(
-            await conversation.resuming().forked(loaded, 1), acknowledge=False
-        )
+        await conversation.accept(await conversation.offers().forked(loaded, 1), acknowledge=False)
         await say(talk, "Ida ordered 12 handles.")
         live = Loaded(conversation.session, talk.path, open=True)
-        draft = await conversation.merging().merge(
+        draft = await conversation.offers().merge(
             *((load(talk, parent), live)[:: -1 if swap else 1])
         )
         assert draft.first.path.stem == parent
-        await conversation.accept(conversation.merging().offer(draft, ()))
+        await conversation.accept(conversation.offers().merged(draft, ()))
         assert said_in(talk) == [
             ["Tom has shoe size 43.", "The lamp has 40 watts."],
             ["Ida ordered 12 handles."],
@@ -582,7 +580,7 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
         talk.conversation.leave("exit")
         for number in (1, 2):
             await talk.conversation.accept(
-                await talk.conversation.resuming().forked(load(talk, parent), number),
+                await talk.conversation.offers().forked(load(talk, parent), number),
                 acknowledge=False,
             )
             await say(talk, f"Room {number} is {number}1 m².")
@@ -622,13 +620,13 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         corrected = talk.path.stem
         conversation.leave("exit")
         await conversation.accept(
-            await conversation.resuming().forked(load(talk, parent), 1), acknowledge=False
+            await conversation.offers().forked(load(talk, parent), 1), acknowledge=False
         )
         await say(talk, "Ida ordered 12 handles.")
         forked = talk.path.stem
         conversation.leave("exit")
         one, other = (forked, corrected) if swap else (corrected, forked)
-        draft = await conversation.merging().merge(load(talk, one), load(talk, other))
+        draft = await conversation.offers().merge(load(talk, one), load(talk, other))
         assert draft.contradictions == ()
         assert draft.summary.key_facts == (
             *(
@@ -659,7 +657,7 @@ def test_unsealed_branches_and_the_live_one(two: tuple[Machine, Machine]) -> Non
             assert seal is not None
             assert seal.source == "extracted"
         with pytest.raises(UsageError, match="Two sessions were merged here") as caught:
-            await talk.conversation.offer_undone()
+            await talk.conversation.offers().undone()
         assert caught.value.hint == f"/resume {before.stem} --full goes back to one of them."
         await say(talk, "A last word.")
         await talk.conversation.undo()

@@ -375,7 +375,7 @@ def test_a_fork(way: Way, tmp_path: Path) -> None:
     async def on() -> None:
         conversation = talk.conversation
         live = Loaded(conversation.session, conversation.live.path, open=True)
-        offer = await conversation.resuming().forked(live, 1)
+        offer = await conversation.offers().forked(live, 1)
         await conversation.accept(offer, acknowledge=False)
         await conversation.ask("third words")
 

@@ -221,7 +221,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
     async def resumed() -> None:
         await again.resume(identity)
         await again.conversation.settled()
-        archive = again.conversation._context.archive  # what the model's tools ask
+        archive = again.conversation.archive  # what the model's tools ask
         assert archive is not None
         assert [hit.exchange.query.text for hit in archive.search("fence of 12 metres")][:1] == [
             "The fence is 12 metres long."
@@ -264,7 +264,7 @@ def test_undo_right_after_a_compaction_a_resume_or_a_fork(tmp_path: Path) -> Non
         await conversation.ask("Which wood is hard?")
         await conversation.ask("And bright?")
         first = talk.sessions.load(talk.path)
-        offer = await conversation.resuming().forked(first, 2)
+        offer = await conversation.offers().forked(first, 2)
         await conversation.accept(offer, acknowledge=False)
         with pytest.raises(UsageError) as caught:
             await conversation.undo()

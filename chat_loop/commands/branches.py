@@ -81,7 +81,7 @@ async def fork(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     left, live = path_of(chat, ".").stem, load(chat, ".")
     loaded, number = _query(chat, live, argument)
-    offer = await conversation.resuming().forked(loaded, number)
+    offer = await conversation.offers().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
     words = f"{counted(len(offer.beginning.carried), 'exchange')} in the context"
     words += f", {counted(offer.left_out, 'exchange')} summarised" if offer.left_out else ""
@@ -147,8 +147,8 @@ async def merge(chat: Chat, argument: str) -> None:
     first, second = (
         load(chat, one) for one in (references if len(references) == 2 else [".", *references])
     )
-    merging = chat.conversation.merging()
-    draft = await merging.merge(first, second)
+    offers = chat.conversation.offers()
+    draft = await offers.merge(first, second)
     if not draft.common and not await chat.confirm(
         "They have no session in common. Merge all the same? (y/n) "
     ):
@@ -160,8 +160,8 @@ async def merge(chat: Chat, argument: str) -> None:
     if dropped is None:
         chat.display.line("Not merged.", "dim")
         return
-    offer = merging.offer(draft, dropped)
-    tokens = chat.conversation.first_request(offer)
+    offer = offers.merged(draft, dropped)
+    tokens = offers.first_request(offer)
     chat.display.prose(
         f"Going on with both, {tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim"
     )

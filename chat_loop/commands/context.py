@@ -8,6 +8,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
 from chat_loop.context.plan import messages_in
+from chat_loop.conversation.ancestors import only_in_archive
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Summary
@@ -65,7 +66,7 @@ def _asking(chat: Chat) -> May:
 async def _preview(chat: Chat, focus: str) -> None:
     from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
 
-    draft = await chat.conversation.draft(focus, done="made")
+    draft = await chat.conversation.compaction.draft(focus, done="made")
     if draft is None:
         return
     show_draft(chat.display, draft.compaction, draft.plan.keep, summary_block.render(draft.summary))
@@ -77,7 +78,7 @@ async def _preview(chat: Chat, focus: str) -> None:
         if answer not in ("e", "edit"):
             chat.display.line("Not compacted.", "dim")
             return
-        draft = chat.conversation.edited(draft, await _edited(chat, draft))
+        draft = chat.conversation.compaction.edited(draft, await _edited(chat, draft))
         show_block(chat.display, summary_block.render(draft.summary))
 
 
@@ -95,7 +96,7 @@ async def _edited(chat: Chat, draft: Draft) -> Summary:
 
 
 def _diff(chat: Chat) -> None:
-    found = chat.conversation.only_in_archive()
+    found = only_in_archive(chat.conversation)
     if not found:
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
         return
@@ -115,7 +116,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
     """Take the last compaction back: go on with the words of the session before it instead of its
     summary.
     """
-    offer = await chat.conversation.offer_undone()
+    offer = await chat.conversation.offers().undone()
     if offer.left_out:
         fitting = len(offer.beginning.carried)
         chat.display.prose(
@@ -138,7 +139,7 @@ async def summarize(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.draft(argument, _asking(chat))
+    draft = await conversation.compaction.draft(argument, _asking(chat))
     if draft is None or not await conversation.take(draft, acknowledge=False):
         return
     after = 1 + messages_in(conversation.thread.exchanges)

@@ -153,7 +153,8 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session can't be resumed: {error.message}", otherwise) from error
     if await _different_agent(chat, loaded.session):
         return
-    offer = await chat.conversation.offer(loaded, last=last, whole=whole, quick=quick)
+    offers = chat.conversation.offers(quick=quick)
+    offer = await offers.resumed(loaded, last=last, whole=whole)
     words = (
         f" and {counted(len(offer.beginning.carried), 'exchange')}"
         if offer.beginning.carried
@@ -161,7 +162,7 @@ async def resume(chat: Chat, argument: str) -> None:
     )
     what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
     confirmed = offer.answered and not quick
-    tokens = chat.conversation.first_request(offer) if confirmed else offer.tokens
+    tokens = offers.first_request(offer) if confirmed else offer.tokens
     price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
     chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")

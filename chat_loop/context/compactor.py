@@ -14,7 +14,7 @@ from chat_loop.agent.ask import Patience, ask
 from chat_loop.context import summary, verify
 from chat_loop.context.budget import Count
 from chat_loop.context.fit import clipped
-from chat_loop.context.outcome import Outcome, SessionFilter
+from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
@@ -47,7 +47,7 @@ async def summarise(
     *,
     count: Count,
     show: Callable[[Event], None],
-    wanted: SessionFilter,
+    wanted: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
     """Have a model write the narrative of `exchanges`; `parent` is the block that stands before
@@ -109,7 +109,7 @@ class _Calls:
         parent: Summary | None,
         count: Count,
         show: Callable[[Event], None],
-        wanted: SessionFilter,
+        wanted: SummaryOptions,
         focus: str,
     ) -> None:
         self._routes = routes

@@ -9,7 +9,7 @@ from chat_loop.values import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionFilter:
+class SummaryOptions:
     """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
 
     `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds

@@ -1,67 +1,51 @@
-"""Reading (act) what stands in the ancestors' files: the words that a session was given, and its
-parent's block.
-"""
+"""Ancestors: the words that a session was given, and its parent's block, read from their files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chat_loop.context.thread import Thread, place
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.frozen import dataclass
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.chain import known_to
+from chat_loop.sessions.chain import ChainReader, known_to, placed
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, Summary
 
+if TYPE_CHECKING:
+    from chat_loop.conversation.live_context import LiveContext
 
-@dataclass(frozen=True)
-class Words:
-    """Exchanges in their own words, oldest first. `missing` says in a sentence why there are fewer
-    than there were.
+
+def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
+    """Return a stored session as its model saw it, and a sentence that says what is missing of the
+    words it was given.
     """
-
-    exchanges: tuple[Exchange, ...]
-    missing: str = ""
-
-
-def carried(sessions: SessionManager, session: Session) -> Words:
-    """What `session` was given of its ancestors' words, read from their files."""
     restoration = session.restoration
     if restoration is None or not restoration.since:
-        return Words(())
+        return Thread(session), ""
     first = place(restoration.since)
-    found: tuple[Exchange, ...] = ()
+    words: tuple[Exchange, ...] = ()
+    missing = ""
     depth, child = session.depth - 1, session
     while depth >= first[0] and child.header.parent:
         try:
             parent = sessions.load(sessions.directory / f"{child.header.parent}.md").session
         except SessionError as error:
-            return Words(
-                found, f"The words from {restoration.since} on are not all there: {error.message}"
-            )
+            missing = f"The words from {restoration.since} on are not all there: {error.message}"
+            break
         here = (
             replace(exchange, depth=depth)
             for exchange in known_to(parent, child.restoration).exchanges
         )
-        found = (
-            *(exchange for exchange in here if (depth, exchange.query.number) >= first),
-            *found,
-        )
+        words = (*(one for one in here if (depth, one.query.number) >= first), *words)
         depth, child = depth - 1, parent
-    return Words(found)
-
-
-def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
-    """A stored session as its model saw it, and what is missing of it."""
-    words = carried(sessions, session)
-    return Thread(session, words.exchanges), words.missing
+    return Thread(session, words), missing
 
 
 def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) -> Summary | None:
-    """The summary block at `path` when it is not the one that the thread's session was given: it
-    was edited there.
+    """Return the summary block at `path` when it is not the one that the thread's session was
+    given: it was edited there.
 
     None also when the file or its block is gone: then what the session was given counts.
     """
@@ -86,8 +70,8 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
 
 
 def parent_of(session: Session) -> str:
-    """The id of the session that a live one goes on from. Raises UsageError when it has none, or
-    two.
+    """Return the id of the session that a live one goes on from. Raises UsageError when it has
+    none, or two.
     """
     parent, given = session.header.parent, session.restoration
     if not parent or given is None:
@@ -103,10 +87,40 @@ def parent_of(session: Session) -> str:
     return parent
 
 
-def resumable(session: Session) -> bool:
-    """Return True when there is anything in a session to go on from; failed queries are nothing."""
-    return bool(
-        any(not one.failed for one in session.exchanges)
-        or session.restoration is not None
-        or session.pins
-    )
+def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int, int]:
+    """Return the queries and the tokens of a session and its first parents, as far as their files
+    tell; of one that was forked, the queries up to the fork.
+    """
+    queries, tokens = session.totals.queries, session.totals.combined
+    seen = {session.header.id}
+    while (parent := session.header.parent) and parent not in seen:
+        seen.add(parent)
+        path = sessions.directory / f"{parent}.md"
+        try:
+            found = (sessions.load_ends(path) or sessions.load(path)).session
+        except SessionError:
+            break
+        given = session.restoration
+        most = place(given.until)[1] if given is not None else 0
+        queries += min(found.totals.queries, most or found.totals.queries)
+        tokens += found.totals.combined
+        session = found
+    return queries, tokens
+
+
+def only_in_archive(context: LiveContext) -> tuple[str, ...]:
+    """Return the sentences with exact values of all sessions of the chain that stand in the archive
+    only.
+
+    Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
+    read.
+    """
+    from chat_loop.context.archived import only_archived  # rarely asked for
+
+    session = context.session
+    parent_of(session)
+    chain = ChainReader(context.sessions).read(session)
+    if chain.broken:
+        raise SessionError(chain.broken)
+    ancestors = placed(chain, session.depth)
+    return only_archived((one for sessions in ancestors for one in sessions), context.thread)

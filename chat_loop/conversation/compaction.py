@@ -1,37 +1,37 @@
-"""Compacting: the summary that is prepared in the background, the swap between turns, and the way
-back.
+"""Compaction: the summary that is prepared in the background, the swap between turns, and the end.
+
+A text is scanned and a summary block written in a worker thread; the event loop only decides.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from chat_loop.context import plan as planning
-from chat_loop.context.background import Background
 from chat_loop.context.budget import room
 from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned, with_summary
 from chat_loop.context.fit import shortened_block
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
-from chat_loop.conversation.ancestors import edited_block
-from chat_loop.conversation.late import add_late
+from chat_loop.conversation.background import Background, Prepared
 from chat_loop.conversation.live_context import Beginning, LiveContext
-from chat_loop.conversation.options import Options
-from chat_loop.errors import SaveError, UsageError
+from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import Exchange, Seal, Summary, Undo
+from chat_loop.sessions.records import Exchange, Seal, SealReason, Summary, SummarySource, Undo
 
 TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
 """What an embedded model, or a server on this machine, is given at least."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
+MAKE_LATER = "It will be made when you resume the session."
 GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next one
 is considered.
@@ -39,19 +39,40 @@ is considered.
 
 May = Callable[[int, int], Awaitable[bool]]
 """Asks whether to compact although so many tokens now would be so many after."""
+T = TypeVar("T")
 
 
-class Compacting:
-    """Decides when the context's context shrinks, and shrinks it."""
+def uncancel() -> None:
+    """Take back a cancellation: one step was skipped, and the task itself goes on."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
 
-    def __init__(self, context: LiveContext, options: Options) -> None:
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Do `work` to its end even when cancelled meanwhile, and raise CancelledError only then."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                continue
+        task.result()
+        raise
+
+
+class Compaction:
+    """Decides when a live context shrinks, shrinks it, and seals it at its end."""
+
+    def __init__(self, context: LiveContext) -> None:
         self._context = context
-        self._options = options
+        self._options = context.options
         self._background = Background()
         self._told_broken = False
         self._not_below = 0.0
-        self._block_from: Path | None = None
-        """The file whose summary block the session was given; an edit by hand there counts."""
 
     @property
     def routes(self) -> tuple[Provider, ...]:
@@ -62,72 +83,63 @@ class Compacting:
 
     @property
     def state(self) -> str:
-        """What becomes of the summary that is made in the background; empty: there is none."""
+        """The summary in the background: `in the making`, `ready`, `failed`, or empty."""
         return self._background.state
 
-    def restored_from(self, path: Path | None) -> None:
-        """Note whose block the session was given."""
-        self._block_from = path
+    @property
+    def ledger_room(self) -> int:
+        """Tokens that the ledger of a block may take."""
+        return planning.ledger_room(self._context.window, self._options.limits)
 
-    def make_room(self, waiting: int) -> None:
+    # Between turns
+
+    async def make_room(self, waiting: int) -> None:
         """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
         no model.
 
-        A compaction that would not make the context smaller is left, until the context has grown;
-        but the limit of messages holds, whatever they are worth.
+        A summary that a local model writes would keep the reply waiting: it is stopped.
         """
-        context, limits = self._context, self._options.limits
-        if not limits.enabled:
-            return
-        thread = context.thread
-        used = context.budget.used + waiting
-        if self._near(thread, used) < 1 or not (found := self._plan(thread, used)).compact:
+        if self._options.limits.enabled:
+            await self._compact_when_full(waiting)
+        own = self._context.agent.provider.name
+        if self._background.running and self.routes[0].name == own in ("local", "python"):
+            await self._background.cancel()
+
+    async def _compact_when_full(self, waiting: int) -> None:
+        """Compact at a limit. A compaction that would not make the context smaller is left, until
+        the context has grown; but the limit of messages holds, whatever they are worth.
+        """
+        limits = self._options.limits
+        thread = self._context.thread
+        used = self._context.budget.used + waiting
+        if self._near(thread, used) < 1 or not (plan := self._plan(thread, used)).compact:
             return
         full = limits.max_messages and planning.messages_in(thread.exchanges) >= limits.max_messages
         if used < self._not_below and not full:
             return
-        draft = self._at_once(thread, found, used, waiting)
+        draft = await self._without_waiting(plan, used, waiting)
         if draft.compaction.after >= used and not full:
             self._not_below = used * GROWTH
             return
-        self.take(draft)
+        await self.take(draft)
 
-    def shrink(self, waiting: int) -> bool:
+    async def shrink(self, waiting: int) -> bool:
         """Take the newest query, of `waiting` tokens, back and compact what stands before it,
-        without a model: a server refused it as too long. False, with everything as it was, when
-        there is nothing to compact.
+        without a model: a server refused it as too long. Return False, with everything as it was,
+        when there is nothing to compact.
         """
         context = self._context
         last, used = context.session.exchanges[-1], context.budget.used
         if all(exchange.ref == last.ref for exchange in context.thread.fresh):
             return False
         context.add(Undo(number=last.query.number, at=context.sessions.now()))
-        thread = context.thread
-        found = planning.asked(
-            thread.exchanges,
-            window=context.window,
-            limits=self._options.limits,
-            count=context.count,
-            carried=len(thread.carried),
-        )
-        return self.take(self._at_once(thread, replace(found, reason=TOO_LONG), used, waiting))
-
-    async def give_way(self) -> None:
-        """Stop a summary that would keep the reply waiting."""
-        if self._background.running and self.routes[
-            0
-        ].name == self._context.agent.provider.name in (
-            "local",
-            "python",
-        ):
-            await self._background.cancel()
+        plan = replace(self._asked(context.thread), reason=TOO_LONG)
+        return await self.take(await self._without_waiting(plan, used, waiting))
 
     def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         context, limits = self._context, self._options.limits
-        asyncio.get_running_loop().run_in_executor(
-            None, read_ahead, context.session
-        )  # takes long for a long reply
+        asyncio.get_running_loop().run_in_executor(None, read_ahead, context.session)
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self._background.broken and not self._told_broken:
@@ -135,8 +147,7 @@ class Compacting:
             context.show(
                 Warned(
                     f"Three summaries in a row failed ({self._background.problem}); none is "
-                    "tried in the background "
-                    "until one succeeds.",
+                    "tried in the background until one succeeds.",
                     "Compaction goes on without a model; /compact tries again.",
                 )
             )
@@ -144,55 +155,207 @@ class Compacting:
         near = self._near(thread, used)
         if near < planning.EARLY or used < self._not_below or not self._background.may_start(used):
             return
-        found = self._plan(thread, used, ahead=max(1, int(used / near - used)))
-        span = spanned(thread, found)
+        span = spanned(thread, self._plan(thread, used, ahead=max(1, int(used / near - used))))
         if span:
-            work = self._summarise(span, thread.inherited, "", quiet=True)
-            self._background.start(span, work, used)
+            inherited = thread.inherited
+            self._background.start(
+                span, lambda: self._summarize(span, inherited, "", quiet=True), used
+            )
+
+    async def stop(self) -> None:
+        """Stop what is being prepared."""
+        await self._background.cancel()
+
+    async def settled(self) -> None:
+        """Wait until nothing is being prepared."""
+        await self._background.wait()
+
+    # The plan, the draft and the swap
 
     async def draft(
-        self, focus: str, may: May | None = None, done: str = "compacted"
+        self, focus: str = "", may: May | None = None, done: str = "compacted"
     ) -> Draft | None:
-        """Return what a compaction asked for would be. Raises UsageError for nothing to compact.
+        """Return a compaction that is asked for, with nothing done yet. Raises UsageError for
+        nothing to compact.
 
         It is made without the model when its summary fails, which is told; `done` says what is
         then. None when it would not make the context smaller and `may` says no; that is asked
         before a model is, by what code alone would make.
         """
         context = self._context
-        thread = context.thread
-        if not thread.fresh:
+        if not context.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
         used = context.budget.used
-        found = planning.asked(
+        thread = await asyncio.to_thread(context.reread)
+        plan = self._asked(thread)
+        confirmed = self._options.acknowledge
+        draft = await self._drafted(thread, plan, None, (), used, acknowledged=confirmed)
+        larger = draft.compaction.after >= used
+        if larger and may is not None and not await may(used, draft.compaction.after):
+            return None
+        if not self._options.use_ai_summary:
+            return draft
+        outcome, covered = await self.narrate(
+            thread, spanned(thread, plan), focus, extracted=f"{done} without the model"
+        )
+        if outcome.narrative is None:
+            # what had come of it stands beside what can be extracted of everything
+            outcome = replace(outcome, narrative=outcome.partial)
+        confirmed = confirmed and outcome.answered
+        draft = await self._drafted(thread, plan, outcome, covered, used, acknowledged=confirmed)
+        grown = draft.compaction.after >= used and not larger
+        if grown and may is not None and not await may(used, draft.compaction.after):
+            return None
+        return replace(draft, answered=outcome.answered)
+
+    def edited(self, draft: Draft, summary: Summary) -> Draft:
+        """Return the draft of a compaction that was asked for with the block as the user left
+        it.
+        """
+        after = self._context.would_hold(
+            summary_block.render(summary), draft.plan.keep, acknowledged=self._options.acknowledge
+        )
+        return with_summary(draft, summary, after)
+
+    async def take(self, draft: Draft) -> bool:
+        """Seal the session as drafted and begin its child, even when cancelled meanwhile. Return
+        False, with everything as it was, when the disk refuses.
+        """
+        return await to_its_end(self._take(draft))
+
+    async def _take(self, draft: Draft) -> bool:
+        context = self._context
+        thread, parent = context.thread, context.session
+        plan, keep = draft.plan, draft.plan.keep
+        own = [one.query.number for one in plan.compact if one.depth == parent.depth]
+        seal = Seal(
+            at=context.sessions.now(),
+            reason="compact",
+            source=draft.source,
+            summary=draft.summary,
+            usage=draft.usage,
+            seconds=draft.seconds,
+            covers=max(own, default=0) if keep else None,
+            compaction=draft.compaction,
+        )
+        try:
+            await asyncio.to_thread(context.seal, seal)
+        except SaveError as error:
+            context.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
+            return False
+        why = "compact" if draft.compaction.why == "asked" else "automatic"
+        context.ended(seal, why)
+        path, text = context.live.path, summary_block.render(draft.summary)
+        self._background.forget()
+        self._not_below = 0.0
+        if draft.source == "extracted":
+            self._background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
+        context.show(
+            Compacted(
+                compaction=draft.compaction, reason=plan.reason, source=draft.source, block=text
+            )
+        )
+        # The id is the one it was sealed under: its file may have been changed from outside.
+        header = replace(context.live.header, title=title(parent, seal))
+        beginning = Beginning(
+            parent=replace(parent, header=header),
+            path=path,
+            block=text,
+            carried=keep,
+            fresh=keep[0].ref if keep else "",
+            in_file=True,
+        )
+        context.begin_child(beginning, why)
+        return True
+
+    def _near(self, thread: Thread, used: int) -> float:
+        """Return how near the nearest limit is. Messages are only counted when they are limited:
+        there may be many.
+        """
+        limits = self._options.limits
+        messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
+        return planning.fullness(used, messages, self._context.window, limits)[0]
+
+    def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
+        context, restoration = self._context, thread.session.restoration
+        return planning.plan(
+            thread.exchanges,
+            used=used,
+            window=context.window,
+            limits=self._options.limits,
+            count=context.count,
+            carried=len(thread.carried),
+            restored=context.count(restoration.block) if restoration else 0,
+            ahead=ahead,
+        )
+
+    def _asked(self, thread: Thread) -> Plan:
+        context = self._context
+        return planning.asked(
             thread.exchanges,
             window=context.window,
             limits=self._options.limits,
             count=context.count,
             carried=len(thread.carried),
         )
-        thread = self._as_edited(thread)
-        confirmed = self._options.acknowledge
-        draft = self._drafted(thread, found, None, (), used, acknowledged=confirmed)
-        larger = draft.compaction.after >= used
-        if larger and may is not None and not await may(used, draft.compaction.after):
-            return None
-        if self._options.use_ai_summary:
-            span = spanned(thread, found)
-            outcome, covered = await self.narrate(
-                thread, span, focus, extracted=f"{done} without the model"
+
+    async def _without_waiting(self, plan: Plan, used: int, waiting: int) -> Draft:
+        """Return a compaction without a model call: with the narrative that is ready, or with none
+        until it comes.
+
+        Its block leaves room for the query that waits.
+        """
+        context = self._context
+        thread = await asyncio.to_thread(context.reread)
+        prepared = self._background.ready(thread.fresh)
+        if prepared is None:
+            return await self._drafted(thread, plan, None, (), used, waiting)
+        done = prepared.exchanges
+        if len(done) > len(spanned(thread, plan)):
+            # it covers more than must be compacted: all of it is
+            cut = len(thread.exchanges) - len(thread.fresh) + len(done)
+            plan = replace(plan, compact=thread.exchanges[:cut], keep=thread.exchanges[cut:])
+        return await self._drafted(thread, plan, prepared.outcome, done, used, waiting)
+
+    async def _drafted(
+        self,
+        thread: Thread,
+        plan: Plan,
+        outcome: Outcome | None,
+        covered: Sequence[Exchange],
+        used: int,
+        waiting: int = 0,
+        *,
+        acknowledged: bool = False,
+    ) -> Draft:
+        """Return what a plan and what the model told of it come to, in a worker thread."""
+        context = self._context
+
+        def after(text: str, words: Sequence[Exchange]) -> int:
+            return context.would_hold(text, words, acknowledged=acknowledged) + waiting
+
+        def work() -> Draft:
+            draft = drafted(
+                thread,
+                plan,
+                outcome,
+                covered,
+                used=used,
+                after=after,
+                room=self.ledger_room,
+                count=context.count,
+                cost=self._options.cost,
             )
-            if (
-                outcome.narrative is None
-            ):  # what had come of it stands beside what can be extracted of everything
-                outcome = replace(outcome, narrative=outcome.partial)
-            confirmed = confirmed and outcome.answered
-            draft = self._drafted(thread, found, outcome, covered, used, acknowledged=confirmed)
-            draft = replace(draft, answered=outcome.answered)
-            grown = draft.compaction.after >= used and not larger
-            if grown and may is not None and not await may(used, draft.compaction.after):
-                return None
-        return draft
+            over = draft.compaction.after - room(context.window)
+            if over <= 0:
+                return draft
+            text = summary_block.render(draft.summary)
+            text = shortened_block(text, context.count(text) - over, context.count)
+            return with_summary(draft, summary_block.parse(text), after(text, plan.keep))
+
+        return await to_its_end(asyncio.to_thread(work))
+
+    # Summaries
 
     async def narrate(
         self,
@@ -208,213 +371,56 @@ class Compacting:
         exchanges.
 
         What is ready from the background is used. `otherwise` says what happens when it fails and
-        nothing is made instead, `extracted` what is made instead. `optional`: see `SessionFilter`.
+        nothing is made instead, `extracted` what is made instead. `optional`: Ctrl-C does without.
         """
         prepared = None if focus else self._background.ready(span)
         await self._background.cancel()
-        done = prepared.exchanges if prepared else ()
-        rest = span[len(done) :]
-        if prepared is not None and not rest:
+        rest = span[len(prepared.exchanges) :] if prepared is not None else span
+        if prepared is None:
+            outcome = await self._summarize(rest, thread.inherited, focus, optional=optional)
+        elif not rest:
             outcome = prepared.outcome
         else:
-            outcome = await self._summarise(rest, thread.inherited, focus, optional=optional)
-            if prepared is not None:
-                from chat_loop.context.compactor import together  # loaded by then
+            from chat_loop.context.compactor import together  # loaded by then
 
-                outcome = together(prepared.outcome, outcome)
-        source = (
-            "none"
-            if outcome.narrative is None and otherwise
-            else "model"
-            if outcome.narrative
-            else "extracted"
-        )
+            more = await self._summarize(rest, thread.inherited, focus, optional=optional)
+            outcome = together(prepared.outcome, more)
         problem = outcome.problem
-        if problem:
-            problem = (
-                f"Summary failed: {problem} {otherwise}"
-                if otherwise
-                else f"Summary failed ({problem.rstrip('.')}); {extracted}."
-            )
+        if problem and otherwise:
+            problem = f"Summary failed: {problem} {otherwise}"
+        elif problem:
+            problem = f"Summary failed ({problem.rstrip('.')}); {extracted}."
         if outcome.narrative is not None:
-            self._background.failures, self._told_broken = 0, False
+            self._background.succeeded()
+            self._told_broken = False
+        instead: SummarySource = "none" if otherwise else "extracted"
         self._context.show(
             SummaryEnded(
-                source=source, usage=outcome.usage, seconds=outcome.seconds, problem=problem
+                source="model" if outcome.narrative is not None else instead,
+                usage=outcome.usage,
+                seconds=outcome.seconds,
+                problem=problem,
             )
         )
         return outcome, tuple(span) if outcome.narrative is not None else ()
 
     def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
-        """The block of a session that ends: everything is covered, nothing stays in its own
+        """Return the block of a session that ends: everything is covered, nothing stays in its own
         words.
         """
-        context = self._context
         told = outcome.narrative if outcome else None
         span = thread.fresh
-        covered = span if told is not None else ()
         return covering(
-            thread, told, covered, span, (), room=self.ledger_room, count=context.count
+            thread,
+            told,
+            span if told is not None else (),
+            span,
+            (),
+            room=self.ledger_room,
+            count=self._context.count,
         ).summary
 
-    async def stop(self) -> None:
-        """Stop what is being prepared."""
-        await self._background.cancel()
-
-    async def settled(self) -> None:
-        """Wait until nothing is being prepared."""
-        await self._background.wait()
-
-    @property
-    def ledger_room(self) -> int:
-        """Tokens that the ledger of a block may take."""
-        return planning.ledger_room(self._context.window, self._options.limits)
-
-    def _near(self, thread: Thread, used: int) -> float:
-        """How near the nearest limit is. Messages are only counted when they are limited: there may
-        be many.
-        """
-        limits = self._options.limits
-        messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
-        return planning.fullness(used, messages, self._context.window, limits)[0]
-
-    def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
-        context = self._context
-        restoration = thread.session.restoration
-        return planning.plan(
-            thread.exchanges,
-            used=used,
-            window=context.window,
-            limits=self._options.limits,
-            count=context.count,
-            carried=len(thread.carried),
-            restored=context.count(restoration.block) if restoration else 0,
-            ahead=ahead,
-        )
-
-    def _at_once(self, thread: Thread, found: Plan, used: int, waiting: int) -> Draft:
-        """A compaction without waiting: with the narrative that is ready, or with none until it
-        comes.
-
-        Its block leaves room for the query that waits.
-        """
-        thread = self._as_edited(thread)
-        span = spanned(thread, found)
-        prepared = self._background.ready(thread.fresh)
-        if prepared is None:
-            return self._drafted(thread, found, None, (), used, waiting)
-        done = prepared.exchanges
-        if len(done) > len(span):  # it covers more than must be compacted: all of it is
-            keep = thread.exchanges[len(thread.exchanges) - len(thread.fresh) + len(done) :]
-            found = replace(
-                found, compact=thread.exchanges[: len(thread.exchanges) - len(keep)], keep=keep
-            )
-        return self._drafted(thread, found, prepared.outcome, done, used, waiting)
-
-    def _drafted(
-        self,
-        thread: Thread,
-        found: Plan,
-        outcome: Outcome | None,
-        covered: Sequence[Exchange],
-        used: int,
-        waiting: int = 0,
-        *,
-        acknowledged: bool = False,
-    ) -> Draft:
-        context = self._context
-
-        def after(text: str, words: Sequence[Exchange]) -> int:
-            return context.would_hold(text, words, acknowledged=acknowledged) + waiting
-
-        draft = drafted(
-            thread,
-            found,
-            outcome,
-            covered,
-            used=used,
-            after=after,
-            room=self.ledger_room,
-            count=context.count,
-            cost=self._options.cost,
-        )
-        over = draft.compaction.after - room(context.window)
-        if over <= 0:
-            return draft
-        text = summary_block.render(draft.summary)
-        text = shortened_block(text, context.count(text) - over, context.count)
-        return with_summary(draft, summary_block.parse(text), after(text, draft.plan.keep))
-
-    def edited(self, draft: Draft, summary: Summary) -> Draft:
-        """Return the draft of a compaction that was asked for with the block as the user left
-        it.
-        """
-        words, confirmed = draft.plan.keep, self._options.acknowledge
-        return with_summary(
-            draft,
-            summary,
-            self._context.would_hold(summary_block.render(summary), words, acknowledged=confirmed),
-        )
-
-    def take(self, draft: Draft) -> bool:
-        """Carry a draft out. False, with everything as it was, when the disk refuses."""
-        context = self._context
-        thread, parent = context.thread, context.session
-        own = [
-            exchange.query.number
-            for exchange in draft.plan.compact
-            if exchange.depth == parent.depth
-        ]
-        seal = Seal(
-            at=context.sessions.now(),
-            reason="compact",
-            source=draft.source,
-            summary=draft.summary,
-            usage=draft.usage,
-            seconds=draft.seconds,
-            covers=None if not draft.plan.keep else max(own, default=0),
-            compaction=draft.compaction,
-        )
-        told = "compact" if draft.compaction.why == "asked" else "automatic"
-        try:
-            context.sealed(seal, told)
-        except SaveError as error:
-            context.show(Warned(error.message, f"{NOT_COMPACTED} {error.hint}"))
-            return False
-        path = context.live.path
-        self._background.forget()
-        self._not_below = 0.0
-        if draft.source == "extracted" and self._background.running:
-            self._background.later(
-                lambda prepared: add_late(context, self.ledger_room, path, thread, draft, prepared)
-            )
-        text, keep = summary_block.render(draft.summary), draft.plan.keep
-        context.show(
-            Compacted(
-                compaction=draft.compaction,
-                reason=draft.plan.reason,
-                source=draft.source,
-                block=text,
-            )
-        )
-        fresh = keep[0].ref if keep else ""
-        # The id is the one it was sealed under: its file may have been changed from outside.
-        parent = replace(parent, header=replace(context.live.header, title=title(parent, seal)))
-        context.begin_child(
-            Beginning(parent=parent, path=path, block=text, carried=keep, fresh=fresh), told
-        )
-        self._block_from = path
-        return True
-
-    def _as_edited(self, thread: Thread) -> Thread:
-        """The thread with its parent's block as it stands in the file now."""
-        found = edited_block(self._context.sessions, self._block_from, thread)
-        if found is None:
-            return thread
-        self._context.edited = found
-        return replace(thread, edited=found)
-
-    async def _summarise(
+    async def _summarize(
         self,
         span: Sequence[Exchange],
         parent: Summary | None,
@@ -443,3 +449,103 @@ class Compacting:
             wanted=wanted,
             focus=focus,
         )
+
+    def _add_late(self, path: Path, thread: Thread, draft: Draft, prepared: Prepared) -> None:
+        """Write a narrative that comes after its session was sealed by `draft` into its file, in a
+        worker thread: the next compaction reads it there.
+        """
+        context, outcome = self._context, prepared.outcome
+        kept = covering(
+            thread,
+            outcome.narrative,
+            prepared.exchanges,
+            draft.span,
+            draft.plan.keep,
+            room=self.ledger_room,
+            count=context.count,
+        )
+        try:
+            loaded = context.sessions.load(path)
+            seal = loaded.session.seal
+            if seal is None or seal.summary != draft.summary:
+                return  # somebody has edited it meanwhile: that counts
+            late = replace(
+                seal,
+                source="model",
+                summary=kept.summary,
+                usage=outcome.usage,
+                seconds=outcome.seconds,
+            )
+            context.sessions.seal_later(loaded, late)
+        except SessionError:
+            return  # what stands there is complete without it
+
+    # The end
+
+    def leave(self, reason: SealReason) -> None:
+        """End the session at once, without a model call; the caller begins the next one.
+
+        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
+        exit.
+        """
+        context = self._context
+        if context.live.empty:
+            context.live.close()
+        elif reason == "exit":
+            self._seal_anyway(self._seal_without_model(reason))
+        else:
+            seal = self._seal_without_model(reason)
+            try:
+                context.seal(seal)
+            except SaveError as error:
+                raise SaveError(error.message, f"This session is not left. {error.hint}") from error
+            context.ended(seal)
+
+    async def end(self) -> None:
+        """Summarize and seal the session. Cancelled during the summary, it is sealed without
+        one.
+        """
+        context = self._context
+        if context.live.empty:
+            await self.stop()
+            return
+        seal = self._seal_without_model("exit")
+        thread = context.thread
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
+        if self._options.summary_on_exit and answered and self._options.use_ai_summary:
+            try:
+                outcome, _ = await self.narrate(
+                    thread, thread.fresh, otherwise=MAKE_LATER, optional=True
+                )
+            except asyncio.CancelledError:
+                uncancel()
+                context.show(SummaryEnded(source="none", problem=f"Summary skipped. {MAKE_LATER}"))
+            else:
+                if outcome.narrative is not None:
+                    made = self.summary_of_all(thread, outcome)
+                    seal = replace(seal, source="model", summary=made)
+                seal = replace(
+                    seal, usage=outcome.usage, seconds=outcome.seconds, at=context.sessions.now()
+                )
+        await self.stop()
+        self._seal_anyway(seal)
+
+    def _seal_anyway(self, seal: Seal) -> None:
+        """Seal the session as far as the disk allows; it ends in any case."""
+        try:
+            self._context.seal(seal)
+        except SaveError as error:
+            self._context.show(Warned(error.message, error.hint))
+        self._context.ended(seal)
+
+    def _seal_without_model(self, reason: SealReason) -> Seal:
+        """Return a seal that costs nothing: a child in which nothing was said passes its parent's
+        block on.
+        """
+        seal = Seal(at=self._context.sessions.now(), reason=reason)
+        thread = self._context.thread
+        if thread.fresh and self._options.use_ai_summary:
+            return seal
+        if not thread.fresh and thread.inherited is None and not thread.pins:
+            return seal
+        return replace(seal, source="extracted", summary=self.summary_of_all(thread, None))

@@ -1,4 +1,4 @@
-"""Conversation: one chain as it goes on. Asks, saves, compacts, restores and ends; shows nothing
+"""Conversation: one chain as it goes on. Asks, saves, compacts, resumes and ends; shows nothing
 itself.
 
 Everything that happens is told to `show` as an event. The order of acts is the contract of
@@ -10,48 +10,60 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Budget
-from chat_loop.context.draft import Draft
+from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size
 from chat_loop.context.plan import trigger
+from chat_loop.context.restore import with_task
 from chat_loop.context.thread import Thread
-from chat_loop.conversation.asking import Asking
-from chat_loop.conversation.compaction import Compacting, May
-from chat_loop.conversation.describing import describe
-from chat_loop.conversation.ending import Ending
+from chat_loop.conversation.compaction import Compaction, May, uncancel
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.conversation.options import Options
-from chat_loop.errors import SessionError, UsageError
-from chat_loop.events import Event, SessionFound, Warned
+from chat_loop.errors import ContextFull, ContextTooLong, ProviderError, SessionError, UsageError
+from chat_loop.events import Connecting, Event, Recalled, Warned
 from chat_loop.providers import Provider
-from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import (
     Exchange,
+    Name,
     Pin,
+    Query,
+    Recall,
     Reply,
     SealReason,
-    Session,
-    Summary,
+    Switch,
+    Tag,
     Undo,
     Unpin,
+    Untag,
 )
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, Usage
+from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.attach.reading import Given
-    from chat_loop.conversation.merging import Merging
-    from chat_loop.conversation.resume import Offer, Resuming
+    from chat_loop.context.draft import Draft
+    from chat_loop.conversation.resume import Offer, Offers
 
 ARCHIVE_SECONDS = 30.0
+MOST_RECALLED = 400
+"""Tokens of the archive that are attached to a query, at most; less on a small window."""
+RECALL_MARGIN = 20
+LONGEST_ACKNOWLEDGMENT = 2048
+"""Tokens; a few sentences are asked for, and a small model may not find its end."""
+MOST_TOOL_CHARACTERS = 100_000
+"""What a model is told of all tools of servers; on a small window half a character for each of its
+tokens.
+"""
 
 
-class Conversation:
-    """The live session and the agent that answers in it. `count(text)` estimates tokens, `memory()`
-    reads it.
+class Conversation(LiveContext):
+    """A live context that asks, compacts and takes stored sessions up. `servers` are the MCP
+    servers whose tools the agent has, if any.
     """
 
     def __init__(
@@ -65,115 +77,36 @@ class Conversation:
         memory: Callable[[], str] = str,
         servers: Servers | None = None,
     ) -> None:
-        self.sessions = sessions
-        self.options = options
-        self._show = show
-        self._context = LiveContext(
-            agent, sessions, count, show, memory, options.meanings, options.limits
-        )
-        self._compacting = Compacting(self._context, options)
-        self._asking = Asking(self._context, self._compacting, options, servers)
-        self._ending = Ending(self._context, self._compacting, options)
-
-    @property
-    def agent(self) -> Agent:
-        return self._context.agent
-
-    @property
-    def live(self) -> LiveSession:
-        return self._context.live
-
-    @property
-    def session(self) -> Session:
-        return self._context.session
-
-    @property
-    def thread(self) -> Thread:
-        """What of the chain stands in the context."""
-        return self._context.thread
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """What the model would be sent now."""
-        return self._context.messages()
-
-    @property
-    def weights(self) -> dict[str, int]:
-        """The estimated tokens of the parts of the next request."""
-        return self._context.weights()
-
-    @property
-    def left_out(self) -> int:
-        """How many exchanges the limits leave out of the next request while nothing is compacted by
-        itself.
-        """
-        return self._context.left_out
-
-    def first_request(self, offer: Offer) -> int:
-        """Return the tokens of the first request after `offer` was accepted and acknowledged, a
-        query apart.
-        """
-        beginning = offer.beginning
-        return self._context.would_hold(
-            beginning.block, beginning.carried, acknowledged=self.options.acknowledge
-        )
-
-    @property
-    def budget(self) -> Budget:
-        """How full the window is, as of now."""
-        return self._context.budget
-
-    @property
-    def otherwise(self) -> str:
-        """What happens when a resume fails, as a sentence."""
-        return "Starting fresh." if self.live.empty else "This session goes on."
+        super().__init__(agent, sessions, count=count, show=show, options=options, memory=memory)
+        self.compaction = Compaction(self)
+        self._servers = servers
+        self._shortened_told = 0
+        self._truncation_told = False
+        self._images_told: set[str] = set()
 
     @property
     def trigger(self) -> int:
         """The tokens from which on the context is compacted."""
-        return trigger(self._context.window, self.options.limits)
-
-    @property
-    def summary_state(self) -> str:
-        """The summary in the background: `in the making`, `ready`, `failed`, or empty."""
-        return self._compacting.state
+        return trigger(self.window, self.options.limits)
 
     @property
     def next_usage(self) -> Usage:
         """What the next request would be charged for before its reply."""
         return Usage(input=self.budget.used, estimated=True)
 
-    def only_in_archive(self) -> tuple[str, ...]:
-        """The sentences with exact values of all sessions of the chain that stand in the archive
-        only.
-
-        Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
-        read.
-        """
-        from chat_loop.context.archived import only_archived
-        from chat_loop.conversation.ancestors import parent_of  # rarely asked for
-        from chat_loop.sessions.chain import ChainReader, placed
-
-        parent_of(self.session)
-        chain = ChainReader(self.sessions).read(self.session)
-        if chain.broken:
-            raise SessionError(chain.broken)
-        ancestors = placed(chain, self.session.depth)
-        return only_archived(
-            (exchange for session in ancestors for exchange in session), self.thread
-        )
-
     @property
     def pins(self) -> tuple[str, ...]:
         return self.thread.pins
 
+    # Asking
+
     async def files(self, typed: str) -> tuple[Given, ...]:
-        """The files that what was typed names with `@`, read now. Raises UsageError for one that
-        cannot be sent.
+        """Read the files that what was typed names with `@`. Raises UsageError for one that cannot
+        be sent.
         """
         from chat_loop.conversation.attachments import files_of  # not before a file is named
 
-        return await files_of(self._context, typed)
+        return await files_of(self, typed)
 
     async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
         """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
@@ -184,30 +117,233 @@ class Conversation:
         when the request cannot fit. When cancelled, the partial reply is saved as interrupted and
         CancelledError goes on.
         """
-        return await self._asking.ask(text, files)
+        waiting = size("\n".join((text, *(file.text for file in files))), self.count)
+        waiting += sum(image_tokens(file.width, file.height) for file in files if file.width)
+        try:
+            return await self._ask(text, files, waiting)
+        except ContextTooLong as error:
+            last = self.session.exchanges[-1]
+            # What its tools did would be done twice.
+            untouched = not last.uses and not (last.reply and last.reply.text)
+            if not (
+                self.options.limits.enabled and untouched and await self.compaction.shrink(waiting)
+            ):
+                raise
+            self.show(
+                Warned(
+                    error.message, "The conversation was compacted for that; it is asked once more."
+                )
+            )
+            return await self._ask(text, files, waiting)
+
+    async def _ask(self, text: str, files: Sequence[Given], waiting: int) -> Reply:
+        """Ask; the query takes `waiting` tokens."""
+        try:
+            await self.compaction.make_room(waiting)
+        except asyncio.CancelledError:
+            number = self._add_query(text, files)
+            self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
+            raise
+        number = self._add_query(text, files)
+        self._recall(number, text)
+        if self._servers is not None and self.agent.provider.calls_tools:
+            await self._offer_servers(self._servers)
+        try:
+            messages = self._next_messages()
+        except ContextFull:
+            self.add(
+                Reply(number=number, at=self.sessions.now(), text="", stop="error", failed=True)
+            )
+            raise
+        reply = await self.answer(number, messages)
+        self.compaction.watch()
+        return reply
+
+    def _add_query(self, text: str, files: Sequence[Given]) -> int:
+        """Save a query with its files; return its number."""
+        number = self.live.next_number
+        self.add(Query(number=number, at=self.sessions.now(), text=text))
+        if files:
+            from chat_loop.conversation.attachments import keep  # loaded by then
+
+            keep(self, number, files)
+        return number
+
+    def _recall(self, number: int, text: str) -> None:
+        """Attach what the archive has on a query, for a model that cannot search it itself."""
+        restoration = self.session.restoration
+        if (
+            self.archive is None
+            or restoration is None
+            or self.agent.calls_tools
+            or not self.options.attach_from_archive
+        ):
+            return
+        free = room(self.window) - self.budget.used - RECALL_MARGIN
+        found, refs = self.archive.recall(
+            text, self.known(), min(MOST_RECALLED, self.window // 16, free), restoration.block
+        )
+        if found:
+            from chat_loop.redact import redacted  # not before something is found
+
+            self.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
+            self.show(Recalled(refs))
+
+    async def _offer_servers(self, servers: Servers) -> None:
+        """Give the agent the servers' tools as they are now; wait for servers that still connect,
+        and say so. What has failed is told, once.
+        """
+        from chat_loop.context.archive import TOOLS  # not without servers
+
+        waited: list[str] = []
+
+        def waiting(names: tuple[str, ...]) -> None:
+            waited.extend(names)
+            self.show(Connecting(names))
+
+        taken = {*(tool.spec.name for tool in self.own_tools), *TOOLS}
+        characters = min(MOST_TOOL_CHARACTERS, self.window // 2)
+        self.offer_tools(await servers.tools(taken, characters, waiting))
+        if waited:
+            self.show(Connecting(()))
+        for message, hint in servers.notices():
+            self.show(Warned(message, hint))
+
+    def _next_messages(self) -> tuple[Message, ...]:
+        """Return the messages of the next request. Raises ContextFull when they do not fit."""
+        self._tell_truncation()
+        if self.budget.used > room(self.window):
+            self._fit_or_refuse()
+        messages, shortened = self.fitted(self.thread)
+        if shortened > self._shortened_told:
+            self.show(
+                Warned(
+                    f"A message is longer than half of the window ({self.window:,} tokens): "
+                    "the model gets its beginning and its end.",
+                    "It is saved whole.",
+                )
+            )
+        self._shortened_told = shortened
+        if not any(message.images for message in messages):
+            return messages
+        from chat_loop.conversation.attachments import shown  # not before there is an image
+
+        return shown(self, messages, self._images_told)
+
+    def _tell_truncation(self) -> None:
+        """Say once that the model does not get the oldest exchanges any more."""
+        if self._truncation_told or not (left_out := self.left_out):
+            return
+        self._truncation_told = True
+        limits = self.options.limits
+        what = "max_history_messages" if limits.max_messages else "max_history_tokens"
+        self.show(
+            Warned(
+                f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
+                f"automatic compaction is off, and {what} is "
+                f"{limits.max_messages or limits.max_tokens:,}.",
+                "They are saved; compact keeps what matters in them.",
+            )
+        )
+
+    def _fit_or_refuse(self) -> None:
+        """Shorten the restored block where that is enough. Raises ContextFull where it is not: the
+        request is better not sent.
+
+        A server may count too much: what is sent is counted as well.
+        """
+        most = room(self.window)
+        weights = self.weights
+        if sum(weights.values()) > most:
+            self.squeeze(sum(weights.values()) - most)
+            weights = self.weights
+        used = min(self.budget.used, sum(weights.values()))
+        if used <= most:
+            return
+        fixed = {part: weights.get(part, 0) for part in (TOOLS, MEMORY, SYSTEM)}
+        largest = max(fixed, key=fixed.__getitem__)
+        hint = "compact makes room; a model with a larger window takes more."
+        if fixed[largest] > most // 2:
+            verb = "takes" if largest == SYSTEM else "take"
+            hint = (
+                f"{largest} alone {verb} {fixed[largest]:,} of them, which compact cannot change: "
+                "have less of that, or take a model with a larger window."
+            )
+        raise ContextFull(
+            f"Not sent: the request would hold {used:,} tokens, and the window of "
+            f"{window_text(self.window, False)} takes {most:,} beside a reply. Nothing is lost.",
+            hint,
+        )
+
+    async def acknowledge(self) -> None:
+        """Let the agent confirm what it was given."""
+        restoration = self.session.restoration
+        if not self.options.acknowledge or restoration is None or not restoration.block:
+            return
+        try:
+            given = self.fitted(Thread(self.session))[0][0].text
+            ceiling = min(LONGEST_ACKNOWLEDGMENT, self.window // 8)
+            await self.answer(0, (Message("user", with_task(given)),), ceiling)
+        except ProviderError as error:
+            self.show(
+                Warned(
+                    f"The acknowledgment failed: {error.message}",
+                    "The context is restored all the same.",
+                )
+            )
+        except asyncio.CancelledError:
+            uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Have another model answer from the next query on. The window is its own from now on."""
-        await self._compacting.stop()  # it may be made with the model that goes
+        """Have another model answer from the next query on. The window is its own from now on.
+
+        An agent that answered by itself goes with its tools.
+        """
+        await self.compaction.stop()  # the summary may be made with the model that goes
         before = self.agent.provider
-        self._context.switch(provider)
+        self.agent = replace(self.agent, provider=provider, own_tools=False)
+        self._ratio = 1.0
+        if self.live.empty:  # its header is not written yet
+            self.live.header = replace(self.live.header, model=self.agent.model)
+        else:
+            self.add(Switch(at=self.sessions.now(), text=self.agent.model))
         await before.close()
+
+    # Pins, name and tags
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
-        self._context.add(Pin(at=self.sessions.now(), text=text))
+        self.add(Pin(at=self.sessions.now(), text=text))
 
     def unpin(self, text: str) -> None:
         """Carry a pin no further."""
-        self._context.add(Unpin(at=self.sessions.now(), text=text))
+        self.add(Unpin(at=self.sessions.now(), text=text))
 
     def rename(self, text: str) -> None:
-        """Call the conversation so; an empty text leaves it to the program again."""
-        describe(self._context, name=text)
+        """Name the conversation; an empty text leaves it to the program again."""
+        if self._has_no_file():
+            self.live.header = replace(self.live.header, name=text)
+        elif text != self.session.name:
+            self.add(Name(at=self.sessions.now(), text=text))
 
     def tag(self, tags: Sequence[str]) -> None:
-        """Have exactly these tags."""
-        describe(self._context, tags=tags)
+        """Give the conversation exactly these tags."""
+        if self._has_no_file():
+            self.live.header = replace(self.live.header, tags=tuple(tags))
+            return
+        at, standing = self.sessions.now(), self.session.tags
+        for tag in tags:
+            if tag not in standing:
+                self.add(Tag(at=at, text=tag))
+        for tag in standing:
+            if tag not in tags:
+                self.add(Untag(at=at, text=tag))
+
+    def _has_no_file(self) -> bool:
+        """Return True while the header is not written, nor to be written for a child."""
+        return self.live.empty and not self.live.header.parent
+
+    # Undo
 
     def last(self) -> tuple[Exchange, Loaded | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose
@@ -216,26 +352,22 @@ class Conversation:
         Raises UsageError when nothing was said in this session: the words before it are another
         session's.
         """
-        if not self.session.exchanges:
-            header, found = self.session.header, None
-            if header.parent:
-                with contextlib.suppress(SessionError):
-                    found = self.sessions.load(self.sessions.directory / f"{header.parent}.md")
-            if (
-                found
-                and found.session.seal
-                and found.session.seal.reason == "compact"
-                and found.session.exchanges[1:]
-            ):
-                return found.session.exchanges[-1], found
-            carried = self.thread.carried
-            further = "" if self.live.empty else "All of it was undone; the words stay in the file."
-            if self.session.header.parent:
-                further = "/tree shows the sessions before it; /uncompact takes a compaction back."
-            if len(carried) > 1:
-                further = f"/fork {carried[-2].ref} goes on without the last one before it."
-            raise UsageError("Nothing was said in this session that could be undone.", further)
-        return self.session.exchanges[-1], None
+        if self.session.exchanges:
+            return self.session.exchanges[-1], None
+        parent = self.session.header.parent
+        if parent:
+            with contextlib.suppress(SessionError):
+                found = self.sessions.load(self.sessions.directory / f"{parent}.md")
+                seal, exchanges = found.session.seal, found.session.exchanges
+                if seal and seal.reason == "compact" and exchanges[1:]:
+                    return exchanges[-1], found
+        carried = self.thread.carried
+        further = "" if self.live.empty else "All of it was undone; the words stay in the file."
+        if parent:
+            further = "/tree shows the sessions before it; /uncompact takes a compaction back."
+        if len(carried) > 1:
+            further = f"/fork {carried[-2].ref} goes on without the last one before it."
+        raise UsageError("Nothing was said in this session that could be undone.", further)
 
     async def undo(self) -> Exchange:
         """Take the last exchange out of the conversation; return it. Its words stay in the file.
@@ -244,37 +376,21 @@ class Conversation:
         before it. Raises UsageError as `last` does.
         """
         last, before = self.last()
-        await self._compacting.stop()
-        if before is not None:
-            offer = await self.resuming().forked(before, before.session.exchanges[-2].query.number)
-            await self.accept(offer, acknowledge=False)
-            self._show(
-                Warned(
-                    "The compaction was taken back with it: the words before it are in the "
-                    "context again."
-                )
-            )
+        await self.compaction.stop()
+        if before is None:
+            self.add(Undo(number=last.query.number, at=self.sessions.now()))
             return last
-        self._context.add(Undo(number=last.query.number, at=self.sessions.now()))
+        offer = await self.offers().forked(before, before.session.exchanges[-2].query.number)
+        await self.accept(offer, acknowledge=False)
+        self.show(
+            Warned(
+                "The compaction was taken back with it: the words before it are in the context "
+                "again."
+            )
+        )
         return last
 
-    def remember(self) -> None:
-        """Give the agent the memory as it stands now, from the next request on."""
-        self._context.remember()
-
-    def resuming(self, *, quick: bool = False) -> Resuming:
-        """What takes stored sessions up, forks them, and makes their summaries; when `quick`,
-        without a model.
-        """
-        from chat_loop.conversation.resume import Resuming  # rarely asked for
-
-        return Resuming(self._context, self._compacting, self.options, quick=quick)
-
-    def merging(self) -> Merging:
-        """What puts two branches together."""
-        from chat_loop.conversation.merging import Merging  # rarely asked for
-
-        return Merging(self._context, self.resuming(), self._compacting.ledger_room)
+    # Compaction, resume and end
 
     async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
@@ -284,85 +400,41 @@ class Conversation:
         Raises UsageError when there is nothing to compact. When cancelled before the session is
         sealed, nothing has changed.
         """
-        draft = await self.draft(focus, may)
+        draft = await self.compaction.draft(focus, may)
         return draft is not None and await self.take(draft)
 
-    async def draft(
-        self, focus: str = "", may: May | None = None, done: str = "compacted"
-    ) -> Draft | None:
-        """Return what `compact` would do, with nothing done yet; None when `may` says no.
-
-        `done` is what is said to have been done without the model when its summary fails.
-        """
-        return await self._compacting.draft(focus, may, done)
-
-    def edited(self, draft: Draft, summary: Summary) -> Draft:
-        """Return a draft with the block as the user left it."""
-        return self._compacting.edited(draft, summary)
-
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
-        """Carry out a draft of this session. False, with everything as it was, when the disk
+        """Carry out a draft of this session. Return False, with everything as it was, when the disk
         refuses.
         """
-        if not self._compacting.take(draft):
-            return False
-        if acknowledge and draft.answered:
-            await self._asking.acknowledge()
-        return True
+        taken = await self.compaction.take(draft)
+        if taken and acknowledge and draft.answered:
+            await self.acknowledge()
+        return taken
 
-    async def offer(
-        self, loaded: Loaded, *, last: int = 0, whole: bool = False, quick: bool = False
-    ) -> Offer:
-        """How a stored session would be taken up: from its summary (made now when it has none) and
-        its last words, or whole. A `quick` offer calls no model. Raises SessionError when there is
-        nothing in it to resume.
+    def offers(self, *, quick: bool = False) -> Offers:
+        """Return what makes offers of how to go on from stored sessions; when `quick`, without a
+        model.
         """
-        from chat_loop.conversation.ancestors import resumable  # not before something is resumed
+        from chat_loop.conversation.resume import Offers  # not before something is resumed
 
-        session = loaded.session
-        totals = session.totals
-        if not resumable(session):
-            raise SessionError(
-                f"Session {session.header.id} has no exchanges: it can't be resumed.",
-                self.otherwise,
-            )
-        self._show(
-            SessionFound(
-                id=session.header.id,
-                agent=session.header.agent,
-                created=session.header.created,
-                queries=totals.queries,
-                tokens=totals.combined,
-                damage=loaded.damage,
-            )
-        )
-        resuming = self.resuming(quick=quick)
-        return await (resuming.whole(loaded) if whole else resuming.summarised(loaded, last))
-
-    async def offer_undone(self) -> Offer:
-        """How the conversation would go on as if its last compaction had not been.
-
-        Raises UsageError when there was none, SessionError when the parent's file cannot be read.
-        """
-        return await self.resuming().undone()
+        return Offers(self, self.compaction, quick=quick)
 
     async def resume(self, loaded: Loaded) -> None:
-        """End this session and go on in a child of `loaded`, from its summary. Raises as `offer`
-        and `accept` do.
+        """End this session and go on in a child of `loaded`, from its summary. Raises as
+        `Offers.resumed` and `accept` do.
         """
-        await self.accept(await self.offer(loaded))
+        await self.accept(await self.offers().resumed(loaded))
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are nowhere but
         here.
         """
         live, was = self.live, self.live.header.id
-        self._ending.leave("resume")
-        beginning = offer.beginning.renamed(was, live.header.id)
-        self._context.begin_child(beginning, "resume")
-        self._compacting.restored_from(beginning.path if offer.has_own_block else None)
+        self.compaction.leave("resume")
+        self.begin_child(offer.beginning.renamed(was, live.header.id), "resume")
         if acknowledge and offer.answered:
-            await self._asking.acknowledge()
+            await self.acknowledge()
 
     def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one.
@@ -370,27 +442,26 @@ class Conversation:
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
         exit.
         """
-        self._ending.leave(reason)
-        self._context.renew()
-        self._compacting.restored_from(None)
+        self.compaction.leave(reason)
+        self.renew()
 
     async def end(self) -> None:
-        """Summarise and seal the session. Cancelled during the summary, it is sealed without
+        """Summarize and seal the session. Cancelled during the summary, it is sealed without
         one.
         """
-        await self._ending.end()
+        await self.compaction.end()
 
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
         self.live.close()
-        if self._context.archive is not None:
-            self._context.archive.close()
-        self._context.tell_moved()
+        if self.archive is not None:
+            self.archive.close()
+        self.tell_moved()
 
     async def settled(self) -> None:
         """Wait until nothing is being prepared in the background, and the archive can be
         searched.
         """
-        await self._compacting.settled()
-        if self._context.archive is not None:
-            await asyncio.to_thread(self._context.archive.wait, ARCHIVE_SECONDS)
+        await self.compaction.settled()
+        if self.archive is not None:
+            await asyncio.to_thread(self.archive.wait, ARCHIVE_SECONDS)

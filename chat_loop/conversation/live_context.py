@@ -1,4 +1,4 @@
-"""The live session of a chain, and what of the chain stands in the context.
+"""The live session of a chain, and what of the chain stands in its model's context.
 
 The order of acts is the contract of `sessions/live.py`. Everything that happens is told to `show`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +16,14 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Budget, Count, reported, room, tools_size, weigh
 from chat_loop.context.fit import block_room, fitted, shortened_block
 from chat_loop.context.messages import messages_of, pieces
-from chat_loop.context.plan import Limits, truncated
+from chat_loop.context.plan import truncated
 from chat_loop.context.thread import Thread
+from chat_loop.conversation.ancestors import edited_block
+from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
 from chat_loop.frozen import dataclass
-from chat_loop.library.meanings import Meanings
-from chat_loop.providers import Provider
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
@@ -35,18 +36,16 @@ from chat_loop.sessions.records import (
     Seal,
     Session,
     Summary,
-    Switch,
     Unpin,
 )
 from chat_loop.values import Message, ToolSpec, Usage
-
-LONGEST_PAUSE = 5.0
-"""Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
 
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool
     from chat_loop.context.archive import Archive
 
+LONGEST_PAUSE = 5.0
+"""Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
 ACKNOWLEDGMENT_TOKENS = 80
 """What an acknowledgment is expected to take, before it is there."""
 CREDIBLE_TOKENS = 1_000
@@ -57,18 +56,20 @@ SMALLEST_BLOCK = 100
 """Tokens of a restored block that are not given to a query: its headings and the newest of its
 lines.
 """
+MARGIN = 20
+"""Tokens by which a shortened block is smaller than it must be: its parts are counted apart."""
 PROBE = "0123456789"
 """Counted otherwise once the encoding is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beginning:
-    """What a child session begins with: its parent, the block and the words that stand for what was
+    """The start of a child session: its parent, and the block and the words that stand for what was
     said before.
 
-    `pins` are those that hold now, whatever the block says. A fork leaves out what the parent said
-    after `until`; `merged` is a second parent, and `depth` then the child's place in the chain of
-    both.
+    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
+    are those that hold now, whatever the block says. A fork leaves out what the parent said after
+    `until`; `merged` is a second parent, and `depth` then the child's place in the chain of both.
     """
 
     parent: Session
@@ -76,55 +77,73 @@ class Beginning:
     block: str
     carried: tuple[Exchange, ...] = ()
     fresh: str = ""
+    in_file: bool = False
     pins: tuple[str, ...] | None = None
     until: str = ""
     merged: Session | None = None
     depth: int = 0
 
     def renamed(self, was: str, identity: str) -> Beginning:
-        """Return it for the case that the session `was` is called `identity` by now: its file was
-        changed from outside, and it was sealed in another one.
+        """Return it with the session `was` called `identity`: its file was changed from outside,
+        and it was sealed in another one.
         """
-        if was == identity:
-            return self
-        merged = self.merged
-        if merged is not None and merged.header.id == was:
-            merged = replace(merged, header=replace(merged.header, id=identity))
-        if self.parent.header.id != was:
-            return replace(self, merged=merged)
-        parent = replace(self.parent, header=replace(self.parent.header, id=identity))
-        return replace(
-            self, parent=parent, path=self.path.with_name(f"{identity}.md"), merged=merged
+
+        def named(session: Session) -> Session:
+            if session.header.id != was:
+                return session
+            return replace(session, header=replace(session.header, id=identity))
+
+        path = self.path
+        if self.parent.header.id == was:
+            path = path.with_name(f"{identity}.md")
+        merged = named(self.merged) if self.merged is not None else None
+        return replace(self, parent=named(self.parent), path=path, merged=merged)
+
+    def restoration(self, at: datetime) -> Restoration:
+        """Return the record of what the child is given."""
+        parent, totals = self.parent, self.parent.totals
+        return Restoration(
+            at=at,
+            parent_created=parent.header.created,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=self.block,
+            grandparent=parent.header.parent,
+            depth=self.depth or parent.depth + 1,
+            since=self.carried[0].ref if self.carried else "",
+            fresh=self.fresh,
+            until=self.until,
+            merged=self.merged.header.id if self.merged is not None else "",
         )
 
 
 class LiveContext:
-    """The live session, and what of its chain stands in the context. `count(text)` estimates
-    tokens.
+    """The live session, the agent that answers in it, and the budget of its next request.
+
+    `count(text)` estimates tokens, `memory()` reads the memory.
     """
 
     def __init__(
         self,
         agent: Agent,
         sessions: SessionManager,
+        *,
         count: Count,
         show: Callable[[Event], None],
+        options: Options,
         memory: Callable[[], str] = str,
-        meanings: Meanings | None = None,
-        limits: Limits | None = None,
     ) -> None:
-        self._limits = limits or Limits()
-        self._memory = memory
-        self._meanings = meanings
-        self.own_tools = agent.tools
-        self._plain = self.agent = replace(agent, memory=memory())
-        """With the archive's tools while there is an archive."""
-        self.archive: Archive | None = None
-        """What stands before the words; None until there is something."""
         self.sessions = sessions
+        self.options = options
         self.count = count
         self.show = show
+        self.archive: Archive | None = None
+        """The sealed ancestors; None until there is one."""
+        self._memory = memory
+        self.own_tools: tuple[Tool, ...] = agent.tools
+        self._server_tools: tuple[Tool, ...] = ()
         self._problem_told = False
+        self._begun_told = False
         self._fixed = 0
         """What the system prompt, the memory and the tools took in the last reported request, by
         our count.
@@ -134,14 +153,19 @@ class LiveContext:
         self._budget: tuple[tuple[object, ...], Budget] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         self._carried: tuple[Exchange, ...] = ()
-        self.edited: Summary | None = None
-        """The parent's block when it was changed in its file since this session began."""
+        self._block_path: Path | None = None
+        """The file whose summary block the session was given."""
+        self._edited: Summary | None = None
+        """That block, when it was changed there since this session began."""
         self._block_most: int | None = None
         """What the restored block may take in this session, once a query has needed its room."""
         self._shortened = lru_cache(maxsize=4)(
             lambda text, most: shortened_block(text, most, count)
         )
+        self.agent = replace(agent, memory=memory())
         self.live = self._fresh()
+
+    # What stands in the context
 
     @property
     def session(self) -> Session:
@@ -149,136 +173,37 @@ class LiveContext:
 
     @property
     def thread(self) -> Thread:
-        return Thread(self.session, self._carried, self.edited)
-
-    def known(self) -> frozenset[str]:
-        """The references of what stands in the context in its own words."""
-        return frozenset(exchange.ref for exchange in self.thread.exchanges)
+        """The session, and what of its ancestors stands in the context."""
+        return Thread(self.session, self._carried, self._edited)
 
     @property
     def window(self) -> int:
+        """Tokens of the model's window."""
         return self.agent.provider.window.tokens
 
     @property
-    def budget(self) -> Budget:
-        """Return how many tokens the next request holds, a new query apart, of how many.
-
-        Every number that is shown, and the one that triggers a compaction, comes from here or from
-        `would_hold`. It is asked for with every key: the answer is kept until something changes.
-        """
-        session, agent = self.session, self.agent
-        state = (
-            *(self.live, len(session.entries), agent, self.window, self._carried, self.edited),
-            *(bool(agent.kept), self.count(PROBE), self._block_most),
-        )
-        if self._budget is not None and all(
-            a is b or a == b for a, b in zip(self._budget[0], state, strict=True)
-        ):
-            return self._budget[1]
-        used = self._reported()
-        if used is None:
-            found = Budget(
-                self._calibrated(sum(self.weights().values())), agent.provider.window, True
-            )
-        else:
-            found = Budget(used, agent.provider.window, False)
-        self._budget = (state, found)
-        return found
-
-    def weights(
-        self, thread: Thread | None = None, specs: Sequence[ToolSpec] | None = None
-    ) -> dict[str, int]:
-        """Estimate the tokens of a request with `thread` (the session's own), part by part."""
-        agent = self.agent
-        short, _ = self._fit(thread or self.thread)
-        tools = self._tools_size(self._specs if specs is None else tuple(specs))
-        found = pieces(short, tools=agent.provider.calls_tools)
-        return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
-
-    def would_hold(
-        self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
-    ) -> int:
-        """Return the tokens of a child's next request that is given `block` and `words`, a query
-        apart.
-
-        `acknowledged`: the agent confirms before it what it was given.
-        """
-        self._reported_ratio()
-        live, totals, at = self.live.header, self.session.totals, self.sessions.now()
-        since = words[0].ref if words else ""
-        restoration = Restoration(
-            at=at,
-            parent_created=at,
-            queries=totals.queries,
-            tokens=totals.combined,
-            block=block,
-            since=since,
-        )
-        header = replace(live, parent=live.id, parent_path=str(self.live.path))
-        confirmed = (Reply(number=0, at=at, text="-"),) if acknowledged and block else ()
-        thread = Thread(Session(header=header, entries=(restoration, *confirmed)), tuple(words))
-        specs: list[ToolSpec] = []
-        if self._plain.provider.calls_tools:
-            from chat_loop.context.archive import TOOLS  # not before there is an archive
-
-            specs = [tool.spec for tool in self._plain.tools]
-            specs += [ToolSpec(name, *described) for name, described in TOOLS.items()]
-        whole = sum(self.weights(thread, specs).values())
-        return self._calibrated(whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0))
-
-    def _reported(self) -> int | None:
-        """The next request's tokens by the last report; None when all of it has to be estimated."""
-        used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
-        return None if used is None else used + self._fixed_size() - self._fixed
-
-    def _reported_ratio(self) -> None:
-        """Learn from the last report how the server's tokens differ from ours."""
-        used = self._reported()
-        if used is None:
-            return
-        estimate = sum(self.weights().values())
-        if estimate >= CREDIBLE_TOKENS:
-            self._ratio = min(2.0, max(0.5, used / estimate))
-
-    def _calibrated(self, tokens: int) -> int:
-        return round(tokens * self._ratio)
-
-    @property
-    def _specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them."""
-        agent = self.agent
-        if not agent.calls_tools:
-            return ()
-        from chat_loop.agent.results import READS  # not before there are tools
-
-        return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
-
-    def _tools_size(self, specs: tuple[ToolSpec, ...]) -> int:
-        if not specs:
-            return 0
-        if self._tools[0] != specs:
-            self._tools = (specs, tools_size(specs, self.count))
-        return self._tools[1]
-
-    def _fixed_size(self) -> int:
-        return self.count(self.agent.system) + self._tools_size(self._specs)
-
-    @property
-    def left_out(self) -> int:
-        """How many exchanges the limits leave out of the next request while nothing is compacted by
-        itself.
-        """
-        limits = self._limits
-        if limits.enabled or not (limits.max_messages or limits.max_tokens):
-            return 0
-        return len(self.thread.exchanges) - len(self._truncated(self.thread).exchanges)
-
     def messages(self) -> tuple[Message, ...]:
-        """What the model would be sent."""
+        """What the model would be sent now."""
         return self.fitted(self.thread)[0]
 
+    @property
+    def otherwise(self) -> str:
+        """What happens when a resume fails, as a sentence."""
+        return "Starting fresh." if self.live.empty else "This session goes on."
+
+    def known(self) -> frozenset[str]:
+        """Return the references of what stands in the context in its own words."""
+        return frozenset(exchange.ref for exchange in self.thread.exchanges)
+
+    def reread(self) -> Thread:
+        """Return the thread with its parent's block as it stands in the file now."""
+        edited = edited_block(self.sessions, self._block_path, self.thread)
+        if edited is not None:
+            self._edited = edited
+        return self.thread
+
     def fitted(self, thread: Thread) -> tuple[tuple[Message, ...], int]:
-        """A thread as it is sent, and how many of its texts are shortened for it."""
+        """Return a thread as it is sent, and how many of its texts are shortened for it."""
         short, shortened = self._fit(thread)
         return messages_of(short, tools=self.agent.provider.calls_tools), shortened
 
@@ -302,11 +227,20 @@ class LiveContext:
                 block_room(self.window),
                 self._block_most or self.window,
             )
-            self._block_most = max(SMALLEST_BLOCK, most - over)
+            self._block_most = max(SMALLEST_BLOCK, most - over - MARGIN)
+
+    @property
+    def left_out(self) -> int:
+        """How many exchanges the limits leave out of the next request while nothing is compacted
+        automatically.
+        """
+        thread = self.thread
+        short = self._truncated(thread)
+        return 0 if short is thread else len(thread.exchanges) - len(short.exchanges)
 
     def _truncated(self, thread: Thread) -> Thread:
-        """The newest of a thread, within the limits that hold when nothing is compacted."""
-        limits = self._limits
+        """Return the newest of a thread, within the limits that hold when nothing is compacted."""
+        limits = self.options.limits
         if limits.enabled or not (limits.max_messages or limits.max_tokens):
             return thread
         kept = truncated(thread.exchanges, window=self.window, limits=limits, count=self.count)
@@ -319,16 +253,114 @@ class LiveContext:
         carried = tuple(exchange for exchange in thread.carried if exchange in kept)
         return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
 
+    # How much it is
+
+    @property
+    def budget(self) -> Budget:
+        """Return how many tokens the next request holds, a new query apart, of how many.
+
+        Every number that is shown, and the one that triggers a compaction, comes from here or from
+        `would_hold`. It is asked for with every key: the answer is kept until something changes.
+        """
+        session, agent = self.session, self.agent
+        state = (
+            *(self.live, len(session.entries), agent, self.window, self._carried, self._edited),
+            *(bool(agent.kept), self.count(PROBE), self._block_most),
+        )
+        if self._budget is None or self._budget[0] != state:
+            used = self._reported()
+            estimated = used is None
+            if used is None:
+                used = self._calibrated(sum(self.weights.values()))
+            self._budget = (state, Budget(used, agent.provider.window, estimated))
+        return self._budget[1]
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """The estimated tokens of the parts of the next request."""
+        return self._weigh(self.thread, self._specs)
+
+    def would_hold(
+        self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
+    ) -> int:
+        """Return the tokens of a child's next request that is given `block` and `words`, a query
+        apart.
+
+        `acknowledged`: the agent confirms before it what it was given.
+        """
+        used = self._reported()
+        if used is not None and (estimate := sum(self.weights.values())) >= CREDIBLE_TOKENS:
+            self._ratio = min(2.0, max(0.5, used / estimate))
+        live, totals, at = self.live.header, self.session.totals, self.sessions.now()
+        restoration = Restoration(
+            at=at,
+            parent_created=at,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=block,
+            since=words[0].ref if words else "",
+        )
+        header = replace(live, parent=live.id, parent_path=str(self.live.path))
+        confirmed = (Reply(number=0, at=at, text="-"),) if acknowledged and block else ()
+        thread = Thread(Session(header=header, entries=(restoration, *confirmed)), tuple(words))
+        specs: tuple[ToolSpec, ...] = ()
+        if self.agent.provider.calls_tools:
+            from chat_loop.context.archive import TOOLS  # not before there is an archive
+
+            specs = (
+                *(tool.spec for tool in (*self.own_tools, *self._server_tools)),
+                *(ToolSpec(name, *described) for name, described in TOOLS.items()),
+            )
+        whole = sum(self._weigh(thread, specs).values())
+        return self._calibrated(whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0))
+
+    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...]) -> dict[str, int]:
+        agent = self.agent
+        found = pieces(self._fit(thread)[0], tools=agent.provider.calls_tools)
+        tools = self._tools_size(specs)
+        return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
+
+    def _reported(self) -> int | None:
+        """Return the next request's tokens by the last report; None when all of it has to be
+        estimated.
+        """
+        used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
+        return None if used is None else used + self._fixed_size() - self._fixed
+
+    def _calibrated(self, tokens: int) -> int:
+        return round(tokens * self._ratio)
+
+    @property
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them."""
+        agent = self.agent
+        if not agent.calls_tools:
+            return ()
+        from chat_loop.agent.results import READS  # not before there are tools
+
+        return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
+
+    def _tools_size(self, specs: tuple[ToolSpec, ...]) -> int:
+        if self._tools[0] != specs:
+            self._tools = (specs, tools_size(specs, self.count))
+        return self._tools[1]
+
+    def _fixed_size(self) -> int:
+        return self.count(self.agent.system) + self._tools_size(self._specs)
+
+    # What happens to it
+
     def add(self, entry: Entry) -> None:
         """Append an entry and tell what became of it."""
-        first = self.live.empty
         self.live.add(entry)
-        if first:
-            self._begun()
+        self._tell_begun()
         self.tell_problem()
 
-    def _begun(self) -> None:
-        """The live session got its first entry, and its file with it."""
+    def _tell_begun(self) -> None:
+        """Say once that the live session has a file."""
+        if self._begun_told or self.live.empty:
+            return
+        self._begun_told = True
         header = self.live.header
         self.show(
             SessionBegun(
@@ -378,23 +410,17 @@ class LiveContext:
         def estimate(text: str) -> Usage:
             return Usage(input=expected, output=self.count(text), estimated=True)
 
-        begun = not self.live.empty
-
         def show(event: Event) -> None:
-            nonlocal begun
-            if not begun and not self.live.empty:
-                begun = True
-                self._begun()
+            self._tell_begun()
             self.show(event)
 
-        at = self.sessions.now()
         try:
             reply = await answer(
                 agent,
                 self.live,
                 tuple(messages),
                 number=number,
-                at=at,
+                at=self.sessions.now(),
                 estimate=estimate,
                 show=show,
                 max_tokens=max_tokens,
@@ -405,65 +431,63 @@ class LiveContext:
             self._fixed = self._fixed_size()
         return reply
 
-    def offer(self, tools: Sequence[Tool]) -> None:
+    def offer_tools(self, tools: Sequence[Tool]) -> None:
         """Give the agent `tools` beside its own, in the place of those given before, from the next
         request on.
         """
-        archive = self.agent.tools[len(self._plain.tools) :]
-        self._plain = replace(self._plain, tools=(*self.own_tools, *tools))
-        self.agent = replace(self.agent, tools=(*self._plain.tools, *archive))
+        archive = self.agent.tools[len(self.own_tools) + len(self._server_tools) :]
+        self._server_tools = tuple(tools)
+        self._equip(archive)
+
+    def _equip(self, archive: Sequence[Tool]) -> None:
+        """Give the agent its own tools, those of the servers, and those of the archive."""
+        self.agent = replace(self.agent, tools=(*self.own_tools, *self._server_tools, *archive))
 
     def remember(self) -> None:
         """Give the agent the memory as it stands now, from the next request on."""
-        memory = self._memory()
-        self._plain, self.agent = (
-            replace(self._plain, memory=memory),
-            replace(self.agent, memory=memory),
-        )
+        self.agent = replace(self.agent, memory=self._memory())
 
-    def switch(self, provider: Provider) -> None:
-        """Have another model answer from here on. One that answered by itself goes with its
-        tools.
-        """
-        self._plain = replace(self._plain, provider=provider, own_tools=False)
-        self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self._ratio = 1.0
-        if self.live.empty:  # its header is not written yet
-            self.live.header = replace(self.live.header, model=self.agent.model)
-        else:
-            self.add(Switch(at=self.sessions.now(), text=self.agent.model))
-
-    def sealed(self, seal: Seal, told: str = "") -> None:
-        """Seal the session; `told` is the reason that is told, when that is another than the
-        seal's.
-
-        Raises SaveError, with everything as it was, when the disk refuses.
+    def seal(self, seal: Seal) -> None:
+        """Seal the live session in its file; `ended` tells it. Raises SaveError, with everything as
+        it was, when the disk refuses. Safe in a worker thread.
         """
         try:
             self.live.seal(seal)
         except SaveError:
-            self._problem_told = True
+            self._problem_told = True  # by the caller
             raise
-        self.tell_moved()
-        self._ended(seal, told)
 
-    def seal_anyway(self, seal: Seal) -> None:
-        """Seal the session as far as the disk allows; it ends in any case."""
-        try:
-            self.live.seal(seal)
-        except SaveError as error:
-            self.show(Warned(error.message, error.hint))
+    def ended(self, seal: Seal, why: str = "") -> None:
+        """Close the session that was sealed, as far as the disk allowed, and tell it; `why` is the
+        reason that is told, where it is not the seal's.
+        """
         self.tell_moved()
-        self._ended(seal)
+        live, totals = self.live, self.session.totals
+        saved = live.saved
+        live.close()
+        self._problem_told = False
+        self.show(
+            SessionSealed(
+                id=live.header.id,
+                path=str(live.path),
+                reason=why or seal.reason,
+                queries=totals.queries,
+                session_tokens=totals.session,
+                restoration_tokens=totals.restoration,
+                saved=saved,
+                summary=seal.source,
+            )
+        )
 
     def renew(self) -> None:
         """Have a fresh session that knows nothing."""
-        self._carried, self.edited, self._block_most, self.agent = (), None, None, self._plain
+        self._given(())
+        self._equip(())
         self.remember()
         self.live = self._fresh()
 
-    def begin_child(self, beginning: Beginning, reason: str) -> Restoration:
-        """Begin a session that is given the beginning's block and words; return what it was given.
+    def begin_child(self, beginning: Beginning, reason: str) -> None:
+        """Begin a session that is given the beginning's block and words.
 
         Its file comes with its acknowledgment or its first query: where neither comes, nothing is
         left of it. A merge is kept at once, for what the user decided about it.
@@ -471,7 +495,6 @@ class LiveContext:
         # once in a session's life: what providers cache of its beginning stays good
         self.remember()
         agent, parent = self.agent, beginning.parent
-        totals = parent.totals
         self.show(Restoring(parent.header.id, reason))
         self.live = self.sessions.begin(
             agent=agent.name,
@@ -481,71 +504,40 @@ class LiveContext:
             parent_path=str(beginning.path),
             after=parent,
         )
-        self._carried, self.edited, self._block_most = beginning.carried, None, None
-        restoration = Restoration(
-            at=self.sessions.now(),
-            parent_created=parent.header.created,
-            queries=totals.queries,
-            tokens=totals.combined,
-            block=beginning.block,
-            grandparent=parent.header.parent,
-            depth=beginning.depth or parent.depth + 1,
-            since=beginning.carried[0].ref if beginning.carried else "",
-            fresh=beginning.fresh,
-            until=beginning.until,
-            merged=beginning.merged.header.id if beginning.merged is not None else "",
-        )
-        begin = self.live.hold if beginning.merged is None else self.add
-        begin(restoration)
-        self._equip(restoration.depth)
+        self._given(beginning.carried, beginning.path if beginning.in_file else None)
+        restoration = beginning.restoration(self.sessions.now())
+        keep = self.live.hold if beginning.merged is None else self.add
+        keep(restoration)
+        self._follow(restoration.depth)
         if beginning.pins is not None:
-            self._repin(beginning.pins, begin)
-        return restoration
+            for entry in repinned(self.thread.pins, beginning.pins, self.sessions.now()):
+                keep(entry)
 
-    def _equip(self, depth: int) -> None:
+    def _given(self, carried: tuple[Exchange, ...], block_path: Path | None = None) -> None:
+        """Note what a session that begins is given."""
+        self._carried, self._block_path = carried, block_path
+        self._edited = self._block_most = None
+        self._begun_told = False
+
+    def _follow(self, depth: int) -> None:
         """Give the agent the archive of a session that begins, the depth-th of its chain."""
-        from chat_loop.context.archive import Archive
-        from chat_loop.conversation.archive_tools import (
-            archive_tools,
-        )  # not before there is an archive
+        from chat_loop.context.archive import Archive  # not before there is an archive
+        from chat_loop.conversation.archive_tools import archive_tools
 
         if self.archive is None:
-            self.archive = Archive(self.sessions, count=self.count, meanings=self._meanings)
+            self.archive = Archive(self.sessions, count=self.count, meanings=self.options.meanings)
         self.archive.follow(self.session, depth)
-        self.agent = replace(
-            self._plain, tools=(*self._plain.tools, *archive_tools(self.archive, self.known))
-        )
-
-    def _repin(self, pins: tuple[str, ...], keep: Callable[[Entry], None]) -> None:
-        standing = self.thread.pins
-        at = self.sessions.now()
-        for text in standing:
-            if text not in pins:
-                keep(Unpin(at=at, text=text))
-        for text in pins:
-            if text not in standing:
-                keep(Pin(at=at, text=text))
+        self._equip(archive_tools(self.archive, self.known))
 
     def _fresh(self) -> LiveSession:
         return self.sessions.begin(
             agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model
         )
 
-    def _ended(self, seal: Seal, told: str = "") -> None:
-        """The live session was sealed, as far as the disk allowed."""
-        live, totals = self.live, self.session.totals
-        saved = live.saved
-        live.close()
-        self._problem_told = False
-        self.show(
-            SessionSealed(
-                id=live.header.id,
-                path=str(live.path),
-                reason=told or seal.reason,
-                queries=totals.queries,
-                session_tokens=totals.session,
-                restoration_tokens=totals.restoration,
-                saved=saved,
-                summary=seal.source,
-            )
-        )
+
+def repinned(standing: Sequence[str], wanted: Sequence[str], at: datetime) -> list[Pin | Unpin]:
+    """Return the entries that make `wanted` of the pins that stand."""
+    return [
+        *(Unpin(at=at, text=text) for text in standing if text not in wanted),
+        *(Pin(at=at, text=text) for text in wanted if text not in standing),
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 
 from chat_loop.config import Config
-from chat_loop.context.outcome import SessionFilter
+from chat_loop.context.outcome import SummaryOptions
 from chat_loop.context.plan import Limits
 from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
@@ -34,7 +34,7 @@ class Options:
     compact_on_resume: bool = False
     attach_from_archive: bool = True
     limits: Limits = field(default_factory=Limits)
-    wanted: SessionFilter = field(default_factory=SessionFilter)
+    wanted: SummaryOptions = field(default_factory=SummaryOptions)
     summariser: Provider | None = None
     meanings: Meanings | None = None
     cost: Callable[[str, Usage], float | None] = _unknown
@@ -59,7 +59,7 @@ def options_of(
             max_messages=context.max_history_messages,
             max_tokens=context.max_history_tokens,
         ),
-        wanted=SessionFilter(
+        wanted=SummaryOptions(
             max_tokens=auto.summary_max_tokens,
             limit=config.summary.timeout,
             instructions=config.agent.summary_instructions,

@@ -25,7 +25,7 @@ from chat_loop.values import Request, Window
 
 def fork(shelf: Shelf, options: argparse.Namespace) -> int:
     """Begin a session that goes on from a query of another one; it is resumed later."""
-    from chat_loop.conversation.forking import fork_stored
+    from chat_loop.conversation.resume import fork_stored
 
     loaded = shelf.load(options.reference)
     numbers = [exchange.query.number for exchange in loaded.session.exchanges]
@@ -48,8 +48,8 @@ async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
     first, second = shelf.load(options.first), shelf.load(options.second)
     conversation = _conversation(shelf, first.session.header, optional=True)
     try:
-        merging = conversation.merging()
-        draft = await merging.merge(first, second)
+        offers = conversation.offers()
+        draft = await offers.merge(first, second)
         dropped = []
         for number, pair in enumerate(draft.contradictions, 1):
             answer = options.prefer
@@ -60,7 +60,7 @@ async def _merge(shelf: Shelf, options: argparse.Namespace) -> int:
                 )
                 answer = _answer()
             dropped += {"1": [pair.second], "2": [pair.first], "both": []}[answer]
-        await conversation.accept(merging.offer(draft, dropped), acknowledge=False)
+        await conversation.accept(offers.merged(draft, dropped), acknowledge=False)
         identity = conversation.live.header.id
     finally:
         conversation.close()
@@ -106,7 +106,7 @@ async def _compact(shelf: Shelf, options: argparse.Namespace) -> int:
             or _gains(conversation, loaded)
         ):
             return 1
-        seal = await conversation.resuming().summarise(loaded, " ".join(options.focus))
+        seal = await conversation.offers().summarize(loaded, " ".join(options.focus))
     finally:
         conversation.close()
         await conversation.agent.provider.close()
@@ -120,7 +120,7 @@ def _gains(conversation: Conversation, loaded: Loaded) -> bool:
     """Return True when the first summary of a session is smaller than its words, or the user wants
     it all the same.
     """
-    before, after = conversation.resuming().sizes(loaded)
+    before, after = conversation.offers().sizes(loaded)
     sizes = f"{before:,} tokens now, about {after:,} after."
     if after < before:
         return True

@@ -1,12 +1,11 @@
-"""A summary in the making while the user goes on (act): one at a time, and none after too many
-failures.
+"""A summary that is made in the background while the user goes on: one at a time, and none after
+too many failures.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from chat_loop.context.outcome import Outcome
 from chat_loop.frozen import dataclass
@@ -21,26 +20,24 @@ GROWTH = 1.1
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the model wrote of these exchanges."""
+    """The exchanges of a summary call, and its outcome."""
 
     exchanges: tuple[Exchange, ...]
     outcome: Outcome
 
 
 class Background:
-    """At most one call at a time. `failures` counts those in a row; `broken` says that no more are
-    tried.
+    """At most one summary call, and its result. `failures` counts those in a row, `problem` says
+    why the last one failed.
     """
 
     def __init__(self) -> None:
         self.failures = 0
         self.problem = ""
-        """Why the last one failed."""
         self._prepared: Prepared | None = None
-        self._task: asyncio.Task[Any] | None = None
-        self._exchanges: tuple[Exchange, ...] = ()
+        self._task: asyncio.Task[None] | None = None
         self._not_below = 0.0
-        self._late: Callable[[Prepared], None] | None = None
+        self._deliver_to: Callable[[Prepared], None] | None = None
 
     @property
     def running(self) -> bool:
@@ -48,6 +45,7 @@ class Background:
 
     @property
     def broken(self) -> bool:
+        """True when no more calls are tried."""
         return self.failures >= MOST_FAILURES
 
     @property
@@ -58,17 +56,15 @@ class Background:
         return "ready" if self._prepared is not None else "failed" if self.failures else ""
 
     def may_start(self, used: int) -> bool:
-        """Whether a call should begin now, `used` tokens being in the context."""
+        """Return True when a call should begin, with `used` tokens in the context."""
         return not (self.running or self._prepared or self.broken or used < self._not_below)
 
     def start(
-        self, exchanges: Sequence[Exchange], work: Coroutine[Any, Any, Outcome], used: int
+        self, exchanges: Sequence[Exchange], work: Callable[[], Awaitable[Outcome]], used: int
     ) -> None:
-        """Begin to summarise `exchanges` with `work`."""
-        self._exchanges = tuple(exchanges)
-        self._late = None
-        self._task = asyncio.ensure_future(work)
-        self._task.add_done_callback(lambda task: self._ended(task, used))
+        """Begin to summarize `exchanges` with `work`, `used` tokens being in the context."""
+        self._deliver_to = None
+        self._task = asyncio.ensure_future(self._run(tuple(exchanges), work, used))
 
     def ready(self, exchanges: Sequence[Exchange]) -> Prepared | None:
         """Return what is ready of the beginning of `exchanges`."""
@@ -81,16 +77,19 @@ class Background:
         """Forget what is ready: a compaction has used it, or has gone over it."""
         self._prepared, self._not_below = None, 0.0
 
-    def later(self, call: Callable[[Prepared], None]) -> None:
-        """Have the call that is under way hand its result to `call`: its exchanges were compacted
-        without it.
+    def succeeded(self) -> None:
+        """Note that a summary was made elsewhere: calls are tried again."""
+        self.failures = 0
+
+    def later(self, deliver_to: Callable[[Prepared], None]) -> None:
+        """Have the call that is under way, if any, hand its result to `deliver_to` in a worker
+        thread: its exchanges were compacted without it.
         """
-        if self._task is not None:
-            self._late = call
+        self._deliver_to = deliver_to
 
     async def cancel(self) -> None:
         """Stop what is under way and forget what is ready."""
-        self._prepared = self._late = None
+        self._prepared = self._deliver_to = None
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -100,35 +99,32 @@ class Background:
         """Wait for the call under way to end, and for what is done with its result."""
         while self._task is not None:
             await asyncio.wait({self._task})
-            await asyncio.sleep(0)
 
-    def _ended(self, task: asyncio.Task[Outcome], used: int) -> None:
-        if self._task is not task:
-            return
-        self._task = None
-        if task.cancelled():
-            return
-        error = task.exception()
-        outcome = None if error is not None else task.result()
-        if outcome is None or outcome.narrative is None:
+    async def _run(
+        self, exchanges: tuple[Exchange, ...], work: Callable[[], Awaitable[Outcome]], used: int
+    ) -> None:
+        try:
+            [result] = await asyncio.gather(work(), return_exceptions=True)
+            if isinstance(result, Outcome) and result.narrative is not None:
+                self.failures = 0
+                await self._deliver(Prepared(exchanges, result))
+                return
             self.failures += 1
-            self.problem = (
-                outcome.problem if outcome is not None else f"{type(error).__name__}: {error}"
-            )
             self._not_below = used * GROWTH
-            return
-        self.failures = 0
-        prepared = Prepared(self._exchanges, outcome)
-        if self._late is None:
+            self.problem = result.problem if isinstance(result, Outcome) else _told(result)
+        finally:
+            if self._task is asyncio.current_task():
+                self._task = None
+
+    async def _deliver(self, prepared: Prepared) -> None:
+        if self._deliver_to is None:
             self._prepared = prepared
             return
-        self._task = asyncio.ensure_future(
-            asyncio.to_thread(self._late, prepared)
-        )  # it reads and writes files
-        self._task.add_done_callback(self._written)
+        work = asyncio.to_thread(self._deliver_to, prepared)
+        [error] = await asyncio.gather(work, return_exceptions=True)
+        if error is not None:
+            self.problem = _told(error)
 
-    def _written(self, task: asyncio.Task[Any]) -> None:
-        if self._task is task:
-            self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.problem = f"{type(error).__name__}: {error}"
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
