@@ -30,7 +30,11 @@ class Files:
     """Thin acts; each raises OSError as the system does."""
 
     def make_directory(self, path: Path) -> None:
+        """Make a private directory and those above it that are missing, and sync their names."""
+        missing = [one for one in (path, *path.parents) if not one.exists()]
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in missing:
+            self.sync_directory(one.parent)
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""
@@ -57,6 +61,14 @@ class Files:
         finally:
             os.close(descriptor)
 
+    def rename(self, source: Path, target: Path) -> None:
+        """Rename a file, in the place of `target` when there is one."""
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+        path.unlink(missing_ok=True)
+
     def put(self, path: Path, data: bytes) -> None:
         """Write a new file, and leave none when that fails. Raises FileExistsError when there is
         one.
@@ -65,7 +77,7 @@ class Files:
         try:
             self._fill(descriptor, data)
         except OSError:
-            path.unlink(missing_ok=True)
+            self.remove(path)
             raise
 
     def _fill(self, descriptor: int, data: bytes) -> None:
@@ -84,9 +96,9 @@ class Files:
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         self.put(temporary, data)
         try:
-            temporary.replace(path)
+            self.rename(temporary, path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            self.remove(temporary)
             raise
         self.sync_directory(path.parent)
 

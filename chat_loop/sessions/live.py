@@ -294,7 +294,11 @@ class LiveSession:
             self._files.make_directory(self._directory)
             self._descriptor = self._create()
             self._stamp = _Stamp.of(os.fstat(self._descriptor))
-            self._files.sync_directory(self._directory)
+            try:
+                self._files.sync_directory(self._directory)
+            except OSError:
+                self._distrusted = True  # its name may be lost: a new file is put in its place
+                raise
 
     def _stands(self) -> bool:
         """Return whether the file is as the last write left it, as far as its size and its time
@@ -335,6 +339,7 @@ class LiveSession:
         """Leave the file as it is: a new one gets everything."""
         self._left.append((self.path, fault, missing))
         self._let_go()
+        self._release()  # its lock file may be gone with it, and another process take the lock
         self._headed, self._written = False, 0
         self._distrusted = False
 

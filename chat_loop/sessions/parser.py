@@ -137,6 +137,9 @@ class Reader:
         self._block: str | None = None
         self._compaction: Compaction | None = None
         self._interrupted: Entry | None = None
+        """The entry that the next one may be written again for."""
+        self._is_whole = False
+        """Its record has its end: the fence stands behind it."""
         self._header_torn = False
         self._stray = 0
 
@@ -189,6 +192,7 @@ class Reader:
         if found.kind == "torn":
             self.damage.append(f"Line {number}: an interrupted write was fenced off here.")
             self.tears += 1
+            self._is_whole = self._interrupted is None
             self._interrupted = self.entries[-1] if self.entries else None
         elif found.kind == "sealed":
             self._sealed(found)
@@ -215,13 +219,14 @@ class Reader:
                     opened.lines.pop()
                 self._block = "\n".join(line.decode("utf-8", "replace") for line in opened.lines)
         else:
-            if opened.lines and opened.lines[-1].startswith(b"<!--"):
-                opened.lines.pop()  # no text has such a line: it is the beginning of the end marker
+            # The beginnings of an end marker, and of a fence behind it.
+            while opened.lines and opened.lines[-1][:4] in (b"<", b"<!", b"<!-", b"<!--"):
+                opened.lines.pop()
             before = len(self.entries)
             self._close(opened.number, None)
             self._header_torn = kind == "session"
             if len(self.entries) > before:
-                self._interrupted = self.entries[-1]
+                self._interrupted, self._is_whole = self.entries[-1], False
         self.tears += len(self.damage) - faults if torn_off else 0
 
     def _close(self, number: int, end: Marker | None) -> None:
@@ -248,7 +253,11 @@ class Reader:
     def add(self, entry: Entry) -> None:
         """Add an entry, in the place of the interrupted one that it is written again for."""
         torn, self._interrupted = self._interrupted, None
-        if torn is not None and self.entries[-1] is torn and _is_rewritten(torn, entry):
+        if (
+            torn is not None
+            and self.entries[-1] is torn
+            and _is_rewritten(torn, entry, whole=self._is_whole)
+        ):
             self.entries.pop()
         self.entries.append(entry)
 
@@ -316,13 +325,15 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _is_rewritten(torn: Entry, entry: Entry) -> bool:
-    """Return True when `entry` is the record that `torn` is the beginning of, written once more."""
+def _is_rewritten(torn: Entry, entry: Entry, *, whole: bool) -> bool:
+    """Return True when `entry` is the record that `torn` is the beginning of, or the `whole` of,
+    written once more.
+    """
     if type(torn) is not type(entry):
         return False
     if isinstance(torn, Query | Reply) and isinstance(entry, Query | Reply):
         return torn.number == entry.number
-    return torn.at == entry.at
+    return torn == entry or (not whole and torn.at == entry.at)
 
 
 # The bodies of records: the decoration that the writer put around a text is taken off again.
