@@ -15,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
+
+from msgspec.structs import replace
 
 from benchmarks.start import EDITOR_TO_EDITOR, judge, make_sessions, start, time_of
 from benchmarks.terminal import environment

@@ -4,13 +4,14 @@ and agent file.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.agent.agent import Agent
 from chat_loop.display.text import printable
-from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, choose, create, real_world
 
@@ -42,8 +43,7 @@ def configured(config: Config, definition: Definition | None) -> Config:
     return with_its_own(config, definition)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Composing:
+class Composing(Struct, frozen=True, kw_only=True):
     """What a run is made from. `config` holds for the agent; `definition` is its file's, None for
     the built-in one.
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct, field
+
 from chat_loop.errors import ConfigError
-from chat_loop.frozen import dataclass
 
 STATUS = ("model", "context", "tokens", "cost", "session", "summary")
 """What the status line can tell."""
@@ -23,8 +23,7 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentConfig:
+class AgentConfig(Struct, frozen=True, kw_only=True):
     default: str = ""
     name: str = "Assistant"
     system_prompt: str = SYSTEM_PROMPT
@@ -32,43 +31,36 @@ class AgentConfig:
     tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolsConfig:
+class ToolsConfig(Struct, frozen=True, kw_only=True):
     timeout: float = 60.0
     max_steps: int = 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionsConfig:
+class SessionsConfig(Struct, frozen=True, kw_only=True):
     directory: str = ""
     auto_resume: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchConfig:
+class SearchConfig(Struct, frozen=True, kw_only=True):
     meaning: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryConfig:
+class SummaryConfig(Struct, frozen=True, kw_only=True):
     on_exit: bool = True
     timeout: float = 120.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RestorationConfig:
+class RestorationConfig(Struct, frozen=True, kw_only=True):
     acknowledge: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContextConfig:
+class ContextConfig(Struct, frozen=True, kw_only=True):
     max_history_messages: int = 0
     max_history_tokens: int = 0
     attach_from_archive: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class AutoCompactConfig:
+class AutoCompactConfig(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     trigger_threshold: float = 0.8
     compact_ratio: float = 0.4
@@ -81,14 +73,12 @@ class AutoCompactConfig:
     compact_on_resume: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryConfig:
+class MemoryConfig(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     max_tokens: int = 1500
 
 
-@dataclass(frozen=True, kw_only=True)
-class NotifyConfig:
+class NotifyConfig(Struct, frozen=True, kw_only=True):
     """What tells that a reply has come, or a command is done, that took at least `after` seconds; 0
     is never.
     """
@@ -97,20 +87,17 @@ class NotifyConfig:
     how: str = "bell"
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputConfig:
+class InputConfig(Struct, frozen=True, kw_only=True):
     keys: str = "emacs"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DisplayConfig:
+class DisplayConfig(Struct, frozen=True, kw_only=True):
     markdown: bool = True
     theme: Literal["auto", "dark", "light"] = "auto"
     wrap: Literal["words", "terminal"] = "words"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProviderConfig:
+class ProviderConfig(Struct, frozen=True, kw_only=True):
     """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has
     it.
     """
@@ -128,16 +115,14 @@ class ProviderConfig:
     threads: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
+class ModelConfig(Struct, frozen=True, kw_only=True):
     window: int = 0
     images: bool | None = None
     input_price: float | None = None
     output_price: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class McpServer:
+class McpServer(Struct, frozen=True, kw_only=True):
     """An MCP server: a command that is started, or the URL of one that runs. `timeout` is in
     seconds.
     """
@@ -155,8 +140,7 @@ class McpServer:
     enabled: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """All settings. An empty string or a zero means "choose for me"."""
 
     model: str = ""
@@ -192,8 +176,7 @@ class Config:
         }
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """Where things are. `home` is CHAT_LOOP_HOME, which moves config and data together."""
 
     config: Path

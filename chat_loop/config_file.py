@@ -7,9 +7,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.config import HOW, STATUS, Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError
@@ -66,7 +69,7 @@ def _laid(below: Any, above: Any, settings: Mapping[str, Any]) -> Any:
     changes = {}
     for key, value in settings.items():
         old, new = getattr(below, key), getattr(above, key)
-        if is_dataclass(new) and isinstance(value, Mapping):
+        if isinstance(new, Struct) and isinstance(value, Mapping):
             changes[key] = _laid(old, new, value)
         else:
             changes[key] = {**old, **new} if isinstance(new, Mapping) else new
@@ -74,8 +77,6 @@ def _laid(below: Any, above: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def _converted(value: Any, name: str, where: str = "") -> Config:
-    import msgspec  # only a file needs it
-
     _check_keys(value, Config, name, where)
     try:
         return _checked(msgspec.convert(value, Config), name)
@@ -95,7 +96,7 @@ def _converted(value: Any, name: str, where: str = "") -> Config:
 def _words_for(kind: Any, parts: Sequence[str]) -> tuple[str, ...]:
     """The words that a setting takes, if it takes words of a list only."""
     for part in parts:
-        kind = get_type_hints(kind).get(part) if is_dataclass(kind) else None
+        kind = get_type_hints(kind).get(part) if hasattr(kind, "__struct_fields__") else None
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
@@ -192,10 +193,10 @@ def _names_variable(text: str) -> bool:
 
 def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
     """Refuse a key that is not in `kind`: a misspelt setting must not be silently the default."""
-    if not isinstance(value, dict) or not is_dataclass(kind):
+    if not isinstance(value, dict) or not hasattr(kind, "__struct_fields__"):
         return
     hints = get_type_hints(kind)
-    known = {one.name for one in fields(kind)}
+    known = kind.__struct_fields__
     for key, inner in value.items():
         if key not in known:
             from difflib import get_close_matches

@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.values import Compaction, StopReason, ToolCall, Usage
 
 
-@dataclass(frozen=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """A piece of the reply's text, as it arrived."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True):
     """A piece of the model's reasoning; shown, never stored as the reply."""
 
     text: str
@@ -28,8 +27,7 @@ FIRST_RETRY = 2
 """The attempt after the first error."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Retrying:
+class Retrying(Struct, frozen=True, kw_only=True):
     """The request failed before any content and is about to be sent again."""
 
     reason: str
@@ -42,8 +40,7 @@ class Retrying:
     """The most attempts there will be."""
 
 
-@dataclass(frozen=True)
-class ToolCalled:
+class ToolCalled(Struct, frozen=True):
     """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own
     from the agent on.
     """
@@ -51,8 +48,7 @@ class ToolCalled:
     call: ToolCall
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolReturned:
+class ToolReturned(Struct, frozen=True, kw_only=True):
     """A call has its result. `text` is what the model is given of it. `denied`: the user did not
     allow it.
     """
@@ -65,8 +61,7 @@ class ToolReturned:
     denied: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finished:
+class Finished(Struct, frozen=True, kw_only=True):
     """The last event of one model call. `stop` is end, length, refusal, or tool when the model
     waits for its calls.
 
@@ -77,8 +72,7 @@ class Finished:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplyEnded:
+class ReplyEnded(Struct, frozen=True, kw_only=True):
     """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the
     acknowledgment.
     """
@@ -89,8 +83,7 @@ class ReplyEnded:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionBegun:
+class SessionBegun(Struct, frozen=True, kw_only=True):
     """A session got its first entry."""
 
     id: str
@@ -99,8 +92,7 @@ class SessionBegun:
     parent: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionFound:
+class SessionFound(Struct, frozen=True, kw_only=True):
     """The session that will be resumed."""
 
     id: str
@@ -111,24 +103,21 @@ class SessionFound:
     damage: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Restoring:
+class Restoring(Struct, frozen=True):
     """A child session gets its parent's summary block, after a compaction or a resume."""
 
     parent: str
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryStarted:
+class SummaryStarted(Struct, frozen=True, kw_only=True):
     """A summary is being made, in so many calls. When `optional`, Ctrl-C does without it."""
 
     parts: int
     optional: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryProgress:
+class SummaryProgress(Struct, frozen=True, kw_only=True):
     """How far a summary has come, in characters of the current part."""
 
     part: int
@@ -136,8 +125,7 @@ class SummaryProgress:
     characters: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryEnded:
+class SummaryEnded(Struct, frozen=True, kw_only=True):
     """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's
     is missing.
     """
@@ -148,8 +136,7 @@ class SummaryEnded:
     problem: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compacted:
+class Compacted(Struct, frozen=True, kw_only=True):
     """The context was compacted: the session ended, its child goes on. `block` is the summary
     block's inner text.
     """
@@ -161,15 +148,13 @@ class Compacted:
     block: str
 
 
-@dataclass(frozen=True)
-class Connecting:
+class Connecting(Struct, frozen=True):
     """A request waits for these MCP servers; for none any more when there are none."""
 
     servers: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """Passages of the archive were attached to the newest query. `refs` are the references they
     come from.
     """
@@ -177,8 +162,7 @@ class Recalled:
     refs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """Files go with the newest query. `files` tells each in a few words, as `photo.png,
     640×480`.
     """
@@ -186,8 +170,7 @@ class Attached:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionSealed:
+class SessionSealed(Struct, frozen=True, kw_only=True):
     """A session ended. `saved` is False when the disk refused."""
 
     id: str
@@ -201,8 +184,7 @@ class SessionSealed:
     """Where its summary block came from: model, extracted, or none."""
 
 
-@dataclass(frozen=True)
-class Warned:
+class Warned(Struct, frozen=True):
     """Something that the user should know and that stops nothing."""
 
     message: str

@@ -8,9 +8,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
@@ -30,7 +32,6 @@ from chat_loop.errors import (
     UsageError,
 )
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
-from chat_loop.frozen import dataclass
 from chat_loop.lines import clean
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.sessions.files import Files
@@ -86,8 +87,7 @@ def whole_question(question: str) -> str:
     return question
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """One question. `typed` is the part of it that may name files: never what came from standard
     input.
 
@@ -109,8 +109,7 @@ class Asked:
     saves: bool = True
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """The file that the reply is written into."""
 
     path: Path

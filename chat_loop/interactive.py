@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from chat_loop.agent.agent import Agent
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
@@ -29,7 +31,6 @@ from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
-from chat_loop.frozen import dataclass
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
@@ -60,8 +61,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """What the command line and the config decided. `resume` is a number or an id to begin with, or
     empty.
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from chat_loop import frontmatter
 from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.files import opened
 
 LARGEST = 256 * 1024
@@ -21,8 +22,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
 _KEYS = ("description", "argument")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Template:
+class Template(Struct, frozen=True, kw_only=True):
     """A text with a name. `argument` hints at what follows the name."""
 
     name: str

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import tiktoken
@@ -25,8 +25,7 @@ _SAMPLES = 64
 _SAMPLE_CHARS = 2048
 
 
-@dataclass(frozen=True)
-class _Recipe:
+class _Recipe(Struct, frozen=True):
     """What makes an encoding besides its ranks; facts from tiktoken's
     `tiktoken_ext/openai_public.py` (MIT).
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
 """Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the
@@ -17,8 +17,7 @@ user; broken off.
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to
     it.
     """
@@ -53,8 +52,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, frozen=True, kw_only=True):
     """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are
     in tokens.
 
@@ -76,8 +74,7 @@ class Compaction:
     superseded: int = 0
 
 
-@dataclass(frozen=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as a model is told of it. `parameters` is the JSON schema of an object."""
 
     name: str
@@ -85,8 +82,7 @@ class ToolSpec:
     parameters: Mapping[str, object]
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have
     been.
     """
@@ -96,8 +92,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What the call with the same `id` gave back; when it failed, a sentence for the model."""
 
     id: str
@@ -105,8 +100,7 @@ class ToolResult:
     failed: bool = False
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(Struct, frozen=True):
     """An image of a message. `file` is where its bytes are kept, `data` is them in base64: empty
     until they are sent.
 
@@ -121,8 +115,7 @@ class Image:
     data: str = ""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message as it is sent. Exists only between the context and a provider; the stored form is
     an exchange.
 
@@ -144,8 +137,7 @@ class Message:
         return "\n".join(filter(None, (*results, self.text, *calls)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One model call, independent of the wire. `messages` alternate, starting and ending with the
     user.
     """
@@ -162,8 +154,7 @@ class Request:
     """What the model may call. Left empty for a provider that cannot."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """How many tokens a model takes, prompt and reply together."""
 
     tokens: int

@@ -14,10 +14,12 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from chat_loop.values import ToolCall, Usage
 from tests.loopback_aws import exception, from_sse
@@ -22,8 +23,7 @@ Point = Literal["cut", "stall"]
 """Where a frame would be: `cut` closes the connection, `stall` holds it until released or left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An error object: `kind` is its type; `code` exists on the wire of OpenAI only."""
 
     kind: str
@@ -31,8 +31,7 @@ class Failure:
     code: str | int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What the server does with one request.
 
     `..._after` counts the pieces of thinking, text, `raw` and calls, of which each has two; 0 is
@@ -75,8 +74,7 @@ class Reply:
     """What an OpenAI-compatible server calls its thinking."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class Received(Struct, frozen=True, kw_only=True):
     """A request as it came."""
 
     method: str

@@ -5,10 +5,10 @@ requests look.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.providers import Provider
@@ -20,8 +20,7 @@ SECRET = "sk-the-secret-key"
 ACCESS = "AKIAEXAMPLEEXAMPLE00"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reach:
+class Reach(Struct, frozen=True, kw_only=True):
     """A provider, as the tests set it up."""
 
     name: str
@@ -55,7 +54,8 @@ class Reach:
         a config.
         """
         import os
-        from dataclasses import replace
+
+        from msgspec.structs import replace
 
         config = Config(providers={self.name: replace(self.setting, base_url=f"{url}{self.base}")})
         around = World(environment=os.environ, models=home / "models", servers={})

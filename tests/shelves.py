@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.sessions.records import (
     Entry,
@@ -78,7 +79,7 @@ def session(
             )
     entries += [Undo(number=number, at=START) for number in range(queries, queries - undone, -1)]
     made = Header(id=identity, created=START, agent="Sally", parent=parent)
-    return Session(header=replace(made, **header), entries=tuple(entries), seal=seal)  # type: ignore[arg-type]
+    return Session(header=replace(made, **header), entries=tuple(entries), seal=seal)
 
 
 def write(folder: Path, made: Session | bytes, changed: int, identity: str = "") -> Path:

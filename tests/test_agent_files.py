@@ -85,7 +85,7 @@ def complaint(path: Path, text: str | bytes) -> str:
     ("name", "text"), [("sally.md", MARKDOWN), ("sally.yaml", YAML), ("sally.yml", YAML)]
 )
 def test_markdown_and_yaml_say_the_same(tmp_path: Path, name: str, text: str) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     path = tmp_path / name
     assert read(path, text) == replace(SALLY, path=str(path))

@@ -11,7 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
-    ("frozen",),
     ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
     ("tokens", "config", "config_file", "options", "options_commands", "servers"),
     ("sessions", "models", "start"),
@@ -130,7 +129,7 @@ def test_each_library_has_one_door() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"frozen", "values", "events", "errors", "wording", "display", "start", "lines"} | {
+    allowed = {"values", "events", "errors", "wording", "display", "start", "lines"} | {
         "sessions.records",
     }
     wrong = []

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool

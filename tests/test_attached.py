@@ -9,12 +9,12 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.attach.reading import AS_TEXT
 from chat_loop.context import activity, parts

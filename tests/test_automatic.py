@@ -5,10 +5,10 @@ waits for it.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.outcome import SummaryOptions
@@ -41,7 +41,7 @@ LONG = "word " * 400
 
 def limited(**limits: object) -> Options:
     quiet = Options(acknowledge=False, summary_on_exit=False, attach_from_archive=False)
-    return replace(quiet, limits=replace(Limits(), **limits))  # type: ignore[arg-type]
+    return replace(quiet, limits=replace(Limits(), **limits))
 
 
 def chain(talk: Talk) -> list[Session]:

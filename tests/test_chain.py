@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.sessions.chain import Chain, ChainReader, placed
 from chat_loop.sessions.records import Header, Session

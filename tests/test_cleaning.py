@@ -5,12 +5,13 @@ before their parents.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.library.lineage import KEPT_STATES, Link, ancestry, forgotten, originals
 from chat_loop.sessions.records import SessionRow, State

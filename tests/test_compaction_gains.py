@@ -7,10 +7,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience

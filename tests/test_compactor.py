@@ -5,11 +5,11 @@ pins along a chain.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
 from chat_loop.context import cover

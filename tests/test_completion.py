@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -143,13 +142,13 @@ def test_settings(screen: Screen) -> None:
     )
     assert offered(screen, "/config au") == [
         "/config auto_compact",
-        *(f"/config auto_compact.{one.name}" for one in fields(AutoCompactConfig)),
+        *(f"/config auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__),
     ]
     assert offered(screen, "/config agent") == ["/config agent", "/config agents"]
     assert offered(screen, "/config models.gpt-4.1.w") == ["/config models.gpt-4.1.window"]
     assert offered(screen, "/config models.") == [
         "/config models.gpt-4.1",
-        *(f"/config models.gpt-4.1.{one.name}" for one in fields(ModelConfig)),
+        *(f"/config models.gpt-4.1.{name}" for name in ModelConfig.__struct_fields__),
     ]
     assert offered(screen, "/config x") == []
     assert "hunter2" not in str([*Offering(screen.chat).choices("/config mcp.n.env.A")])

@@ -32,12 +32,11 @@ def keys(value: object, prefix: str = "") -> set[str]:
 
 
 def test_the_example_shows_every_key_with_its_default() -> None:
-    import dataclasses
-
+    import msgspec
     import yaml
 
     assert parse(EXAMPLE.read_bytes(), "example") == Config()
-    assert keys(yaml.safe_load(EXAMPLE.read_bytes())) == keys(dataclasses.asdict(Config()))
+    assert keys(yaml.safe_load(EXAMPLE.read_bytes())) == keys(msgspec.to_builtins(Config()))
 
 
 def test_the_providers_that_the_example_describes_can_be_set_so() -> None:

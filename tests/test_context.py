@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.context.budget import Budget, reported, shared, weigh
 from chat_loop.context.messages import alternating, messages_of, pieces

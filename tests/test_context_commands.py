@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.options import Options

@@ -4,11 +4,10 @@ texts are.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.context.cover import Kept, ledger
 from chat_loop.context.ledger import items

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -16,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.export import jsonform, texts
 from chat_loop.export.exporting import SUFFIXES, Form, exported
@@ -107,11 +107,9 @@ def example(cls: type[Entry], text: str) -> Entry:
     structure = texts.STRUCTURE.get(cls, frozenset())
     words = {"stop": "end", "grandparent": "older", "since": "1.1", "fresh": "1.1", "until": "1.1"}
     values: dict[str, Any] = {
-        field.name: words.get(field.name, "word")
-        if field.name in structure
-        else by_type[hints[field.name]]
-        for field in fields(cls)
-        if hints[field.name] in by_type or field.name in structure
+        name: words.get(name, "word") if name in structure else by_type[hints[name]]
+        for name in cls.__struct_fields__
+        if hints[name] in by_type or name in structure
     }
     return cls(**values)
 
@@ -136,9 +134,7 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
         "it to texts.STRUCTURE"
     )
     assert parse(render(clean)).session == clean, told
-    assert not any(field.name == "kind" for field in fields(cls)), (
-        "`kind` is what JSON tells entries apart by"
-    )
+    assert "kind" not in cls.__struct_fields__, "`kind` is what JSON tells entries apart by"
 
 
 def test_the_structure_names_fields_that_exist() -> None:

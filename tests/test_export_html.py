@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.export.exporting import exported
 from chat_loop.export.markup import COLOURS

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from random import Random
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.factchain import plot, report, wording
 from benchmarks.factchain.baselines import LIMIT, TRUNCATE, baselines

@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience

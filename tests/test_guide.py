@@ -5,7 +5,6 @@ there is not.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from chat_loop import (
     cli,
@@ -261,7 +262,7 @@ def test_the_keys_of_the_browser_are_on_its_page() -> None:
 
 
 SECTIONS: Mapping[str, Any] = {
-    **{field.name: getattr(Config(), field.name) for field in dataclasses.fields(Config)},
+    **asdict(Config()),
     "providers": ProviderConfig(),
     "models": ModelConfig(),
     "mcp": McpServer(),
@@ -279,7 +280,7 @@ def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
         )
     }
     value = SECTIONS[section]
-    wanted = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else {section: value}  # type: ignore[arg-type]
+    wanted = asdict(value) if isinstance(value, Struct) else {section: value}
     plain = {
         key: list(one) if isinstance(one, tuple) else dict(one) if isinstance(one, Mapping) else one
         for key, one in wanted.items()

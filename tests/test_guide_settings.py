@@ -4,25 +4,26 @@ takes.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.config_file import parse
 from tests.test_guide import CODE, FENCE, PAGES, named, prose, text_of
 
-SECTIONS = {field.name: getattr(Config(), field.name) for field in dataclasses.fields(Config)}
+SECTIONS = asdict(Config())
 NAMED = {"providers": ProviderConfig(), "models": ModelConfig(), "mcp": McpServer()}
 KEYS = {
-    field.name
+    name
     for one in (*SECTIONS.values(), *NAMED.values())
-    if dataclasses.is_dataclass(one)
-    for field in dataclasses.fields(one)
+    if isinstance(one, Struct)
+    for name in one.__struct_fields__
 }
 _SETTING = re.compile(r"([a-z_]+(?:\.[a-z_-]+)*): (\S.*)")
 _KEY = re.compile(r"([a-z_]+)\.([a-z_]+)(?:\.([a-z_]+))?")

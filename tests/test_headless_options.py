@@ -4,7 +4,6 @@ and the document.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -307,7 +306,7 @@ def snake(name: str) -> str:
 
 
 def keys_of(kind: Any) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind)]
+    return list(kind.__struct_fields__)
 
 
 def test_the_document_names_every_event_with_its_keys() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.context.ledger import SECTIONS, Item, Section, items, line
 from chat_loop.sessions import summary_block
@@ -52,6 +51,6 @@ def test_a_line_is_read_as_it_was_written(
     text: str, depth: int, number: int, speaker: str, section: Section
 ) -> None:
     written = line(text, f"{depth}.{number}", speaker)
-    summary = replace(Summary(topics=("t",)), **{section: (written,)})  # type: ignore[arg-type]
+    summary = replace(Summary(topics=("t",)), **{section: (written,)})
     (item,) = items(summary_block.parse(summary_block.render(summary)))
     assert (item.line, item.text, item.ref, item.speaker) == (written, text, str(depth), speaker)

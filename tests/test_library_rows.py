@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library import library as library_module

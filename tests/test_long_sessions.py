@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.conversation.options import Options
 from chat_loop.sessions import partial

@@ -7,10 +7,10 @@ from __future__ import annotations
 import io
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.config import Config, NotifyConfig
 from chat_loop.errors import Overloaded

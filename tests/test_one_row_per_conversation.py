@@ -8,12 +8,12 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.library.looking import condition
 from chat_loop.sessions.manager import SessionManager

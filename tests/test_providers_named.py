@@ -9,12 +9,12 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import (
@@ -61,7 +61,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def setting(reach: Reach, **changes: object) -> Reach:
-    return replace(reach, setting=replace(reach.setting, **changes))  # type: ignore[arg-type]
+    return replace(reach, setting=replace(reach.setting, **changes))
 
 
 # --- Azure and Bedrock

@@ -5,10 +5,10 @@ what stays by hand.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError

@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import Files

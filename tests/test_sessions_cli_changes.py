@@ -12,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager

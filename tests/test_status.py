@@ -5,12 +5,12 @@ leaves out.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS

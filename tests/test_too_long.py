@@ -5,10 +5,10 @@ once more.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation

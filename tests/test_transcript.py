@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line

@@ -7,8 +7,10 @@ A segment holds 24 facts in the languages of its profile's mix. Three in ten are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
+
+from msgspec.structs import replace
 
 from benchmarks.factchain.talk import SEGMENTS, Fact
 from benchmarks.factchain.wording import (

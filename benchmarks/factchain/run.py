@@ -5,9 +5,12 @@ took.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.factchain.baselines import baselines
 from benchmarks.factchain.ours import Compaction, Ours
@@ -28,8 +31,7 @@ SLOW_SECONDS = 0.1
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """What one arm's next request held after so many compactions. Sets hold the numbers of
     facts.
     """

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from benchmarks.factchain.wording import Speaker
 
 SEGMENTS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """One planted fact. `values` must be found whole; for types with a value one of `keys` must
     stand beside it.
     """
@@ -56,8 +57,7 @@ class Turn:
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class Talk(Struct, frozen=True, kw_only=True):
     """A whole conversation."""
 
     profile: str

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
+
+from msgspec.structs import replace
 
 from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning

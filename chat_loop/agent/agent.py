@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import field, replace
 from itertools import count
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
-from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
@@ -23,8 +24,7 @@ tools, answers.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Agent:
+class Agent(Struct, frozen=True, kw_only=True):
     """A provider with a name and a system prompt. `path` is the file it came from, empty for the
     built-in one.
 
@@ -45,7 +45,7 @@ class Agent:
     memory: str = ""
     approve: Approve | None = None
     steps: int = MOST_STEPS
-    kept: dict[str, str] = field(default_factory=dict, compare=False)
+    kept: dict[str, str] = field(default_factory=dict)
     description: str = ""
     own_tools: bool = False
     max_tokens: int | None = None

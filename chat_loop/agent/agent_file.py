@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct, field
 
 from chat_loop import frontmatter
 from chat_loop.agent.agent_path import default_name, named, text_of
@@ -14,7 +16,6 @@ from chat_loop.agent.definition import Definition
 from chat_loop.config import Config
 from chat_loop.config_file import overlaid
 from chat_loop.errors import AgentError, ConfigError
-from chat_loop.frozen import dataclass
 
 HARMLESS = frozenset(
     {
@@ -34,8 +35,7 @@ sent, or what runs.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """The keys of an agent's file."""
 
     name: str = ""
@@ -107,9 +107,7 @@ def wants(definition: Definition) -> tuple[str, ...]:
 
 
 def _checked(value: object, name: str) -> Written:
-    import msgspec  # only a file needs it
-
-    known = [entry.name for entry in fields(Written)]
+    known = Written.__struct_fields__
     if not isinstance(value, Mapping):
         raise AgentError(
             f"{name}: an agent is a list of keys and values.", f"Known keys: {', '.join(known)}."

@@ -14,15 +14,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import cast
 
+from msgspec import Struct
+
 from chat_loop.errors import ProviderError, TimedOut
 from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """Limits of one call; all in seconds but `attempts`."""
 
     attempts: int = 5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from chat_loop.agent.commands import MOST_SECONDS, TERM_SECONDS, Commands
 from chat_loop.agent.functions import tool_of

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Definition:
+class Definition(Struct, frozen=True, kw_only=True):
     """An agent as its file defines it; what it leaves out is empty, and the config's then holds.
 
     `path` is the file's, absolute. `tools` names built-in ones, `mcp` servers of the config (or of

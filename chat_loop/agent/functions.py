@@ -24,6 +24,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
+import msgspec
+
 from chat_loop.agent.foreign import Caught, in_thread, on_loop
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
@@ -115,8 +117,6 @@ def text_of(result: object) -> str:
         return ""
     if isinstance(result, str):
         return str(result)
-    import msgspec
-
     try:
         return msgspec.json.encode(result, enc_hook=str).decode()
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):

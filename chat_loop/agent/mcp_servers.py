@@ -14,9 +14,10 @@ import threading
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from msgspec import Struct
+
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.frozen import dataclass
 from chat_loop.values import ToolSpec
 from chat_loop.wording import install_hint
 
@@ -32,8 +33,7 @@ CLOSING_SECONDS = 10.0
 MOST_NAMED = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerState:
+class ServerState(Struct, frozen=True, kw_only=True):
     """What became of a server. `problem` says why it failed, or which of its tools cannot be
     called.
 

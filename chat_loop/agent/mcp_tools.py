@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.providers.calls import tool_name
 
 MOST_TOOLS = 128
@@ -31,8 +32,7 @@ _ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
+class Listed(Struct, frozen=True, kw_only=True):
     """A tool as its server lists it. `name` is the server's own; description and parameters are
     cleaned.
     """
@@ -42,8 +42,7 @@ class Listed:
     parameters: Json
 
 
-@dataclass(frozen=True, kw_only=True)
-class Named:
+class Named(Struct, frozen=True, kw_only=True):
     """A tool of a server under the name that the model calls it by."""
 
     name: str

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from chat_loop.agent.agent_path import SUFFIXES, bytes_of, file_of
 from chat_loop.config import Paths
 from chat_loop.errors import AgentError, ConfigError, SessionLocked
 from chat_loop.frontmatter import read_yaml
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.files import Files, take_lock
 
 ALIASES = "aliases.yaml"
@@ -23,8 +24,7 @@ MOST = 1_000
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,59}")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """An agent with a name: `path` is as it was given, and may lead nowhere. `alias` is false for
     one in the folder.
     """

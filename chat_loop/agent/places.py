@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from chat_loop.errors import ChatLoopError
-from chat_loop.frozen import dataclass
 
 OUTSIDE = "Outside of the working directory"
 """How the question begins for a file that is not below it; what is allowed so is allowed once."""
@@ -32,8 +33,7 @@ _STEERING = frozenset(
 """Files that programs run, or give to a model, without being told to; in lower case."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A path as the model named it: where it leads with all links followed, how it is shown,
     whether it leads out.
     """

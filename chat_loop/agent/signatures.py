@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.frozen import dataclass
 from chat_loop.values import ToolSpec
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -25,8 +25,7 @@ _DEEPEST = 16
 """How deep types may refer to one another."""
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A function's specification, and what it takes to call it: the kinds of its parameters, in
     their order.
     """

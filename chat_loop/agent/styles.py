@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from chat_loop.agent.foreign import Caught, in_thread
-from chat_loop.frozen import dataclass
 from chat_loop.values import Request, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ _STOPS: Mapping[object, StopReason] = {
 }
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """How an agent is asked. `alone`: it keeps a state, so that one request must end before the
     next begins.
     """

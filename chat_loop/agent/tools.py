@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from chat_loop.agent.arguments import fault
 from chat_loop.agent.results import READ_RESULT, READS, cut, read_on
 from chat_loop.errors import ChatLoopError, ToolDenied
 from chat_loop.events import ToolReturned
-from chat_loop.frozen import dataclass
 from chat_loop.providers.calls import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
 from chat_loop.wording import ALLOWED
@@ -27,8 +27,7 @@ EMPTY = "(nothing)"
 """Instead of an empty result, which some wires refuse."""
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool of the program. `run` is given the call's arguments, checked against the
     specification.
 
@@ -67,8 +66,7 @@ async def never(name: str, text: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Toolbox:
+class Toolbox(Struct, frozen=True, kw_only=True):
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
     All results together take at most about `together` characters: each gets half of what is left.

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from chat_loop.agent.agent_path import LARGEST, PYTHON, bytes_of
 from chat_loop.errors import AgentError
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.files import Files
 
 MOST_FILES = 300
@@ -26,8 +27,7 @@ MOST_COMPARED = 2_000
 FOLDER = "approved-agents"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """An agent's file as it was read, and with Python code the modules below its folder, by their
     paths in it.
     """
@@ -49,8 +49,7 @@ class Snapshot:
         return _together(self.digests)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """What the user has to allow before an agent is used.
 
     `changes` says which files are not as they were approved, `lines` how they differ, as far as

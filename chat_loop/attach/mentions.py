@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from chat_loop.attach import LONGEST, OPENERS
-from chat_loop.frozen import dataclass
 
 CLOSERS = ".,;:!?)]}>\"'”“»’…"
 """What may follow a path without belonging to it."""
@@ -32,8 +33,7 @@ not.
 """
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A file that may be meant. `names` are the paths to look for, the first that exists counts."""
 
     names: tuple[str, ...]

@@ -8,7 +8,7 @@ https://developers.google.com/speed/webp/docs/riff_container
 
 from __future__ import annotations
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 PNG = b"\x89PNG\r\n\x1a\n"
 _SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -17,8 +17,7 @@ _BARE = frozenset((0x01, *range(0xD0, 0xD8)))
 """The JPEG markers without a length."""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """An image by its header; sizes in pixels."""
 
     media: str

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.attach import pictures
 from chat_loop.attach.mentions import Mention, mentions
 from chat_loop.errors import UsageError
-from chat_loop.frozen import dataclass
 from chat_loop.redact import redacted
 from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.wording import attached_text, file_size_text
@@ -36,8 +37,7 @@ MOST_COMPARED = 1_000
 """Names of a folder that a missing one is compared with."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """A file as it was read. `text` is what a text file holds; `data` are the bytes of an image.
 
     `secret`: it holds what looks like a key or a password.
@@ -48,7 +48,7 @@ class Given:
     size: int
     sha256: str
     text: str = ""
-    data: bytes = field(default=b"", repr=False)
+    data: bytes = b""
     width: int = 0
     height: int = 0
     secret: bool = False
@@ -59,8 +59,7 @@ class Given:
         return attached_text(self.name, self.size, self.width, self.height)
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """The files that a query names, as (name as typed, path), each once; and words that may have
     been meant so.
     """

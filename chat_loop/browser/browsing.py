@@ -5,13 +5,14 @@ asked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from chat_loop.display.rows import ODD, numbered
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import SessionRow
 
 Mode = Literal["list", "filter", "ask", "keys"]
@@ -24,8 +25,7 @@ _NAME = 2_000
 """How much of a name is looked through."""
 
 
-@dataclass(frozen=True)
-class Stock:
+class Stock(Struct, frozen=True, dict=True):
     """The rows as the shelf gave them, and what is prepared from them once and only when it is
     needed.
     """
@@ -60,8 +60,7 @@ class Stock:
         return {row.id: row.behind for row in self.rows if row.behind}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Browsing:
+class Browsing(Struct, frozen=True, kw_only=True):
     """`shown` are positions in the stock's rows; `selected` and `top`, the first visible one, are
     places in `shown`.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from msgspec import Struct
+
 from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import Line, cut, padded, plain, width_of
 from chat_loop.browser.keys import KEYS, hints
 from chat_loop.browser.pane import pane
 from chat_loop.browser.preview import Preview
 from chat_loop.browser.table import columns, drawn, heading, name_text, nothing
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import SessionRow
 
 BESIDE = 100
@@ -24,8 +25,7 @@ SMALL = 9
 """With fewer lines there is no room for a list and a preview: it is one or the other."""
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct, frozen=True):
     """Sizes in columns and lines, those of the list without its title; the pane is 0 by 0 where
     there is none.
     """
@@ -38,8 +38,7 @@ class Places:
     beside: bool = False
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What is on the screen: `height` lines of `width` columns. `cursor` is the column in the
     bottom line, if shown.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import plain

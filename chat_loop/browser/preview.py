@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from chat_loop.browser.cells import plain
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.wording import STOPS, counted
 
@@ -21,8 +22,7 @@ CHARACTERS = 500
 _ENDS = {"exit": "", "compact": "compacted", "resume": "resumed", "clear": "cleared"}
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section of the summary: its first items; `more` counts the others."""
 
     name: str
@@ -30,8 +30,7 @@ class Section:
     more: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preview:
+class Preview(Struct, frozen=True, kw_only=True):
     """All texts are safe for the terminal and short. `title` and `notes` are lines of their own.
 
     `exchanges` are the last ones, oldest first, each as (speaker, text) of its query and of its

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import Struct
+
 from chat_loop.browser.browsing import Browsing
 from chat_loop.browser.cells import Line, cut, filled, padded, plain, width_of
 from chat_loop.display import rows
 from chat_loop.display.rows import ODD
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import compact_number
 
@@ -26,8 +27,7 @@ _SAMPLE = 200
 """So many of the first rows decide how wide the agents' column is."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column beside the name; `right`: its texts end at its right."""
 
     title: str

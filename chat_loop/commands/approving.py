@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.display.manager import DisplayManager

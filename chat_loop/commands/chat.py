@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from chat_loop.config import Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
-from chat_loop.frozen import dataclass
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.providers.offered import Models
@@ -28,21 +28,19 @@ if TYPE_CHECKING:
     from chat_loop.sessions.records import Exchange
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """An exchange of a saved session: its id, and the query's number."""
 
     session: str
     query: int
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """What was listed last: what is wanted, how many at a time (None: all), whether chains are
     folded, how many were shown.
     """
 
-    wanted: SessionFilter = dataclasses.field(default_factory=SessionFilter)
+    wanted: SessionFilter = field(default_factory=SessionFilter)
     page: int | None = PAGE
     fold: bool = True
     hidden: bool = False
@@ -50,8 +48,7 @@ class Listing:
     shown: int = 0
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Chat:
+class Chat(Struct, kw_only=True):
     """The running chat as the commands see it. `facts` are lines of `info` that the composition
     root knows.
 
@@ -84,14 +81,14 @@ class Chat:
     library: Library
     meanings: Meanings | None = None
     servers: Servers | None = None
-    templates: Templates = dataclasses.field(default_factory=Templates)
-    config: Config = dataclasses.field(default_factory=Config)
-    listed: list[str] = dataclasses.field(default_factory=list)
-    listing: Listing = dataclasses.field(default_factory=Listing)
-    hits: list[Place] = dataclasses.field(default_factory=list)
+    templates: Templates = field(default_factory=Templates)
+    config: Config = field(default_factory=Config)
+    listed: list[str] = field(default_factory=list)
+    listing: Listing = field(default_factory=Listing)
+    hits: list[Place] = field(default_factory=list)
     sending: tuple[str, tuple[Given, ...]] | None = None
     replacing: Exchange | None = None
-    quotes: list[str] = dataclasses.field(default_factory=list)
+    quotes: list[str] = field(default_factory=list)
 
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions.records import Reply, Session
 
 
-@dataclass(frozen=True)
-class Measures:
+class Measures(Struct, frozen=True):
     """For each reply of a chain with a known usage: the tokens that it took with all its steps, and
     what the context held after it. `compacted` are the indices of the first ones after a
     compaction; their number, when none came yet.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from chat_loop.errors import UsageError
-from chat_loop.frozen import dataclass
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """The words of an argument, and the options in it: those with a value, and those without
     (`flags`).
     """

@@ -7,12 +7,11 @@ text.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
@@ -27,8 +26,7 @@ class Quit(BaseException):
     """The user wants to leave; not an error."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command. `bare` is the expression that a whole line must match to be it without `/`;
     empty: never.
     """
@@ -55,11 +53,12 @@ class Command:
         lines: list[str] = []
         example = True
         for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
-            if example or line.startswith("/") or not line:
+            in_columns = "  " in line or not line
+            if example or in_columns:
                 lines.append(line)
             else:
                 lines[-1] += f" {line}"
-            example = line.startswith("/") or not line
+            example = in_columns
         return "\n".join(lines).strip("\n")
 
     @property
@@ -67,16 +66,14 @@ class Command:
         return f"/{self.name} {self.argument}".strip()
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A line that is a command."""
 
     command: Command
     argument: str = ""
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A line that was meant as a command; `nearest` is the known name closest to it, or empty.
 
     `argument` is what follows the name, as it was typed.
@@ -87,11 +84,10 @@ class Unknown:
     argument: str = ""
 
 
-@dataclasses.dataclass(slots=True)
-class Registry:
+class Registry(Struct):
     """All commands by name and alias."""
 
-    commands: list[Command] = dataclasses.field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
 
     def command(
         self, name: str, *, argument: str = "", bare: str = "", aliases: tuple[str, ...] = ()

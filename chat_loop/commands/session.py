@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from shlex import quote
+
+from msgspec.structs import replace
 
 from chat_loop.commands.chat import PAGE, Chat, Listing
 from chat_loop.commands.looking import looked

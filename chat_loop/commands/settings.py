@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
@@ -86,10 +88,8 @@ def leaves(value: object) -> Iterator[tuple[str, str]]:
 
 def branches(value: object, parts: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """As `leaves`, each key in its parts: the name of a model may hold a dot."""
-    if is_dataclass(value):
-        inner: Mapping[object, object] = {
-            one.name: getattr(value, one.name) for one in fields(value)
-        }
+    if isinstance(value, Struct):
+        inner: Mapping[str, object] = asdict(value)
     elif isinstance(value, Mapping) and value:
         inner = value
     else:

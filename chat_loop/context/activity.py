@@ -8,7 +8,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Attachment, Exchange, Use
 
@@ -21,8 +22,7 @@ _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:
 _PATHS = ("path", "file_path", "file", "filename")
 
 
-@dataclass(frozen=True)
-class _Tool:
+class _Tool(Struct, frozen=True):
     count: int
     notable: tuple[str, ...]
 

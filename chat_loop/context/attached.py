@@ -5,8 +5,9 @@ hold; and images.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from hashlib import sha256
+
+from msgspec.structs import replace
 
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions.records import (
     Attachment,
     Entry,
@@ -37,8 +38,7 @@ WARNINGS = (0.95, 0.9, 0.8)
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Tokens the next request will hold, of how many. `estimated`: nothing has been reported
     yet.
     """

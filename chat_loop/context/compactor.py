@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.context import summary, verify

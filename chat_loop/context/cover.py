@@ -11,6 +11,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.context import activity, rank
 from chat_loop.context.ledger import REFERENCE, Item, Section, items, line
 from chat_loop.facts import judge
@@ -19,7 +22,6 @@ from chat_loop.facts.reading import Reading, read, shared
 from chat_loop.facts.statement import Statement
 from chat_loop.facts.supersede import elders, supersede
 from chat_loop.facts.words import language, tokens
-from chat_loop.frozen import dataclass
 from chat_loop.redact import Redactor
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
@@ -48,8 +50,7 @@ _READ = 1_000
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The child's block, and what did not get into it."""
 
     summary: Summary
@@ -120,7 +121,7 @@ def ledger(
     archived = _archived(live, chosen, pins)
     narrative = narrative or Summary(background=parent.background)
     decisions, pending = _untold(narrative, chosen, room, count)
-    summary = dataclasses.replace(
+    summary = replace(
         narrative,
         decisions=(*_section(chosen, "decisions"), *decisions),
         pending=(*_section(chosen, "pending"), *pending),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.context.budget import Count
 from chat_loop.context.outcome import Outcome
 from chat_loop.context.plan import Plan
 from chat_loop.context.thread import Thread
-from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from chat_loop.context.cover import Kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A compaction that could be carried out. `span` is what its block newly covers; `archived` are
     sentences that hold exact values and stand only in the archive afterwards; `invented` are lines
     of the model that were left out.

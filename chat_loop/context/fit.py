@@ -5,8 +5,9 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from operator import is_
+
+from msgspec.structs import replace
 
 from chat_loop.context.budget import Count, room
 from chat_loop.context.thread import Thread
@@ -139,5 +140,5 @@ def shortened_block(text: str, most: int, count: Count) -> str:
                 left += 1
             items = items[left:]
             lists = {name: items}
-            summary = replace(summary, **lists)  # type: ignore[arg-type]  # the names are those of lists
+            summary = replace(summary, **lists)
     return summary_block.render(summary)

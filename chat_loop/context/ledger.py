@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.sessions.records import Summary
 
 Section = Literal["decisions", "pending", "key_facts"]
@@ -25,8 +26,7 @@ _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
 _END = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}\]\Z")
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One line of a summary block. `ref` is empty when code did not make it: then a model's
     narrative did.
     """

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.context.activity import counted_together
 from chat_loop.context.budget import Count
 from chat_loop.context.cover import ledger, statement_of
 from chat_loop.context.ledger import REFERENCE, Item, items, line
 from chat_loop.facts.supersede import supersede
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary
 
 _PLAIN = ("topics", "files", "pinned")
@@ -27,16 +28,14 @@ _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
 _NOTHING_BEFORE = Summary().background
 
 
-@dataclass(frozen=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """Two lines that say different things of the same, as they would stand in the merged block."""
 
     first: str
     second: str
 
 
-@dataclass(frozen=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """A block of two, and what the user has to decide: until then it holds both lines of a
     contradiction.
     """

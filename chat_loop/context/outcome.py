@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from chat_loop.agent.ask import Patience
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Summary
 from chat_loop.values import Usage
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryOptions:
+class SummaryOptions(Struct, frozen=True, kw_only=True):
     """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
 
     `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds
@@ -29,8 +29,7 @@ class SummaryOptions:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
 
     `invented` are lines that were left out, because they name exact values that nobody said.

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from chat_loop.context.budget import Count, attached_size, room, size
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from chat_loop.wording import window_text
@@ -27,8 +28,7 @@ NARRATIVE = 1_000
 """Tokens that a narrative is expected to take."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """When to compact and how much, as `auto_compact` in the config has it. A limit of 0 is
     none.
     """
@@ -41,8 +41,7 @@ class Limits:
     max_tokens: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What a compaction would do. `compact` and `keep` are the context's exchanges, cut in two.
 
     `due` says whether a limit is reached; `reason` says which, or why nothing can be compacted;

@@ -6,7 +6,8 @@ in their own words from an ancestor's file; then the session's own.
 
 from __future__ import annotations
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, pinned_after
 
@@ -19,8 +20,7 @@ def place(ref: str) -> tuple[int, int]:
     return (int(depth), int(number)) if number else (0, 0)
 
 
-@dataclass(frozen=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """A session and the exchanges of its ancestors that it was given as they were said, oldest
     first.
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.facts.canon import Value, figure, figures, normal

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from chat_loop.context.thread import Thread, place
 from chat_loop.errors import SessionError, UsageError

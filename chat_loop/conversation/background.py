@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from msgspec import Struct
+
 from chat_loop.context.outcome import Outcome
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3
@@ -18,8 +19,7 @@ GROWTH = 1.1
 """After a failure the context grows by this factor before the next attempt."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """The exchanges of a summary call, and its outcome."""
 
     exchanges: tuple[Exchange, ...]

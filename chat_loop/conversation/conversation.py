@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size

@@ -6,11 +6,13 @@ The order of acts is the contract of `sessions/live.py`. Everything that happens
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Budget, Count, reported, room, tools_size, weigh
@@ -23,7 +25,6 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
@@ -62,8 +63,7 @@ PROBE = "0123456789"
 """Counted otherwise once the encoding is loaded."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Beginning:
+class Beginning(Struct, frozen=True, kw_only=True):
     """The start of a child session: its parent, and the block and the words that stand for what was
     said before.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from chat_loop.config import Config
 from chat_loop.context.outcome import SummaryOptions
 from chat_loop.context.plan import Limits
-from chat_loop.frozen import dataclass
 from chat_loop.library.meanings import Meanings
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
@@ -18,8 +18,7 @@ def _unknown(model: str, usage: Usage) -> float | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """`summariser` writes the summaries, before the agent's own model is asked; None: that one
     only.
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.outcome import Outcome
@@ -20,7 +22,6 @@ from chat_loop.conversation.compaction import Compaction, uncancel
 from chat_loop.conversation.live_context import Beginning, LiveContext, repinned
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
-from chat_loop.frozen import dataclass
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, known_to
 from chat_loop.sessions.manager import Loaded, SessionManager
@@ -38,8 +39,7 @@ from chat_loop.sessions.records import (
 UNCHANGED = "What stands in the file stays."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """The beginning of a child session, and the tokens that its first request would hold.
 
     `left_out` exchanges of those asked for do not fit in their own words; the block stands for
@@ -53,8 +53,7 @@ class Offer:
     answered: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merge:
+class Merge(Struct, frozen=True, kw_only=True):
     """Two branches as one child would begin with them. `contradictions` are the user's to decide.
 
     `common` is the id of the session that both come from; empty when they have none in common.
@@ -68,8 +67,7 @@ class Merge:
     depth: int
 
 
-@dataclass(frozen=True)
-class _Branch:
+class _Branch(Struct, frozen=True):
     """A session to be merged, and its line: the session, then its ancestors, nearest first."""
 
     loaded: Loaded

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec import Struct
+
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session
 from chat_loop.wording import attached_text, counted, counts_text, when_text
 
@@ -16,8 +17,7 @@ LAST = 5
 WORDS = 300
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownHit:
+class ShownHit(Struct, frozen=True, kw_only=True):
     """A hit as it is shown: excerpts by who said them, and which of their words were asked for.
 
     `related`: it holds none of the words; only its meaning is near.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from msgspec import Struct
+
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, nothing_text, numbered
 from chat_loop.display.text import cells, one_line
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
 from chat_loop.wording import counted, counts_text, dollars_text, when_text
@@ -120,8 +121,7 @@ def numbers(row: SessionRow) -> str:
     return counts_text(row.queries, row.tokens or 0)
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its
     compaction's line, its first words, and what it was given: up to where its parent has it, and
     its second parent's id.

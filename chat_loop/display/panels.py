@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.plot import HEIGHT, plot
 from chat_loop.display.text import one_line, printable
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Window
 from chat_loop.wording import compact_number, compaction_text, counted, dollars_text, window_text
@@ -155,8 +156,7 @@ def _scaled(values: Sequence[int], width: int, *, marks: Sequence[int], symbols:
     return [scale + line for scale, line in zip(scales, lines, strict=True)]
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """One session of a chain in its history: the numbers of its messages within the chain, and its
     summary block.
     """

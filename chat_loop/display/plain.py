@@ -5,7 +5,6 @@ everything else.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
@@ -13,6 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
@@ -92,7 +94,9 @@ def out_json(value: object) -> None:
     out(json.dumps(value, default=_plain) + "\n")
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> object:
+    if isinstance(value, Struct):
+        return asdict(value)
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
@@ -171,7 +175,7 @@ class JsonOutput:
         if isinstance(event, SessionSealed):
             self.saved = event.saved
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-        out_json({"event": name, **dataclasses.asdict(event)})
+        out_json({"event": name, **asdict(event)})
 
     def failed(self, error: ChatLoopError) -> None:
         out_json({"event": "error", "message": error.message, "hint": error.hint})

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from chat_loop.display.text import cells, cut_to, one_line
-from chat_loop.frozen import dataclass
 from chat_loop.values import Window
 from chat_loop.wording import compact_number, dollars_text, window_text
 
@@ -19,8 +20,7 @@ _STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary",
 """What becomes shorter, or goes, while the line is too wide; one step each time it is named."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """What the line may tell. `share` is how full the window is, `tokens` what the session took in
     all.
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions import marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import IMAGE_FOLDER, Session
@@ -25,8 +26,7 @@ KIND = "export"
 _BORDER = b"\n---\n\n"
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A document taken apart: the transcripts in order, and how many it says it holds (None: it
     does not say).
     """

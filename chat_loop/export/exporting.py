@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec.structs import replace
 
 from chat_loop.export import document, jsonform
 from chat_loop.export.importing import identified

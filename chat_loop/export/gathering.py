@@ -7,9 +7,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.export.importing import LARGEST, Imported, imported, united

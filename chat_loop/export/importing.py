@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from chat_loop.export import document, jsonform
-from chat_loop.frozen import dataclass
 from chat_loop.sessions import marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.parser import Parsed, parse
@@ -38,8 +39,7 @@ _OTHER = (
 _HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The sessions of a document in its order, and a sentence for everything that was not taken as
     it stood.
     """

@@ -17,13 +17,15 @@ import math
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
 from chat_loop.export.texts import with_texts
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.images import is_image
 from chat_loop.sessions.records import Entry, Header, Seal, Session
 
@@ -39,8 +41,7 @@ _CONTROL = re.compile(
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """What a JSON document held; a sentence for everything that could not be taken as it stood."""
 
     sessions: tuple[Session, ...] = ()
@@ -57,8 +58,6 @@ def written(
     sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})
 ) -> bytes:
     """Return the sessions as a JSON document, with their images."""
-    import msgspec
-
     document: dict[str, object] = {"format": FORMAT, "version": VERSION}
     document["sessions"] = [_session(session) for session in sessions]
     if images:
@@ -69,8 +68,6 @@ def written(
 
 def read(data: bytes) -> Read:
     """Read a JSON document. Never raises; of what is wrong a sentence tells."""
-    import msgspec
-
     try:
         document = msgspec.json.decode(data)
     except RecursionError:
@@ -126,8 +123,8 @@ def _session(session: Session) -> dict[str, object]:
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Struct):
+        return {name: _plain(one) for name, one in asdict(value).items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, str):
@@ -181,8 +178,6 @@ def _read_session(value: object, complaints: list[str], where: str) -> Session:
 
 
 def _built(cls: type[T], given: object, complaints: list[str], where: str) -> T:
-    import msgspec
-
     try:
         built = msgspec.convert(given, type=cls)
     except (msgspec.ValidationError, RecursionError) as error:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.export.exporting import SUFFIXES, Form, exported, images_of
 from chat_loop.export.importing import Imported
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
@@ -60,8 +61,7 @@ def stem_of(session: Session) -> str:
     return stem if stem not in ("", "agent") else session.header.id
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """An export on disk: its file, its bytes, how many images stand in `folder` beside it, and what
     is missing.
     """

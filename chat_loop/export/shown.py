@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from calendar import month_abbr
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from html import escape
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import summary_block
@@ -131,7 +133,7 @@ def seal_shown(seal: Seal) -> Iterator[str]:
 def summary_shown(summary: Summary) -> str:
     """A summary block: its background, and each list that holds something."""
     parts = [prose(summary.background)] if summary.background.strip() else []
-    names = dict.fromkeys([*_LISTS, *(field.name for field in fields(summary))])
+    names = dict.fromkeys([*_LISTS, *summary.__struct_fields__])
     for name in names:
         items = getattr(summary, name)
         if name != "background" and items:
@@ -158,10 +160,9 @@ def facts(pairs: Sequence[tuple[str, str]]) -> str:
 def fields_of(record: Any) -> list[tuple[str, str]]:
     """Every simple field of a record that holds something, under its own name."""
     found = []
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if value not in (None, "", (), False) and not is_dataclass(value):
-            found.append((named(field.name), _value(value)))
+    for name, value in asdict(record).items():
+        if value not in (None, "", (), False) and not isinstance(value, Struct):
+            found.append((named(name), _value(value)))
     return found
 
 

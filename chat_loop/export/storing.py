@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.errors import SaveError
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Restoration, Session
 from chat_loop.sessions.writer import render
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """What became of one session: the id it had and the one it has here; not `written` when it was
     here already.
     """

@@ -5,8 +5,10 @@ an export.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from chat_loop.redact import Redactor
 from chat_loop.sessions.records import (
@@ -56,14 +58,13 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
         return change(value)
     if isinstance(value, tuple):
         return tuple(_changed(item, change) for item in value)
-    if not is_dataclass(value) or isinstance(value, type):
+    if not isinstance(value, Struct):
         return value
     kept = STRUCTURE.get(type(value), frozenset())
     changed = {}
-    for field in fields(value):
-        if field.name not in kept:
-            before = getattr(value, field.name)
+    for name, before in asdict(value).items():
+        if name not in kept:
             after = _changed(before, change)
             if after is not before:
-                changed[field.name] = after
+                changed[name] = after
     return replace(value, **changed) if changed else value

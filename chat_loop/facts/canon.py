@@ -9,8 +9,9 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
+from msgspec import Struct
+
 from chat_loop.facts.units import MONTHS, SCALES, UNITS
-from chat_loop.frozen import dataclass
 
 Kind = Literal[
     "url", "email", "path", "id", "date", "day", "time", "quantity", "number", "version", "address", "phone",
@@ -18,8 +19,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Struct, frozen=True):
     """One exact value, whole, and where it stands. `unit`: what a quantity counts, in the short
     form of `units`.
     """

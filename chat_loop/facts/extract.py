@@ -11,13 +11,15 @@ import dataclasses
 from collections import deque
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.facts import judge
 from chat_loop.facts.canon import figures, normal
 from chat_loop.facts.fillers import without_filler
 from chat_loop.facts.judge import Kind, Speaker
 from chat_loop.facts.reading import Reading, read, shared
 from chat_loop.facts.words import language, tokens
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.records import Exchange
 from chat_loop.text import Sentence, sentences
 
@@ -40,8 +42,7 @@ _LONGEST_REASON = 16
 _HEAVIEST = 12
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """One sentence worth keeping. `weight`: how much would be lost with it, from 1 to 12."""
 
     text: str
@@ -148,7 +149,7 @@ class _Harvester:
             turn.before, turn.kept_before = reading, candidate
         if speaker == "reply":
             for candidate in turn.made[LONG_REPLY:]:
-                candidate.found = dataclasses.replace(
+                candidate.found = replace(
                     candidate.found, weight=max(1, candidate.found.weight - 1)
                 )
         self._question = (
@@ -233,7 +234,7 @@ class _Harvester:
             if _repeats(own, candidate.reading, speaker):
                 if not candidate.echoed and candidate.found.speaker == "user":
                     heavier = min(_HEAVIEST, candidate.found.weight + 1)
-                    candidate.found = dataclasses.replace(candidate.found, weight=heavier)
+                    candidate.found = replace(candidate.found, weight=heavier)
                 candidate.echoed = True
                 return True
         return speaker == "reply" and bool(own.normals) and _bare(own) <= self._asked
@@ -247,7 +248,7 @@ def _found(reading: Reading, turn: _Turn, kind: Kind, weight: int) -> Found:
 def _grown(candidate: Candidate, reading: Reading, kind: Kind, weight: int) -> Candidate:
     """A candidate with the next sentence joined to it."""
     old = candidate.found
-    candidate.found = dataclasses.replace(
+    candidate.found = replace(
         old,
         text=reading.text,
         values=tuple(value.text for value in reading.values),

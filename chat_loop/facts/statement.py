@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
+from msgspec import Struct
+
 from chat_loop.facts.judge import Kind, Speaker
 from chat_loop.facts.reading import Reading, shared
 from chat_loop.facts.words import stem
-from chat_loop.frozen import dataclass
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What is compared. `own`: the sentence without the one it leans on; `may_replace`: False for
     pasted text.
     """

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from msgspec import Struct
+
 from chat_loop.facts.canon import figures, normal
 from chat_loop.facts.reading import Reading, dimension, shared
 from chat_loop.facts.statement import Statement, closes
 from chat_loop.facts.words import content, generic, tokens
-from chat_loop.frozen import dataclass
 
 Measured = Mapping[str, frozenset[str]]
 _BUCKET = 40
@@ -44,8 +45,7 @@ else, either.
 """
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Positions of statements -> the position of the one that replaced or closed them.
 
     `doubtful`: -> the position of one that may give a newer value of the same, but does not say so.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """`text` takes the place of the `length` characters before the cursor. The menu shows `shown`,
     else the text, and behind it `note`.
     """

@@ -5,9 +5,10 @@ seal tells.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.library.stored import LARGEST, kept, number, shown
 from chat_loop.search.terms import words
 from chat_loop.sessions import summary_block
@@ -18,8 +19,7 @@ from chat_loop.values import Compaction
 _SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """One exchange as the index keeps it. `words` are folded, between blanks."""
 
     position: int
@@ -33,8 +33,7 @@ class Said:
     words: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """A summary block: the queries it covers, its size in tokens, who made it and when."""
 
     at: str
@@ -44,8 +43,7 @@ class Told:
     source: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Audit:
+class Audit(Struct, frozen=True, kw_only=True):
     """A compaction, when it was, and how long the model took for it."""
 
     at: str
@@ -53,8 +51,7 @@ class Audit:
     compaction: Compaction
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sealed:
+class Sealed(Struct, frozen=True, kw_only=True):
     """What the end of a session tells."""
 
     told: Told | None = None
@@ -63,8 +60,7 @@ class Sealed:
     """(section of the summary block, item)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Digest:
+class Digest(Struct, frozen=True, kw_only=True):
     """Everything that the index keeps of one file. `size` and `changed` are those of the file that
     was read.
     """

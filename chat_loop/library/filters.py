@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.records import SessionRow
 
 MOST_WORDS = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionFilter:
+class SessionFilter(Struct, frozen=True, kw_only=True):
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
     a session.
 

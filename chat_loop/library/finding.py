@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
@@ -47,8 +48,7 @@ _INTEGERS = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
 """They have no checksums: whatever the index holds, these are numbers."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """An exchange that answers a query: where it is, and the sentences that fit (`hit.places`, the
     best first).
 
@@ -64,8 +64,7 @@ class Found:
         return self.hit.exchange.query.number
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """An exchange in the index: its key, its session's key, and its position there."""
 
     key: int

@@ -10,11 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
+
+from msgspec.structs import asdict
 
 from chat_loop.library.file import (
     BUSY_SECONDS,

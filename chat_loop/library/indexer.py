@@ -12,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions.partial import storable
 from chat_loop.sessions.records import Session
 
@@ -36,8 +37,7 @@ Job = Callable[["Index"], bool]
 """Does a little with an index that is up to date; True when there is more to do."""
 
 
-@dataclass(frozen=True)
-class _Note:
+class _Note(Struct, frozen=True):
     """A live session as it was when its file had this size and time."""
 
     session: Session

@@ -5,14 +5,15 @@ the files.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.errors import SessionError
-from chat_loop.frozen import dataclass
 from chat_loop.library.filters import SessionFilter
 from chat_loop.sessions import partial
 from chat_loop.sessions.dates import instant
@@ -49,8 +50,7 @@ TRIES = 6
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _View:
+class _View(Struct, frozen=True):
     """What of the sessions is asked for."""
 
     limit: int | None

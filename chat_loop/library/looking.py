@@ -9,14 +9,14 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.library.file import FILE
 from chat_loop.library.schema import APPLICATION, VERSION
 from chat_loop.sessions.partial import Stamp
 
 
-@dataclass(frozen=True, kw_only=True)
-class Condition:
+class Condition(Struct, frozen=True, kw_only=True):
     """`size` in bytes, 0: there is none. `trouble` is a sentence. `behind`: files that it does not
     know as they are.
 

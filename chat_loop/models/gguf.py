@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
 from chat_loop.errors import ModelError
-from chat_loop.frozen import dataclass
 
 MAGIC = b"GGUF"
 
@@ -34,8 +35,7 @@ _MOST_KEYS = 65_536
 _LONGEST_KEPT = 1 << 20
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(Struct, frozen=True):
     """What the head of a GGUF file says about its model."""
 
     architecture: str

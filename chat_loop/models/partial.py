@@ -16,8 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
+
 from chat_loop.errors import ModelError
-from chat_loop.frozen import dataclass
 from chat_loop.models.catalogue import EmbeddedModel
 from chat_loop.models.store import partial_of, record_of
 
@@ -26,8 +27,7 @@ SAFE_STEP = 32 << 20
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class _Note:
+class _Note(Struct, frozen=True):
     length: int
     etag: str
 

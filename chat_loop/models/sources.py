@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from msgspec import Struct
+
 from chat_loop.errors import ModelError
-from chat_loop.frozen import dataclass
 from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part
 from chat_loop.models.partial import Partial
 from chat_loop.models.web import OpenUrl, Response, SourceFailed, find_file, host_of
@@ -22,8 +23,7 @@ _TAIL = 66_000
 _MOST_MEMBERS = 1_000
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far an installation is."""
 
     done: int
@@ -33,8 +33,7 @@ class Progress:
     """Where they come from, such as `huggingface.co` or `index.example, part 3 of 22`."""
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """What both kinds of source need. Their functions raise SourceFailed, OSError or HTTPException
     when the source fails, and ModelError when the disk does.
     """

@@ -18,7 +18,7 @@ from http.client import HTTPException
 from typing import IO, Protocol
 from urllib.parse import SplitResult, unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 TIMEOUT = 30.0
 """Seconds to connect, and seconds without a byte."""
@@ -53,8 +53,7 @@ HTTPException for a broken connection.
 """
 
 
-@dataclass(frozen=True)
-class IndexedFile:
+class IndexedFile(Struct, frozen=True):
     """Where an index says a file is."""
 
     url: str

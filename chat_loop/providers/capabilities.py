@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from chat_loop.errors import ContextTooLong, ProviderError
-from chat_loop.frozen import dataclass
 from chat_loop.values import Request, Window
 
 UNKNOWN_TOKENS = 128_000
@@ -23,8 +24,7 @@ LARGEST_WINDOW = 100_000_000
 """Whatever a server says beyond these is not believed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """What one source says of a model: tokens, 0 where it says nothing, and None where nothing of
     images.
     """

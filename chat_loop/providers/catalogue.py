@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, completed
 from chat_loop.errors import ConfigError, NoProvider
-from chat_loop.frozen import dataclass
 from chat_loop.providers.servers import is_near
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quirks:
+class Quirks(Struct, frozen=True, kw_only=True):
     """How a server differs from others that speak Chat Completions."""
 
     limit: str = "max_tokens"
@@ -47,8 +47,7 @@ class Quirks:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A provider. What the user sets of it in the config has been put in."""
 
     name: str

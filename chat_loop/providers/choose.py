@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.config import Config
 from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
-from chat_loop.frozen import dataclass
 from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
@@ -47,8 +48,7 @@ WAYS = """Ways to get one:
   chat-loop providers            (all of them, and what each still needs)"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
+class World(Struct, frozen=True, kw_only=True):
     """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1,
     where it is looked for.
 
@@ -102,8 +102,7 @@ def choose(
     raise NoProvider("There is no model to talk to.", WAYS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """A model that could answer, and a few words on why.
 
     `title` is the name of a server that was found on this machine and is "" for all others; it is

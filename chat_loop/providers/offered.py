@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.providers import Provider
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A model that could answer: PROVIDER:MODEL, and a few words on why."""
 
     reference: str
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Models:
+class Models(Struct, frozen=True, kw_only=True):
     """Where another model comes from while a conversation goes on. `providers` are the names that a
     reference may have.
 

@@ -17,7 +17,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
 from chat_loop.values import Usage
 
@@ -47,8 +48,7 @@ server sells.
 _NONE: Mapping[str, Price] = MappingProxyType({})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Price:
+class Price(Struct, frozen=True, kw_only=True):
     """What a model costs, in US dollars per million tokens."""
 
     input: float

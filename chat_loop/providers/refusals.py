@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from msgspec import Struct
+
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -25,7 +27,6 @@ from chat_loop.errors import (
     StreamBroken,
     TimedOut,
 )
-from chat_loop.frozen import dataclass
 from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
 from chat_loop.providers.servers import is_near
@@ -61,8 +62,7 @@ class Oversized(ValueError):
     """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Service:
+class Service(Struct, frozen=True, kw_only=True):
     """Whom a provider talks to, in the words of its errors."""
 
     host: str

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TypeGuard
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.providers.capabilities import (
     NOTHING,
     Capabilities,
@@ -108,8 +109,7 @@ def listens(address: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Server:
+class Server(Struct, frozen=True, kw_only=True):
     """What an OpenAI-compatible server says of itself. `entries` are what it lists of its
     models.
     """

@@ -17,8 +17,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from chat_loop.errors import ContextTooLong, NoProvider, Overloaded, RequestRejected
 from chat_loop.events import Event, Finished, ToolCalled

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Generic, TypeVar
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.search.sentences import spans
 from chat_loop.search.terms import terms, words
 from chat_loop.search.wordpiece import familiar as familiar_with
@@ -36,8 +37,7 @@ the questions without an answer that find nothing.
 """
 
 
-@dataclass(frozen=True)
-class Found(Generic[Key]):
+class Found(Struct, Generic[Key], frozen=True):
     """A hit of full text: its score (above 0), how surely it is meant (0 to 1), and how many ids of
     the query it holds.
 

@@ -15,7 +15,8 @@ from functools import cache
 from heapq import nlargest
 from math import log
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.search.sentences import ASKS, TELLS
 from chat_loop.search.terms import Term, fold, ids
 from chat_loop.sessions.escape import encode_line
@@ -57,8 +58,7 @@ _CHANGE = re.compile(
 """What folded text says when something is not as it was."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Characters `start` to `end` in the part-th of an exchange's `texts`."""
 
     part: int
@@ -66,8 +66,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """An exchange that fits a query. `places` are the sentences that fit, the best first.
 
     `strength`, 0 to 1: how surely it is what the query is about. `newer` is the reference of a
@@ -86,8 +85,7 @@ class Hit:
         return not self.places
 
 
-@dataclass(frozen=True)
-class Posting:
+class Posting(Struct, frozen=True):
     """A term, the sentences that hold it, and those that hold something related, with how surely it
     is, 0 to 1.
 
@@ -150,8 +148,7 @@ class Said:
         return texts(self.exchanges[self.owners[row]])[place.part][1][place.start : place.end]
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A term of the query: how much it tells, and the sentences and the exchanges that hold it."""
 
     term: Term
@@ -165,8 +162,7 @@ class _Asked:
         return max(_SAME_EXCHANGE * self.held.get(owner, 0.0), _NEIGHBOUR * beside)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A candidate and its sentences that hold a term, the best first."""
 
     owner: int
@@ -308,8 +304,7 @@ def _newer(
     return ""
 
 
-@dataclass(frozen=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """A sentence: its ids and numbers that were not asked for, their shapes, and whether it tells
     of a change.
     """

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from math import ceil
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 MOST_TERMS = 32
 _ENDS = 4_000
@@ -79,8 +79,7 @@ def ids(text: str) -> list[str]:
     return [token for token in _tokens(text) if _is_exact(token)]
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(Struct, frozen=True):
     """One thing that a query asks for: `words` that stand one after the other; `text` is the same
     as it was written.
 

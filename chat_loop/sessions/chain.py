@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.errors import SessionError
-from chat_loop.frozen import dataclass
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Session
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The ancestors of a session, its parent first. `broken` says in a sentence why there are no
     more; empty: all.
     """

@@ -7,8 +7,9 @@ is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from chat_loop.sessions import marker, writer
 from chat_loop.sessions.escape import encode_line

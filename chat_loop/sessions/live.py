@@ -16,10 +16,11 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked
 from chat_loop.sessions import writer

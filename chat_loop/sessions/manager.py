@@ -11,14 +11,15 @@ import errno
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
-from chat_loop.frozen import dataclass
 from chat_loop.sessions import legacy, partial
 from chat_loop.sessions.edits import append_seal, update_metadata
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
@@ -34,8 +35,7 @@ _CURRENT = ".current"
 _OPENING = 1 << 16
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A session as read from disk. `plain`: another program's file. `tears`: how many of
     the faults in `damage` are records that a crash broke off."""
 

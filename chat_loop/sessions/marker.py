@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import get_args
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.values import Compaction, StopReason, Usage
 
 PREFIX = b"<!-- chat:"
@@ -26,8 +27,7 @@ _SHAPE = re.compile(rf"<!-- chat:([a-z-]{{1,32}})((?:{_PAIR}){{0,64}}) -->\s*")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_.:+/-]")
 
 
-@dataclass(frozen=True)
-class Marker:
+class Marker(Struct, frozen=True):
     """A marker line as read. The accessors return None for a value that is missing or not what it
     should be.
     """

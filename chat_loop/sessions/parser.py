@@ -14,7 +14,8 @@ import dataclasses
 from datetime import datetime
 from typing import get_args
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
+
 from chat_loop.sessions import marker, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
@@ -61,8 +62,7 @@ KINDS = frozenset(
 """The markers that open a record with an entry."""
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """A transcript as read: `session` is None when it has no header; `damage` is a sentence per
     fault.
     """

@@ -7,10 +7,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker
 from chat_loop.sessions.dates import instant, local, used_in, used_of

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from chat_loop.values import Compaction, StopReason, Usage
 
 IMAGES: Mapping[str, str] = MappingProxyType(
@@ -23,8 +24,7 @@ IMAGE_FOLDER = "attachments"
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """What the user said. `number` counts the session's queries from 1."""
 
     number: int
@@ -32,8 +32,7 @@ class Query:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What the model answered, complete or not. `number` is that of its query; 0 is the
     acknowledgment.
 
@@ -50,64 +49,56 @@ class Reply:
     failed: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pin:
+class Pin(Struct, frozen=True, kw_only=True):
     """Text that every later summary block of the chain carries unchanged."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unpin:
+class Unpin(Struct, frozen=True, kw_only=True):
     """A pin, its parent's or its own, that the session no longer carries."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Name:
+class Name(Struct, frozen=True, kw_only=True):
     """The session was named; an empty text takes the name away."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tag:
+class Tag(Struct, frozen=True, kw_only=True):
     """The session was tagged."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Untag:
+class Untag(Struct, frozen=True, kw_only=True):
     """A tag was taken off."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Switch:
+class Switch(Struct, frozen=True, kw_only=True):
     """Another model, `text` as `provider:model`, answers from here on."""
 
     at: datetime
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Undo:
+class Undo(Struct, frozen=True, kw_only=True):
     """Query `number` and what was answered count as not said; the words stay in the file."""
 
     number: int
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """A tool that the model called while answering query `number`. `arguments` is JSON as the model
     wrote it.
     """
@@ -119,8 +110,7 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """What the call with the same `id` gave back."""
 
     number: int
@@ -131,8 +121,7 @@ class Result:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recall:
+class Recall(Struct, frozen=True, kw_only=True):
     """Passages of the archive that the program attached to query `number`; sent with it, not said
     by the user.
     """
@@ -142,8 +131,7 @@ class Recall:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attachment:
+class Attachment(Struct, frozen=True, kw_only=True):
     """A file that the user gave with query `number`, as it was then. `name` is the path as it was
     typed.
 
@@ -175,8 +163,7 @@ class Attachment:
         return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Restoration:
+class Restoration(Struct, frozen=True, kw_only=True):
     """What the session was given of its parent. `block` is the inner text of a summary block of the
     chain.
 
@@ -222,8 +209,7 @@ SummarySource = Literal["model", "extracted", "none"]
 """Who made the summary block: a model; code, from the words themselves; nobody yet."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
+class Summary(Struct, frozen=True, kw_only=True):
     """The summary block. The first four fields are the model's narrative, the others code keeps
     word for word.
     """
@@ -238,8 +224,7 @@ class Summary:
     tools: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Header:
+class Header(Struct, frozen=True, kw_only=True):
     """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
     TAG_PATTERN.
 
@@ -262,8 +247,7 @@ class Header:
     """`print`: the conversation was only held with `-p` so far; empty: in a chat."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Seal:
+class Seal(Struct, frozen=True, kw_only=True):
     """The end of a session. `usage` and `seconds` are those of the summary call."""
 
     at: datetime
@@ -277,16 +261,14 @@ class Seal:
     compaction: Compaction | None = None
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Struct, frozen=True):
     """A tool call and, when one came, its result."""
 
     call: Call
     result: Result | None = None
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """A query with its files and, when one came, its reply: the texts of all its steps joined, its
     tools apart.
     """
@@ -313,8 +295,7 @@ class Exchange:
         return self.reply is not None and self.reply.failed
 
 
-@dataclass(frozen=True, kw_only=True)
-class Totals:
+class Totals(Struct, frozen=True, kw_only=True):
     """Accounting of a session: the restoration's tokens are counted apart, and not as a query."""
 
     queries: int = 0
@@ -326,8 +307,7 @@ class Totals:
         return self.session.total + self.restoration.total
 
 
-@dataclass(frozen=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True, dict=True):
     """One transcript as a value."""
 
     header: Header
@@ -541,8 +521,7 @@ transcript.
 """
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A branch begins after the query with the reference `at` (empty: unknown) with the words
     `words`.
     """
@@ -551,8 +530,7 @@ class Branch:
     words: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True, kw_only=True):
     """`queries` and `tokens` are None when only the whole file could tell.
 
     In a listing of conversations the row is that of the newest session, and the numbers are those

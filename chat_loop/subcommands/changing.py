@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from chat_loop.display.plain import err, out, out_bytes
 from chat_loop.display.text import one_line

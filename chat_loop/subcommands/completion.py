@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from msgspec import Struct
+
 from chat_loop import options as command_line
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError, SessionError
-from chat_loop.frozen import dataclass
 from chat_loop.library.library import Library
 
 MOST = 50
@@ -32,8 +33,7 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
 """What needs no quotes in any shell, which would run some of what does."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """An option of a level. `values` are its choices; `kind`: what else it is completed with; both
     empty: anything.
     """
@@ -45,8 +45,7 @@ class Option:
     kind: str
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """A command: `at` is its path, such as `/sessions/list`. `commands` are those below it, with
     their help.
     """

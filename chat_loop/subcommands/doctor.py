@@ -39,7 +39,7 @@ def doctor(options: argparse.Namespace) -> int:
     if options.as_json:
         out_json(
             {
-                "findings": [vars(finding) for finding in found],
+                "findings": found,
                 "problems": problems,
                 "warnings": warnings,
             }

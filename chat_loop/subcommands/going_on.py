@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation

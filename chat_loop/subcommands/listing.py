@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
+
+from msgspec.structs import asdict
 
 from chat_loop.commands.search import filter_of
 from chat_loop.conversation.options import costs
@@ -133,17 +134,16 @@ def show_session(shelf: Shelf, options: argparse.Namespace) -> int:
     session = loaded.session
     out_json(
         {
-            **dataclasses.asdict(session.header),
+            **asdict(session.header),
             "name": name_of(session),
             "tags": session.tags,
             "path": str(path),
             "damage": loaded.damage,
-            "totals": dataclasses.asdict(session.totals),
+            "totals": session.totals,
             "entries": [
-                {"kind": type(entry).__name__.lower(), **dataclasses.asdict(entry)}
-                for entry in session.entries
+                {"kind": type(entry).__name__.lower(), **asdict(entry)} for entry in session.entries
             ],
-            "seal": None if session.seal is None else dataclasses.asdict(session.seal),
+            "seal": session.seal,
         }
     )
     return 0
@@ -196,9 +196,9 @@ def _summary_values(session: Session) -> dict[str, object]:
         "last": last if has and covers else None,
         "at": seal.at if has and seal else None,
         "source": seal.source if seal else "none",
-        "usage": dataclasses.asdict(seal.usage) if seal and seal.usage else None,
-        "compaction": dataclasses.asdict(seal.compaction) if seal and seal.compaction else None,
-        "summary": dataclasses.asdict(seal.summary) if seal and seal.summary else None,
+        "usage": seal.usage if seal else None,
+        "compaction": seal.compaction if seal else None,
+        "summary": seal.summary if seal else None,
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from chat_loop.config import Config
 from chat_loop.display.plain import out, out_json
-from chat_loop.frozen import dataclass
 from chat_loop.models import store
 from chat_loop.providers.catalogue import Entry, entries
 from chat_loop.providers.choose import World, at_home, usual_model
@@ -15,8 +16,7 @@ from chat_loop.wording import install_hint
 _INSTALL = "chat-loop models install"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """What is known of a provider without asking its model anything. No key is in it."""
 
     name: str
@@ -37,7 +37,7 @@ def providers(config: Config, world: World, *, as_json: bool) -> int:
     """Print what each provider needs. Servers without a key are asked whether they are there."""
     found = [status_of(entry, world) for entry in entries(config.providers).values()]
     if as_json:
-        out_json([vars(status) for status in found])
+        out_json(found)
         return 0
     for status in found:
         state = status.model or "name a model" if status.usable else _lack(status)

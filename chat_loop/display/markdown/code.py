@@ -11,15 +11,15 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from msgspec import Struct
+
 from chat_loop.display.markdown import words
-from chat_loop.frozen import dataclass
 
 LONGEST = 2000
 """Characters of a line that is coloured."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Language:
+class Language(Struct, frozen=True, kw_only=True):
     """`line`: what begins a comment to the line's end; `quotes`: of strings that end on their line.
 
     `block`: what goes over lines, as its beginning, its end and its kind.

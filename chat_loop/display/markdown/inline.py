@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from chat_loop.display.markdown.theme import BOLD, ITALIC, STRUCK, UNDERLINED, Theme
-from chat_loop.frozen import dataclass
 
 FARTHEST = 400
 """Characters between the sign that opens something and the one that closes it, at most."""
@@ -30,8 +31,7 @@ _STYLES = {"**": BOLD, "__": BOLD, "*": ITALIC, "_": ITALIC, "~~": STRUCK}
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """Text and the numbers of its SGR sequence, none for plain text. `whole`: it is never cut."""
 
     text: str
@@ -39,8 +39,7 @@ class Span:
     whole: bool = False
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """Something that is closed: where it ends, and what it shows."""
 
     end: int

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 LONGEST = 1000
 """Characters of a line that may be a rule, a fence or a table's row; what is longer is text."""
@@ -20,8 +20,7 @@ _RULE = re.compile(r"-[- ]*|\*[* ]*|_[_ ]*")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(Struct, frozen=True):
     """How a line begins: `kind` is text, heading, item, number, quote, rule, fence, table or blank.
 
     `length` counts the characters of the markers. `value`: the level, the number as it stands, the

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 from unicodedata import east_asian_width
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct
 
 WORD = 20
 """Columns. A word that begins so far before the margin is written as it comes, and one that is
@@ -22,8 +22,7 @@ _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 """Wide characters that no line begins with."""
 
 
-@dataclass(frozen=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """Where lines of prose are broken: their room in columns, the longest word that is moved, the
     column from which on one may not fit, and what the next line begins with: `bars` in `style`, and
     `indent` blanks.

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from chat_loop.display.markdown.inline import Span, inline
 from chat_loop.display.markdown.pen import width_of
 from chat_loop.display.markdown.theme import BOLD, Theme
-from chat_loop.frozen import dataclass
 
 HELD = 12
 """Rows that the widths of the columns are taken from; those after them are shown as they come."""
@@ -68,8 +69,7 @@ def row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
     return (*read, *(() for _ in range(count - len(cells))))
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How the rows of one table are shown; `widths` is empty where each value gets a line of its
     own.
     """

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import cache
 
-from chat_loop.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Theme:
+class Theme(Struct, frozen=True, kw_only=True):
     """`name`: who answers. `headings` by level, from the first on; the last is also that of the
     deeper ones. `words` of code by their kind.
     """

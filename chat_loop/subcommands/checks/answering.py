@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import find_spec
+
+from msgspec.structs import replace
 
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Finished, TextDelta, ThinkingDelta

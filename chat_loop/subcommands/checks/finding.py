@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+
 from chat_loop.config import Config, Paths
-from chat_loop.frozen import dataclass
 from chat_loop.providers.choose import World
 
 State = Literal["ok", "warning", "problem"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One line of the report. `hint` is what to do; no key is in any of it."""
 
     name: str
@@ -37,8 +37,7 @@ def bad(name: str, text: str, hint: str = "") -> Finding:
     return Finding(name, "problem", text, hint)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Here:
+class Here(Struct, frozen=True, kw_only=True):
     """A run of the checks. `sessions` is the folder; `model` and `base_url` are the command
     line's.
     """

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from importlib import metadata
 
+from msgspec import Struct
+
 from chat_loop import __version__
-from chat_loop.frozen import dataclass
 from chat_loop.subcommands.checks.finding import Finding, bad, doubtful, good
 from chat_loop.wording import install_hint
 
@@ -25,8 +26,7 @@ _LEAST = re.compile(r"(?:>=|==)([0-9][0-9.]{0,20})")
 _EXTRA = re.compile(r"extra == ['\"](\w{1,40})['\"]")
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(Struct, frozen=True):
     """A package that is needed: by the program, or by one of its extras. `least` is the oldest
     version that does.
     """
