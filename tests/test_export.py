@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.export import jsonform, texts
-from chat_loop.export.exporting import SUFFIXES, Form, exported
+from chat_loop.export import exporting
+from chat_loop.export.exporting import SUFFIXES, Form, exported, without_secrets
+from chat_loop.export.html_page import style_sheet
 from chat_loop.export.importing import Imported, imported
-from chat_loop.export.style import STYLE
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
 from chat_loop.sessions.writer import render
@@ -36,7 +36,7 @@ def golden(form: Form) -> bytes:
     """The chain's document; a page without its style, of which its own test speaks."""
     document = exported(loaded(*SESSIONS), form)
     if form == "html":
-        text = document.decode().replace(STYLE, "…")
+        text = document.decode().replace(style_sheet(), "…")
         document = re.sub(r"sha256-[^']+", "sha256-…", text).encode()
     return document
 
@@ -96,7 +96,7 @@ def test_secrets_are_left_out_unless_they_are_asked_for(form: Form) -> None:
 @settings(max_examples=100, deadline=None)
 @given(chains)
 def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
-    clean = tuple(texts.without_secrets(session) for session in chain)
+    clean = tuple(without_secrets(session) for session in chain)
     assert imported(exported(loaded(*chain), "markdown"), "chain") == Imported(clean)
 
 
@@ -104,7 +104,7 @@ def example(cls: type[Entry], text: str) -> Entry:
     """An entry of any kind, with `text` in every string that is none of the structure's."""
     by_type: dict[Any, Any] = {str: text, int: 2, datetime: START, bool: True}
     hints = get_type_hints(cls)
-    structure = texts.STRUCTURE.get(cls, frozenset())
+    structure = exporting._NOT_TEXT.get(cls, frozenset())
     words = {"stop": "end", "grandparent": "older", "since": "1.1", "fresh": "1.1", "until": "1.1"}
     values: dict[str, Any] = {
         name: words.get(name, "word") if name in structure else by_type[hints[name]]
@@ -124,14 +124,15 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     for form in ("markdown", "json"):
         assert imported(exported(loaded(session), form, secrets=True), "one").sessions == (session,)
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
-    assert shown in exported(loaded(session), "html").decode()
-    clean = texts.without_secrets(
+    page = exported(loaded(session), "html").decode()
+    assert shown in re.sub("</?span[^>]*>", "", page)  # code is colored
+    clean = without_secrets(
         Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
     )
     assert SECRET not in repr(clean)
     told = (
         f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add "
-        "it to texts.STRUCTURE"
+        "it to exporting._NOT_TEXT"
     )
     assert parse(render(clean)).session == clean, told
     assert "kind" not in cls.__struct_fields__, "`kind` is what JSON tells entries apart by"
@@ -140,14 +141,10 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
 def test_the_structure_names_fields_that_exist() -> None:
     assert {
         (cls.__name__, name)
-        for cls, names in texts.STRUCTURE.items()
+        for cls, names in exporting._NOT_TEXT.items()
         for name in names
         if name not in get_type_hints(cls)
     } == set()
-
-
-def test_json_has_a_name_for_every_kind() -> None:
-    assert set(jsonform.KINDS.values()) == set(KINDS)
 
 
 def test_one_session_is_exported_as_its_transcript() -> None:

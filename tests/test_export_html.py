@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
+from pygments.token import STANDARD_TYPES
 
-from chat_loop.export.exporting import exported
-from chat_loop.export.markup import COLOURS
+from chat_loop.export.exporting import exported, images_of
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
@@ -261,7 +261,7 @@ def test_every_text_stands_out_from_its_ground(
     """WCAG AA asks for 4.5, of every text that is on the page, coloured code included."""
     file = tmp_path / "colours.html"
     page_text = exported(loaded(*SESSIONS), "html").decode()
-    code = "".join(f'<span class="{name}">colour</span>' for name in COLOURS)
+    code = "".join(f'<span class="{name}">colour</span>' for name in STANDARD_TYPES.values())
     file.write_text(
         page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"),
         "utf-8",
@@ -312,7 +312,7 @@ def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(
     ImageStore(tmp_path, Files()).keep(image.file, data)
     found = [replace(one, path=tmp_path / one.path.name) for one in loaded(session)]
     file = tmp_path / "page.html"
-    file.write_bytes(exported(found, "html"))
+    file.write_bytes(exported(found, "html", images=images_of(found)[0]))
     opened = Opened(browser, file, width=320)
     page = opened.page
     page.wait_for_load_state("networkidle")

@@ -8,9 +8,11 @@ import errno
 import json
 import os
 import stat
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -19,10 +21,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError
-from chat_loop.export import jsonform
+from chat_loop.export import json_export
 from chat_loop.export.exporting import exported
-from chat_loop.export.gathering import gathered
-from chat_loop.export.importing import Imported, imported
+from chat_loop.export.importing import Imported, imported, read_import, united
 from chat_loop.export.storing import Stored, store
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
@@ -241,7 +242,7 @@ def test_kinds_and_fields_of_a_later_program_are_left_out_and_told() -> None:
 
 
 def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
-    document = jsonform.written(
+    document = json_export.write(
         [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
     )
     assert imported(document, "x") == Imported(
@@ -252,7 +253,7 @@ def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
 
 def test_many_sessions_under_one_id_are_told_apart_in_linear_time() -> None:
     read = imported(
-        jsonform.written([named("a", text=str(number)) for number in range(5_000)]), "x"
+        json_export.write([named("a", text=str(number)) for number in range(5_000)]), "x"
     )
     assert [session.header.id for session in read.sessions] == [
         "a",
@@ -270,7 +271,7 @@ def test_parents_in_a_circle_are_opened() -> None:
         named("self", "self"),
         named("tail", "c"),
     ]
-    assert imported(jsonform.written(circle), "x") == Imported(
+    assert imported(json_export.write(circle), "x") == Imported(
         (named("a"), *circle[1:3], named("self"), circle[4]),
         (
             "x: The parents of a lead back to it; it is now the first of its chain.",
@@ -281,7 +282,7 @@ def test_parents_in_a_circle_are_opened() -> None:
 
 def test_a_long_chain_is_looked_through_once() -> None:
     chain = tuple(named(f"s{number}", f"s{number + 1}") for number in range(5_000))
-    assert imported(jsonform.written(chain), "x") == Imported(chain)
+    assert imported(json_export.write(chain), "x") == Imported(chain)
 
 
 def test_a_document_that_was_cut_off_says_so() -> None:
@@ -371,7 +372,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     (folder / "folder.md").mkdir()
     os.mkfifo(folder / "pipe.md")
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    read = gathered(folder)
+    read = read_import(folder)
     assert [session.header.id for session in read.sessions] == [
         "before-1_2",
         "before-1_8",
@@ -391,16 +392,39 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
+def calls_of(function: FunctionType, act: Callable[[], object]) -> int:
+    """How often `act` calls a function."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call" and frame.f_code is function.__code__
+
+    sys.setprofile(profile)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_each_session_of_a_folder_is_checked_once(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"s{number}.md").write_bytes(render(named(f"s{number}")))
+    assert isinstance(render, FunctionType)
+    assert calls_of(render, lambda: united([read_import(tmp_path)])) == 3
+
+
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
     with pytest.raises(
         SessionError, match=r"missing\.md cannot be read: No such file or directory\."
     ):
-        gathered(tmp_path / "missing.md")
+        read_import(tmp_path / "missing.md")
     folder = tmp_path / "none"
     folder.mkdir()
-    assert gathered(folder) == Imported(complaints=("none: No file in the folder ends in .md.",))
+    assert read_import(folder) == Imported(complaints=("none: No file in the folder ends in .md.",))
     (folder / "one.json").write_bytes(exported(loaded(FIRST), "json", secrets=True))
-    assert gathered(folder / "one.json") == Imported((FIRST,))
+    assert read_import(folder / "one.json") == Imported((FIRST,))
 
 
 def put(directory: Path, *sessions: Session) -> list[tuple[str, bool]]:
@@ -475,7 +499,7 @@ def test_nothing_is_written_through_what_only_looks_free(tmp_path: Path) -> None
 def test_a_converted_file_is_recognised_by_its_original(tmp_path: Path) -> None:
     original = tmp_path / "resumed.md"
     original.write_bytes((PLAIN / "resumed.md").read_bytes())
-    assert put(tmp_path, *gathered(original).sessions) == [("resumed", False)]
+    assert put(tmp_path, *read_import(original).sessions) == [("resumed", False)]
     assert original.read_bytes() == (PLAIN / "resumed.md").read_bytes()
 
 

@@ -307,8 +307,7 @@ def copied(chat: Chat, typed: str) -> Found:
 
 def new_names(chat: Chat) -> Found:
     """The names that an export of this conversation may have."""
-    from chat_loop.export.exporting import SUFFIXES
-    from chat_loop.export.sharing import stem_of
+    from chat_loop.export.exporting import SUFFIXES, stem_of
 
     session = chat.conversation.session
     return (

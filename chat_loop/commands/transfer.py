@@ -10,7 +10,7 @@ from chat_loop.commands.references import load, own_id
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.wording import counted, size_text
+from chat_loop.wording import counted
 
 COMPLAINTS = 5
 
@@ -25,12 +25,7 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    from chat_loop.export.sharing import (
-        beside,
-        chain_of,
-        form_of,
-        written,
-    )  # not before it is asked for
+    from chat_loop.export.exporting import chain_of, form_of, write_export
 
     asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
     target = _unquoted(asked.words)
@@ -43,11 +38,10 @@ async def export(chat: Chat, argument: str) -> None:
     chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
     if broken:
         chat.display.warn(broken)
-    made = await asyncio.to_thread(written, chain, target, form, secrets="secrets" in asked.flags)
-    chat.display.line(
-        f"Exported {counted(len(chain), 'session')} to {made.path} "
-        f"({size_text(made.size)}){beside(made)}."
+    made = await asyncio.to_thread(
+        write_export, chain, target, form, secrets="secrets" in asked.flags
     )
+    chat.display.line(made.report)
     for complaint in made.complaints:
         chat.display.warn(one_line(complaint, 300))
 
@@ -57,17 +51,16 @@ async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
     is.
     """
-    from chat_loop.export.gathering import gathered  # not before it is asked for
-    from chat_loop.export.sharing import images_kept, place_of
+    from chat_loop.export.importing import file_path, keep_images, read_import
     from chat_loop.export.storing import store
     from chat_loop.sessions.files import Files
 
     if not argument:
         raise UsageError("What shall be imported? import takes a file or a folder.")
-    path = place_of(_unquoted(argument))
-    found = await asyncio.to_thread(gathered, path)
+    path = file_path(_unquoted(argument))
+    found = await asyncio.to_thread(read_import, path)
     stored = store(chat.sessions.directory, found.sessions, Files(), now=chat.sessions.now)
-    complaints = [*found.complaints, *images_kept(chat.sessions.images, found)]
+    complaints = [*found.complaints, *keep_images(chat.sessions.images, found)]
     for complaint in complaints[:COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
     if len(complaints) > COMPLAINTS:

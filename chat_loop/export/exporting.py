@@ -1,31 +1,103 @@
-"""One session or a whole chain as one document."""
+"""Conversations for others: a session, or its whole chain, as one document in a file."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import quote
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from chat_loop.export import document, jsonform
-from chat_loop.export.importing import identified
-from chat_loop.export.texts import without_secrets
+from chat_loop.errors import SaveError, UsageError
+from chat_loop.export import json_export, markdown_export
+from chat_loop.export.importing import file_path, with_valid_ids
+from chat_loop.redact import Redactor
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
-from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import IMAGE_FOLDER, Attachment, Session
+from chat_loop.sessions.manager import Loaded, SessionManager, slug
+from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.records import (
+    IMAGE_FOLDER,
+    Attachment,
+    Call,
+    Header,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+)
+from chat_loop.values import Compaction
+from chat_loop.wording import counted, size_text
 
 Form = Literal["markdown", "json", "html"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "json": ".json", "html": ".html"}
+_NOT_TEXT: Mapping[type, frozenset[str]] = {
+    Header: frozenset({"id", "parent"}),
+    Reply: frozenset({"stop"}),
+    Call: frozenset({"id", "name"}),
+    Result: frozenset({"id"}),
+    Attachment: frozenset({"media", "sha256"}),
+    Restoration: frozenset({"grandparent", "since", "fresh", "until", "merged"}),
+    Seal: frozenset({"reason", "source"}),
+    Compaction: frozenset({"first", "last", "why", "model"}),
+}
+"""The fields that hold the chain together. Every other string of a record is a text."""
+
+
+class Written(Struct, frozen=True):
+    """An export on disk."""
+
+    path: Path
+    report: str
+    """The sentence about what was written where."""
+    complaints: list[str]
+    """A sentence for each thing that is missing."""
+
+
+def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
+    """Return a session and, when `whole`, its ancestors before it, the oldest first.
+
+    The text is a sentence that says why there are no more; empty when the chain is complete.
+    """
+    if not whole:
+        return [loaded], ""
+    chain = ChainReader(sessions).read(loaded.session)
+    return [*reversed(chain.loaded), loaded], chain.broken
+
+
+def form_of(name: str, target: str) -> Form:
+    """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
+    if not name and target and not _is_folder(file_path(target)):
+        ending = Path(target).suffix.lower()
+        name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), "")
+        if ending and not name:
+            raise UsageError(
+                f"There is no export as {ending[:20]}.", f"It takes {', '.join(SUFFIXES.values())}."
+            )
+    form = next((form for form in SUFFIXES if form == (name or "markdown")), None)
+    if form is None:
+        raise UsageError(
+            f"There is no export as “{name[:40]}”.", f"It takes {', '.join(SUFFIXES)}."
+        )
+    return form
+
+
+def stem_of(session: Session) -> str:
+    """Return the name, without its ending, that the file of an export gets by default."""
+    stem = slug(name_of(session))
+    return stem if stem not in ("", "agent") else session.header.id
 
 
 def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
-    """Return the images of the sessions by `Attachment.file`, and a sentence for each that cannot
-    be read.
-    """
+    """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
     found: dict[str, bytes] = {}
-    gone: dict[str, str] = {}
+    lost: dict[str, str] = {}
     for loaded in chain:
         store = ImageStore(loaded.path.parent, Files())
         for entry in loaded.session.entries:
@@ -33,10 +105,9 @@ def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
                 try:
                     found[entry.file] = store.data(entry.file)
                 except ImageGone as error:
-                    gone[f"{entry.name}{entry.file}"] = (
-                        f"{entry.name} is not in the export: {error}."
-                    )
-    return found, list(gone.values())
+                    sentence = f"{entry.name} is not in the export: {error}."
+                    lost[f"{entry.name}{entry.file}"] = sentence
+    return found, list(lost.values())
 
 
 def exported(
@@ -49,23 +120,99 @@ def exported(
 ) -> bytes:
     """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
 
-    Secrets are replaced by marks unless `secrets` says that they are to stay. From markdown and
-    JSON the sessions can be imported again. JSON holds `images`; markdown links to them in
-    `folder`, a part of a URL, where the caller puts them. The HTML page is complete in itself,
-    loads nothing, and runs no script.
+    Secrets become marks unless `secrets` keeps them. Markdown and JSON can be imported again. A
+    markdown document links to its images in `folder`, a part of a URL, where the caller puts them;
+    JSON and HTML hold them.
     """
-    chain = [replace(loaded, session=_exportable(loaded.session, secrets)) for loaded in chain]
+    exportable = []
+    for loaded in chain:
+        session = loaded.session if secrets else without_secrets(loaded.session)
+        exportable.append(replace(loaded, session=with_valid_ids(session, [])))
+    sessions = [loaded.session for loaded in exportable]
     match form:
         case "markdown":
-            return document.joined([loaded.session for loaded in chain], folder)
+            return markdown_export.write(sessions, folder)
         case "json":
-            return jsonform.written([loaded.session for loaded in chain], images)
+            return json_export.write(sessions, images)
         case "html":
-            from chat_loop.export import page  # loads the markdown reader and the colours
+            from chat_loop.export.html_page import html_page  # loads the markdown reader, pygments
 
-            return page.page(chain)
+            return html_page(exportable, images)
 
 
-def _exportable(session: Session, secrets: bool) -> Session:
-    """With an id that is one, which another program's file need not have as its name."""
-    return identified(session if secrets else without_secrets(session), [])
+def without_secrets(session: Session) -> Session:
+    """Return the session with a mark in the place of each secret."""
+    redacted: Session = _redacted(session, Redactor())
+    return redacted
+
+
+def _redacted(value: Any, redactor: Redactor) -> Any:
+    if isinstance(value, str):
+        return redactor(value)
+    if isinstance(value, tuple):
+        return tuple(_redacted(item, redactor) for item in value)
+    if not isinstance(value, Struct):
+        return value
+    kept = _NOT_TEXT.get(type(value), frozenset())
+    fields = {name: one for name, one in asdict(value).items() if name not in kept}
+    return replace(value, **{name: _redacted(one, redactor) for name, one in fields.items()})
+
+
+def write_export(
+    chain: Sequence[Loaded], target: str, form: Form, *, secrets: bool = False
+) -> Written:
+    """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
+
+    Without a target, the file goes into the working directory under the conversation's name. The
+    images of a markdown document go into a folder beside it. Nothing is written over: a name that
+    the program chose gets a number, for a name that the user gave it raises SaveError.
+    """
+    last, path = chain[-1], file_path(target)
+    images, complaints = images_of(chain)
+    has_folder = form == "markdown" and bool(images)
+    if not target or _is_folder(path):
+        stem = last.session.header.id if target else stem_of(last.session)
+        path = _free_path(path / f"{stem}{SUFFIXES[form]}", has_folder=has_folder)
+    folder = _folder_beside(path) if has_folder else None
+    link = quote(folder.name) if folder is not None else IMAGE_FOLDER
+    data = exported(chain, form, secrets=secrets, images=images, folder=link)
+    files = Files()
+    try:
+        files.put(path, data)
+    except FileExistsError:
+        message = f"{path} is there already: nothing is written."
+        raise SaveError(message, "Name another file.") from None
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    if folder is not None:
+        store = ImageStore(folder.parent, files, folder.name)
+        try:
+            for file, image in images.items():
+                store.keep(file, image)
+        except OSError as error:
+            raise _unwritten(folder, error) from error
+    beside = f", with {counted(len(images), 'image')} in {folder}" if folder is not None else ""
+    sessions = counted(len(chain), "session")
+    report = f"Exported {sessions} to {path} ({size_text(len(data))}){beside}."
+    return Written(path, report, complaints)
+
+
+def _free_path(first: Path, *, has_folder: bool) -> Path:
+    """Return a path that is free, and so is the folder beside it: `first`, or it with a number."""
+    path, count = first, 1
+    while os.path.lexists(path) or (has_folder and os.path.lexists(_folder_beside(path))):
+        count += 1
+        path = first.with_name(f"{first.stem}-{count}{first.suffix}")
+    return path
+
+
+def _folder_beside(path: Path) -> Path:
+    return path.with_name(f"{path.stem}-files")
+
+
+def _unwritten(path: Path, error: OSError) -> SaveError:
+    return SaveError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.")
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path's own raises for a name that is too long

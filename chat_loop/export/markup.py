@@ -1,111 +1,46 @@
-"""What was said, as HTML: markdown with raw HTML off, links that lead only to the web, code
-coloured by classes.
+"""Markdown as HTML: raw HTML is off, links lead only to the web, and code is colored by classes.
 
-Everything is escaped, images are links, and no markup of the text's own comes through. Linear in
-the text: nesting is bounded, and only code of a size that no colouring rule can be slow on is
-coloured.
+Everything is escaped, images are links, and no markup of the text's own comes through. The time is
+linear in the text: nesting is bounded, and only code of a size that no lexer can be slow on is
+colored.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
-from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import (
-    Comment,
-    Error,
-    Generic,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    Punctuation,
-    String,
-)
-from pygments.token import Token as Kind
 
 _NESTING = 20
-"""Quotes and lists within each other; what is deeper is shown as it was typed."""
-_COLOURED = 8_000
-"""Characters of a code block that is coloured."""
-_UGLY = re.compile(r"\s{100}|[^\n]{1000}")
-"""Code in which some languages' rules would take quadratic time."""
+"""Quotes and lists within each other; text with deeper ones is shown as it was typed."""
+_COLORED = 8_000
+"""Characters of a code block that is colored."""
+_SLOW = re.compile(r"\s{100}|[^\n]{1000}")
+"""Code for which the rules of some languages would take quadratic time."""
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _SCHEMES = ("http://", "https://", "mailto:")
-_REL = 'rel="noopener noreferrer nofollow"'
+_REL = "noopener noreferrer nofollow"
 
-_LANGUAGES = {
-    name: lexer
-    for lexer, names in {
-        "bash": "sh shell zsh",
-        "c": "h",
-        "console": "shell-session",
-        "cpp": "c++ cc hpp",
-        "css": "",
-        "diff": "patch",
-        "docker": "dockerfile",
-        "go": "golang",
-        "haskell": "hs",
-        "html": "",
-        "ini": "cfg conf systemd properties",
-        "java": "csharp cs c#",
-        "javascript": "js jsx node",
-        "json": "jsonc json5",
-        "kotlin": "kt",
-        "lua": "",
-        "make": "makefile",
-        "nginx": "",
-        "perl": "pl",
-        "php": "",
-        "powershell": "ps1",
-        "python": "py python3",
-        "r": "",
-        "ruby": "rb",
-        "rust": "rs",
-        "scala": "",
-        "sql": "postgresql sqlite mysql",
-        "swift": "",
-        "toml": "",
-        "typescript": "ts tsx",
-        "xml": "svg",
-        "yaml": "yml",
-    }.items()
-    for name in (lexer, *names.split())
-}
-"""Each language's rules were tried on hostile code; one that is not here is not coloured."""
-
-_CLASSES = {
-    Comment: "c",
-    Keyword: "k",
-    Name.Builtin: "b",
-    Name.Class: "f",
-    Name.Function: "f",
-    Name.Tag: "k",
-    Name.Attribute: "b",
-    Name.Decorator: "b",
-    Number: "n",
-    String: "s",
-    Operator: "o",
-    Punctuation: "",
-    Error: "",
-    Generic.Deleted: "d",
-    Generic.Inserted: "i",
-    Generic.Heading: "f",
-    Generic.Subheading: "f",
-    Generic.Prompt: "c",
-    Kind: "",
-}
-COLOURS = tuple(dict.fromkeys(filter(None, _CLASSES.values())))
-"""The classes that coloured code has, for the style."""
+_LANGUAGES = """
+bash sh shell zsh, c h, console shell-session, cpp c++ cc hpp, css, diff patch, docker dockerfile,
+go golang, haskell hs, html, ini cfg conf systemd properties, java csharp cs c#,
+javascript js jsx node, json jsonc json5, kotlin kt, lua, make makefile, nginx, perl pl, php,
+powershell ps1, python py python3, r, ruby rb, rust rs, scala, sql postgresql sqlite mysql, swift,
+toml, typescript ts tsx, xml svg, yaml yml
+"""
+"""The lexers and the other names of their languages. Each lexer was tried on hostile code; code in
+another language is not colored.
+"""
+_LEXERS = {name: names.split()[0] for names in _LANGUAGES.split(",") for name in names.split()}
+_FORMATTER = HtmlFormatter(nowrap=True)
 
 
 class _Markdown(MarkdownIt):
@@ -113,134 +48,47 @@ class _Markdown(MarkdownIt):
         return url.lower().startswith(_SCHEMES)
 
 
-class _Renderer(RendererHTML):
-    """Rules for single tokens; `env["breaks"]` keeps the lines as they were typed."""
-
-    def heading_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return f"<h{_level(tokens[at])}>"
-
-    def heading_close(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env
-    ) -> str:
-        return f"</h{_level(tokens[at])}>\n"
-
-    def link_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        env["link"] = True
-        return _link(str(tokens[at].attrGet("href") or ""), str(tokens[at].attrGet("title") or ""))
-
-    def link_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        env["link"] = False
-        return "</a>"
-
-    def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        token = tokens[at]
-        text = escape(f"Image: {token.content or 'without a name'}")
-        shown = f'<span class="image">{text}</span>'
-        return shown if env.get("link") else f"{_link(str(token.attrGet('src') or ''))}{shown}</a>"
-
-    def text(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        content = tokens[at].content
-        return escape(content) if env.get("link") or "://" not in content else _linked(content)
-
-    def softbreak(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return "<br>\n" if env.get("breaks") else "\n"
-
-    def hardbreak(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return "<br>\n"
-
-    def fence(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        info = tokens[at].info.split()
-        return code(tokens[at].content, info[0] if info else "")
-
-    def code_block(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return code(tokens[at].content)
-
-    def table_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return '<div class="wide" tabindex="0"><table>\n'
-
-    def table_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return "</table></div>\n"
-
-    def th_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return f"<th{_side(tokens[at])}>"
-
-    def td_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Env) -> str:
-        return f"<td{_side(tokens[at])}>"
-
-
-Env = MutableMapping[str, Any]
-
-
 @cache
-def _markdown() -> MarkdownIt:
-    options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False}
-    return _Markdown("commonmark", options, renderer_cls=_Renderer).enable(
-        ["table", "strikethrough"]
-    )
+def _markdown(breaks: bool) -> MarkdownIt:
+    options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False, "breaks": breaks}
+    return _Markdown("commonmark", options).enable(["table", "strikethrough"])
 
 
 def prose(text: str, breaks: bool = False) -> str:
-    """Return markdown as HTML; `breaks` keeps single newlines, as one types them into a prompt."""
-    reader = _markdown()
+    """Return markdown as HTML; `breaks` keeps single newlines, as people type them in a prompt."""
+    reader = _markdown(breaks)
     tokens = reader.parse(text)
     if any(token.level >= _NESTING - 1 for token in tokens):
         return plain(text)  # the reader leaves out what is nested deeper
-    rendered = reader.renderer.render(tokens, reader.options, {"breaks": breaks})
-    assert isinstance(rendered, str)
-    return rendered
+    for token in tokens:
+        _adapt(token)
+    return str(reader.renderer.render(tokens, reader.options, {}))
 
 
 def plain(text: str) -> str:
-    """Return text as it was typed."""
+    """Return text as it was typed, as HTML."""
     text = text.replace("\r\n", "\n")
     return f'<pre class="typed">\n{escape(text)}</pre>\n'
 
 
-def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
-    """The fenced blocks of code in a text of markdown, as they stand in it: (language, code)."""
-    return tuple(
-        (token.info.strip().partition(" ")[0], token.content)
-        for token in _markdown().parse(text)
-        if token.type == "fence"
-    )
-
-
 def code(text: str, language: str = "") -> str:
-    """Return a code block, with its language above it and coloured when it is one of those
-    known.
-    """
-    name = language.lower()
-    lexer = _lexer(_LANGUAGES[name]) if name in _LANGUAGES else None
-    small = len(text) <= _COLOURED and not _UGLY.search(text)
-    inner = _coloured(text, lexer) if lexer is not None and small else escape(text)
+    """Return a code block as HTML, below its language, and colored when the language is known."""
+    lexer = _LEXERS.get(language.lower())
+    if lexer is None or len(text) > _COLORED or _SLOW.search(text):
+        inner = escape(text)
+    else:
+        inner = highlight(text, _lexer(lexer), _FORMATTER)
     title = f"<figcaption>{escape(language[:40])}</figcaption>" if language else ""
     return f'<figure>{title}<pre tabindex="0"><code>{inner}</code></pre></figure>\n'
 
 
-def _level(token: Token) -> int:
-    """The page's own headings end at the third level."""
-    return min(6, int(token.tag[1:]) + 3)
-
-
-def _side(token: Token) -> str:
-    style = str(token.attrGet("style") or "")
-    side = style.removeprefix("text-align:")
-    return f' class="{side}"' if side in ("right", "center") else ""
-
-
-def _link(url: str, title: str = "") -> str:
-    titled = f' title="{escape(title)}"' if title else ""
-    return f'<a href="{escape(url)}"{titled} {_REL}>'
-
-
-def _linked(text: str) -> str:
-    """Text with the addresses in it as links."""
-    parts, done = [], 0
-    for match in _URL.finditer(text):
-        url = match.group().rstrip(".,;:!?)]}*_")
-        parts += [escape(text[done : match.start()]), _link(url), escape(url), "</a>"]
-        done = match.start() + len(url)
-    return "".join(parts) + escape(text[done:])
+def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the fenced blocks of code in markdown, in their order: (language, code)."""
+    return tuple(
+        (token.info.strip().partition(" ")[0], token.content)
+        for token in _markdown(False).parse(text)
+        if token.type == "fence"
+    )
 
 
 @cache
@@ -248,28 +96,60 @@ def _lexer(name: str) -> Lexer:
     return get_lexer_by_name(name, stripnl=False, ensurenl=True)
 
 
-@cache
-def _class(kind: Any) -> str:
-    while kind not in _CLASSES:
-        kind = kind.parent
-    return _CLASSES[kind]
+def _adapt(token: Token) -> None:
+    """Change a block to the page's own HTML. The text itself cannot make an HTML token."""
+    match token.type:
+        case "fence" | "code_block":
+            language = token.info.split()[0] if token.info.split() else ""
+            _set_html(token, code(token.content, language))
+        case "table_open":
+            _set_html(token, '<div class="wide" tabindex="0"><table>\n')
+        case "table_close":
+            _set_html(token, "</table></div>\n")
+        case "th_open" | "td_open":
+            side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
+            token.attrs |= {"class": side} if side in ("right", "center") else {}
+        case "heading_open" | "heading_close":  # the page's own headings end at the third level
+            token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
+        case "inline":
+            token.children = list(_adapted(token.children or ()))
 
 
-def _coloured(text: str, lexer: Lexer) -> str:
-    parts: list[str] = []
-    run: list[str] = []
-    current = ""
+def _adapted(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield what a line consists of, with addresses as links and images as links to them."""
+    inside_link = False
+    for token in tokens:
+        if token.type in ("link_open", "link_close"):
+            inside_link = token.type == "link_open"
+            token.attrs |= {"rel": _REL} if inside_link else {}
+            yield token
+        elif token.type == "text" and not inside_link and "://" in token.content:
+            yield _html(_linked(token.content))
+        elif token.type == "image":
+            name = escape(f"Image: {token.content or 'without a name'}")
+            shown = f'<span class="image">{name}</span>'
+            yield _html(shown if inside_link else _link(str(token.attrGet("src") or ""), shown))
+        else:
+            yield token
 
-    def flush() -> None:
-        inner = escape("".join(run))
-        parts.append(f'<span class="{current}">{inner}</span>' if current and inner else inner)
-        run.clear()
 
-    for kind, value in lexer.get_tokens(text):
-        found = _class(kind) if value.strip() else current
-        if found != current:
-            flush()
-            current = found
-        run.append(value)
-    flush()
-    return "".join(parts)
+def _set_html(token: Token, html: str) -> None:
+    token.type, token.content = "html_block", html
+
+
+def _html(html: str) -> Token:
+    return Token("html_inline", "", 0, content=html)
+
+
+def _link(url: str, html: str) -> str:
+    return f'<a href="{escape(url)}" rel="{_REL}">{html}</a>'
+
+
+def _linked(text: str) -> str:
+    """Return text as HTML with the addresses in it as links."""
+    parts, done = [], 0
+    for match in _URL.finditer(text):
+        url = match.group().rstrip(".,;:!?)]}*_")
+        parts += [escape(text[done : match.start()]), _link(url, escape(url))]
+        done = match.start() + len(url)
+    return "".join(parts) + escape(text[done:])

@@ -15,7 +15,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import naming
 from chat_loop.subcommands.shelf import Shelf
-from chat_loop.wording import counted, size_text
+from chat_loop.wording import counted
 
 if TYPE_CHECKING:
     from chat_loop.export.importing import Imported
@@ -87,8 +87,13 @@ def reference_of(options: argparse.Namespace) -> str:
 
 def export(shelf: Shelf, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
-    from chat_loop.export.exporting import exported, images_of
-    from chat_loop.export.sharing import beside, chain_of, form_of, written
+    from chat_loop.export.exporting import (
+        chain_of,
+        exported,
+        form_of,
+        images_of,
+        write_export,
+    )
 
     loaded = shelf.load(options.reference)
     to_output = options.file == "-"
@@ -104,12 +109,9 @@ def export(shelf: Shelf, options: argparse.Namespace) -> int:
                 f"{counted(len(images), 'image')} cannot be in it: export to a file, or as json."
             )
     else:
-        made = written(chain, options.file, form, secrets=options.secrets)
-        complaints = list(made.complaints)
-        err(
-            f"Exported {counted(len(chain), 'session')} to {made.path} "
-            f"({size_text(made.size)}){beside(made)}."
-        )
+        made = write_export(chain, options.file, form, secrets=options.secrets)
+        complaints = made.complaints
+        err(made.report)
     for complaint in complaints:
         err(one_line(complaint, 300))
     return 0
@@ -119,15 +121,14 @@ def import_(shelf: Shelf, options: argparse.Namespace) -> int:
     """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files
     belong together.
     """
-    from chat_loop.export.importing import united
-    from chat_loop.export.sharing import images_kept
+    from chat_loop.export.importing import keep_images, united
     from chat_loop.export.storing import store
     from chat_loop.sessions.files import Files
 
     parts = [_read(name) for name in options.files]
     found = united(parts)
     stored = store(shelf.sessions.directory, found.sessions, Files(), now=shelf.sessions.now)
-    for complaint in (*found.complaints, *images_kept(shelf.sessions.images, found)):
+    for complaint in (*found.complaints, *keep_images(shelf.sessions.images, found)):
         err(one_line(complaint, 300))
     for one in stored:
         what = "imported" if one.written else "there already"
@@ -137,13 +138,11 @@ def import_(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def _read(name: str) -> Imported:
     """What a file, a folder, or (-) standard input holds; that it cannot be read is a complaint."""
-    from chat_loop.export.gathering import gathered
-    from chat_loop.export.importing import LARGEST, Imported, imported
-    from chat_loop.export.sharing import place_of
+    from chat_loop.export.importing import LARGEST, Imported, file_path, imported, read_import
 
     if name == "-":
         return imported(sys.stdin.buffer.read(LARGEST + 1), "standard input")
     try:
-        return gathered(place_of(name))
+        return read_import(file_path(name))
     except SessionError as error:
         return Imported(complaints=(error.message,))

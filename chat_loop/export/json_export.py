@@ -1,0 +1,202 @@
+"""A chain as JSON: every field of every record, under its name in `sessions/records.py`.
+
+    {"format": "chat-loop", "version": 1,
+     "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}],
+     "images": {"attachments/SHA256.png": "base64"}}
+
+An entry's kind is the name of its class in lower case; times are ISO 8601. Infinite numbers are
+null. Half of a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and a literal `⟦`
+before `U+` as `⟦U+27E6⟧`. Control characters are escaped everywhere, so that a terminal can show
+the file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, TypeVar, get_args
+
+import msgspec
+
+from chat_loop.sessions.images import is_image
+from chat_loop.sessions.records import Entry, Header, Seal, Session
+
+_FORMAT = "chat-loop"
+_VERSION = 1
+_KINDS: Mapping[str, type[Entry]] = {cls.__name__.lower(): cls for cls in get_args(Entry)}
+
+_HALF = re.compile("[\ud800-\udfff]|⟦(?=U\\+)")
+_HALF_TOKEN = re.compile("⟦U\\+(D[89A-F][0-9A-F]{2}|27E6)⟧")
+_CONTROL = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+T = TypeVar("T")
+
+
+class ImportRefused(Exception):
+    """A document, or a session in it, cannot be imported. The message says why."""
+
+
+def write(sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """Return the sessions as a JSON document with their images."""
+    document: dict[str, object] = {"format": _FORMAT, "version": _VERSION}
+    document["sessions"] = [_session(session) for session in sessions]
+    if images:
+        document["images"] = {name: b64encode(data).decode() for name, data in images.items()}
+    text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
+    return (_CONTROL.sub(_json_escape, text) + "\n").encode()
+
+
+def read(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[str, bytes]]:
+    """Return the sessions of a JSON document, and their images by `Attachment.file`.
+
+    Append a sentence to `complaints` for everything that is left out. Raises ImportRefused.
+    """
+    document = _document(data)
+    sessions: list[Session] = []
+    for number, value in enumerate(document["sessions"], 1):
+        try:
+            sessions.append(_read_session(value, complaints, f"Session {number}"))
+        except ImportRefused as wrong:
+            complaints.append(f"Session {number} is left out: {wrong}.")
+    return sessions, _images(document.get("images"), complaints)
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    try:
+        document = _changed(msgspec.json.decode(data), _restored)
+    except RecursionError:
+        raise ImportRefused("The JSON is nested deeper than any export of ours.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"It is not valid JSON: {_reason(error)}.") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise ImportRefused(f"It is JSON, but not an export of ours: “format” is not “{_FORMAT}”.")
+    version = document.get("version")
+    if type(version) is not int or version != _VERSION:
+        shown = version if type(version) is int and abs(version) < 10**6 else "unknown"
+        raise ImportRefused(f"Its version is {shown}, and this program reads version {_VERSION}.")
+    if not isinstance(document.get("sessions"), list):
+        raise ImportRefused("It has no list of sessions.")
+    return document
+
+
+def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for name, text in given.items() if isinstance(given, dict) else ():
+        try:
+            data = b64decode(text, validate=True) if isinstance(text, str) else b""
+        except ValueError:
+            data = b""
+        if is_image(name, data):
+            found[name] = data
+        else:
+            complaints.append("An image is not what its name says; it is left out.")
+    return found
+
+
+def _session(session: Session) -> dict[str, object]:
+    entries = [{"kind": type(one).__name__.lower()} | _plain(one) for one in session.entries]
+    return {"header": _plain(session.header), "entries": entries, "seal": _plain(session.seal)}
+
+
+def _plain(record: msgspec.Struct | None) -> Any:
+    return _changed(msgspec.to_builtins(record, builtin_types=(datetime,)), _json_value)
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nested dicts and lists with each name and each value in them changed."""
+    if isinstance(value, dict):
+        return {change(name): _changed(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_changed(one, change) for one in value]
+    return change(value)
+
+
+def _json_value(value: Any) -> Any:
+    """Return a value as one that JSON can hold."""
+    match value:
+        case str():
+            return _HALF.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", value)
+        case datetime():
+            return _iso(value)
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
+
+
+def _restored(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return _HALF_TOKEN.sub(lambda match: chr(int(match.group(1), 16)), value)
+
+
+def _iso(time: datetime) -> str:
+    """Return a time in ISO 8601, whose offsets have no seconds as those of the 19th century do."""
+    offset = time.utcoffset()
+    if offset is None or not offset.total_seconds() % 60:
+        return time.isoformat()
+    try:
+        return time.astimezone(UTC).isoformat()
+    except OverflowError:
+        return time.replace(tzinfo=UTC).isoformat()
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    """Return a character as JSON's escape: one, or the two halves of its surrogate pair."""
+    code = match.group().encode("utf-16-be").hex()
+    return "".join(f"\\u{code[place : place + 4]}" for place in range(0, len(code), 4))
+
+
+def _read_session(value: object, complaints: list[str], where: str) -> Session:
+    if not isinstance(value, dict) or not isinstance(value.get("entries", []), list):
+        raise ImportRefused("it is not an object with a header and a list of entries")
+    entries: list[Entry] = []
+    for number, given in enumerate(value.get("entries", []), 1):
+        kind = given.get("kind") if isinstance(given, dict) else None
+        cls = _KINDS.get(kind) if isinstance(kind, str) else None
+        if cls is None:
+            complaints.append(
+                f"{where}: entry {number} is of a kind that this program does not know; it is "
+                "left out."
+            )
+        else:
+            entries.append(_record(cls, given, complaints, where, f"entry {number}"))
+    header = _record(Header, value.get("header"), complaints, where, "its header")
+    given = value.get("seal")
+    seal = None if given is None else _record(Seal, given, complaints, where, "its seal")
+    return Session(header=header, entries=tuple(entries), seal=seal)
+
+
+def _record(cls: type[T], given: object, complaints: list[str], where: str, what: str) -> T:
+    try:
+        record = msgspec.convert(given, type=cls)
+    except msgspec.ValidationError as error:
+        raise ImportRefused(f"{what} is wrong: {_reason(error)}") from error
+    if unknown := sorted(_unknown(given, msgspec.to_builtins(record))):
+        names = ", ".join(f"“{name[:40]}”" for name in unknown[:3])
+        complaints.append(
+            f"{where}: {what} has fields that this program does not know: {names}; they are left "
+            "out."
+        )
+    return record
+
+
+def _unknown(given: object, known: object) -> set[str]:
+    """Return the names in `given` that `known` lacks, in nested objects as well."""
+    if not isinstance(given, dict) or not isinstance(known, dict):
+        return set()
+    inner = (_unknown(value, known[name]) for name, value in given.items() if name in known)
+    return {name for name in given if name not in known and name != "kind"}.union(*inner)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x} is not UTF-8"
+    text = str(error).partition("\n")[0].rstrip(".")
+    return (text[:1].lower() + text[1:200]) if text[1:2].islower() else text[:200]
