@@ -14,13 +14,13 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
 
-from benchmarks.start import judge
+from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, Fact, conversation
+from benchmarks.support.results import Results, parser
 from chat_loop.context.archive import Archive
 from chat_loop.search.ranking import texts
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Entry, Exchange, Header, Restoration, Seal, Session
 from chat_loop.sessions.writer import render
-from tests.planting import FACTS, NOTHING_TO_FIND, START, Fact, conversation
 
 LONG, USUAL = 10_000, 1_000
 PER_SESSION = 40
@@ -113,7 +113,8 @@ def report(archive: Archive, name: str, half: int) -> tuple[list[float], float, 
 
 def main() -> int:
     """Measure, print, judge."""
-    met = []
+    given = parser("archive", __doc__).parse_args()
+    results = Results("archive")
     with tempfile.TemporaryDirectory() as name:
         for length in (USUAL, LONG):
             folder = Path(name) / str(length)
@@ -127,18 +128,13 @@ def main() -> int:
             print(f"  a query: median {twentieths[9]:.2f} ms, 95 % {twentieths[18]:.2f} ms")
             archive.close()
             if length == USUAL:
-                met.append(
-                    judge("facts kept out of tuning, not among five", missed, MISSED_GOAL, "")
-                )
-                met.append(judge("wrongly attached", wrong, WRONG_GOAL, ""))
-        met.append(judge("until everything can be found", ready, READY_GOAL, " s"))
-        met.append(judge("a query, median", twentieths[9], QUERY_GOAL, " ms"))
-        met.append(
-            judge(
-                "the longest that another thread was held up", held_up * 1000, HELD_UP_GOAL, " ms"
-            )
-        )
-    return 0 if all(met) else 1
+                results.judge("facts kept out of tuning, not among five", missed, MISSED_GOAL, "")
+                results.judge("wrongly attached", wrong, WRONG_GOAL, "")
+        results.judge("until everything can be found", ready, READY_GOAL, " s")
+        results.judge("a query, median", twentieths[9], QUERY_GOAL, " ms")
+        longest = "the longest that another thread was held up"
+        results.judge(longest, held_up * 1000, HELD_UP_GOAL, " ms")
+    return results.finish(given.json)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Longest echo of a key while the embedded model loads and writes: `python -m benchmarks.keys
-MODEL.gguf [ROUNDS]`.
+MODEL.gguf [ROUNDS] [--json FILE]`.
 
 A real process in a pseudo-terminal. Keys are pressed one after the other from the first prompt on,
 each as soon as the one before it shows, until the model is loaded and a while longer; then while it
@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from benchmarks.terminal import Terminal, environment
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import Terminal, environment
 
 KEYS = "abcdefghijklmnopqrstuvwxyz"
 SECONDS = 6.0
@@ -62,20 +63,29 @@ def measured(reference: str) -> tuple[list[float], float, float]:
             return while_loading, stopped, memory
 
 
-def main() -> None:
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+def main() -> int:
+    """Measure and print."""
+    options = parser("keys", __doc__)
+    options.add_argument("model", metavar="MODEL.gguf")
+    options.add_argument("rounds", type=int, nargs="?", default=3, metavar="ROUNDS")
+    given = options.parse_args()
+    kept = Results("keys")
     results: dict[str, list[tuple[list[float], float, float]]] = {
         CONTROL: [],
-        f"local:{sys.argv[1]}": [],
+        f"local:{given.model}": [],
     }
-    for _ in range(rounds):  # one after the other, so that both see the same machine
+    for _ in range(given.rounds):  # one after the other, so that both see the same machine
         for reference, found in results.items():
             found.append(measured(reference))
     for reference, found in results.items():
         keys = sorted(seconds for echoed, _, _ in found for seconds in echoed)
+        name = reference.rpartition("/")[2]
+        kept.add(f"key -> echo, {name}", keys, "s")
+        kept.add(f"SIGINT -> prompt, {name}", [seconds for _, seconds, _ in found], "s")
+        kept.add(f"memory at the prompt, {name}", [memory for _, _, memory in found], "MiB")
         longest = " ".join(f"{1000 * max(echoed):.0f}" for echoed, _, _ in found)
         stopped = " ".join(f"{1000 * seconds:.0f}" for _, seconds, _ in found)
-        print(f"{reference.rpartition('/')[2]}: {rounds} starts, {len(keys)} keys")
+        print(f"{name}: {given.rounds} starts, {len(keys)} keys")
         print(
             f"  echo: median {1000 * median(keys):.0f} ms, 99 % "
             f"{1000 * keys[int(len(keys) * 0.99)]:.0f} ms, longest"
@@ -85,7 +95,8 @@ def main() -> None:
             "  memory of the process at the prompt "
             f"{median(memory for _, _, memory in found):.0f} MiB"
         )
+    return kept.finish(given.json)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,5 +1,5 @@
-"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library`; exit code 1
-on a miss.
+"""What ten thousand sessions, and very long ones, cost: `python -m benchmarks.library
+[--json FILE]`; exit code 1 on a miss.
 
 A listing is a process of its own; what is judged is how much longer it takes than one that only
 loads what the prompt needs. A resume is timed in this process, from the file to the child's first
@@ -21,8 +21,9 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from benchmarks.start import EDITOR_TO_EDITOR, judge, make_sessions, start, time_of
-from benchmarks.terminal import environment
+from benchmarks.start import EDITOR_TO_EDITOR, make_sessions, start, time_of
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import environment
 from chat_loop.agent.agent import Agent
 from chat_loop.context.archive import common_words
 from chat_loop.conversation.conversation import Conversation
@@ -232,7 +233,8 @@ def _now() -> datetime:
 
 def main() -> int:
     """Measure, print, judge."""
-    met = []
+    given = parser("library", __doc__).parse_args()
+    results = Results("library")
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         home, bare, heavy = top / "home", top / "bare", top / "heavy"
@@ -256,19 +258,23 @@ def main() -> int:
         seconds, longest = held_up(indexer)
         indexer.close()
         index = (folder / ".index.sqlite").stat().st_size / 1e6
+        results.add("index from nothing", [seconds], "s")
         print(f"index from nothing: {seconds:.1f} s behind the prompt, {index:.0f} MB")
-        met.append(judge("a key was held up by it", longest * 1000, HELD_UP_GOAL, " ms"))
+        results.judge("a key was held up by it", longest * 1000, HELD_UP_GOAL, " ms")
 
         for what, taken in beyond_start(folder, home).items():
+            results.add(f"{what}, beyond start", [taken], "ms")
             if what in JUDGED:
-                met.append(judge(f"{what}, beyond start", taken, BEYOND_START, " ms"))
+                results.judge(f"{what}, beyond start", taken, BEYOND_START, " ms")
             else:
                 print(f"          {what}, beyond start: {taken:.0f} ms")
-        met.append(judge("search by words, index and all", searched(folder), BEYOND_START, " ms"))
+        results.judge("search by words, index and all", searched(folder), BEYOND_START, " ms")
 
         for place, identity in ((folder, "long"), (heavy, "heavy")):
-            taken = median(resumed(place, identity) for _ in range(3))
-            met.append(judge(f"resume the {identity} one", taken, BEYOND_START, " ms"))
+            samples = [resumed(place, identity) for _ in range(3)]
+            results.add(f"resume the {identity} one", samples, "ms")
+            taken = median(samples)
+            results.judge(f"resume the {identity} one", taken, BEYOND_START, " ms")
 
         near = noted(top / "near", long_session("near", NEAR + NOTES, 400))
         far = noted(top / "far", long_session("far", EXCHANGES, 400))
@@ -276,9 +282,10 @@ def main() -> int:
             f"an exchange taken into the index: {median(near):.1f} ms at {NEAR}, "
             f"{median(far):.1f} at {EXCHANGES:,}"
         )
-        met.append(
-            judge(f"the same, at {EXCHANGES:,} / at {NEAR}", median(far) / median(near), NOTE_GOAL)
-        )
+        results.add(f"noted at {NEAR}", near, "ms")
+        results.add(f"noted at {EXCHANGES:,}", far, "ms")
+        ratio = median(far) / median(near)
+        results.judge(f"the same, at {EXCHANGES:,} / at {NEAR}", ratio, NOTE_GOAL)
 
         (heavy / ".index.sqlite").unlink(missing_ok=True)
         begun = time.perf_counter()
@@ -286,15 +293,15 @@ def main() -> int:
             [sys.executable, "-c", MEMORY, str(heavy)], capture_output=True, text=True, check=True
         )
         print(f"index of the heavy one: {time.perf_counter() - begun:.1f} s")
-        met.append(judge("memory for it", float(memory.stdout), MEMORY_GOAL, " MiB"))
+        results.judge("memory for it", float(memory.stdout), MEMORY_GOAL, " MiB")
 
         full, empty = started(home, bare)
         print(
             f"start to the full editor: {full:.2f} x import prompt_toolkit, {empty:.2f} x "
             "without sessions"
         )
-        met.append(judge("full editor / import prompt_toolkit", full, EDITOR_TO_EDITOR))
-    return 0 if all(met) else 1
+        results.judge("full editor / import prompt_toolkit", full, EDITOR_TO_EDITOR)
+    return results.finish(given.json)
 
 
 if __name__ == "__main__":

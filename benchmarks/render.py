@@ -1,5 +1,5 @@
-"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS]`; exit code 1 when a goal
-is missed.
+"""A reply rendered as it streams: `python -m benchmarks.render [ROUNDS] [--json FILE]`; exit code 1
+when a goal is missed.
 
 Each reply goes token by token into a pseudo-terminal that somebody reads: through the display as
 markdown, and from a bare client that prints what comes, a write and a flush for each token.
@@ -15,7 +15,6 @@ import json
 import os
 import pty
 import re
-import sys
 import termios
 import threading
 import time
@@ -23,7 +22,7 @@ import tty
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from benchmarks.start import judge
+from benchmarks.support.results import Results, parser
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta
 
@@ -178,9 +177,11 @@ def received(lines: Sequence[bytes]) -> float:
 
 def main() -> int:
     """Measure, print, judge."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    options = parser("render", __doc__)
+    options.add_argument("rounds", type=int, nargs="?", default=ROUNDS, metavar="ROUNDS")
+    given = options.parse_args()
     measured(rendered, tokens(KINDS["mixed"], 2_000))  # loads what is needed
-    results: list[bool] = []
+    results = Results("render")
     per_token: dict[int, float] = {}
     print(
         f"{'µs of CPU per token':24}{'bare client':>12}{'of it print':>12}{'rendered':>10}{'/ print':>9}"
@@ -191,7 +192,7 @@ def main() -> int:
             lines = streamed(pieces)
             found = [
                 (measured(printed, pieces), measured(rendered, pieces), received(lines))
-                for _ in range(rounds)
+                for _ in range(given.rounds)
             ]
             bare, ours = min(one[0][0] for one in found), min(one[1][0] for one in found)
             receiving = min(one[2] for one in found)
@@ -205,14 +206,15 @@ def main() -> int:
             print(
                 f"{f'{kind}, {count:,} tokens':24}{columns}{display / count * 1e6:10.2f}{ours / bare:9.2f}"
             )
-            results += [
-                judge(f"bytes, {kind}, {count:,}", found[0][1][1] / found[0][0][1], GOAL),
-                judge(f"CPU, {kind}, {count:,}", display / client, GOAL),
-            ]
-    results.append(
-        judge("a token of 40,000 / one of 4,000", per_token[SIZES[-1]] / per_token[4_000], LINEAR)
-    )
-    return 0 if all(results) else 1
+            named = f"{kind}, {count:,} tokens"
+            results.add(f"printed, {named}", [one[0][0] for one in found], "s")
+            results.add(f"rendered, {named}", [one[1][0] for one in found], "s")
+            results.add(f"received, {named}", [one[2] for one in found], "s")
+            results.judge(f"bytes, {kind}, {count:,}", found[0][1][1] / found[0][0][1], GOAL)
+            results.judge(f"CPU, {kind}, {count:,}", display / client, GOAL)
+    longest = per_token[SIZES[-1]] / per_token[4_000]
+    results.judge("a token of 40,000 / one of 4,000", longest, LINEAR)
+    return results.finish(given.json)
 
 
 if __name__ == "__main__":

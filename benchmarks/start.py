@@ -1,5 +1,5 @@
-"""From process start to the prompt: `python -m benchmarks.start [ROUNDS]`; exit code 1 when a goal
-is missed.
+"""From process start to the prompt: `python -m benchmarks.start [ROUNDS] [--json FILE]`; exit code 1
+when a goal is missed.
 
 Real processes in pseudo-terminals, one kind after another in every round, so that all see the same
 machine. Medians are compared; the goals are ratios to `python -c pass` and `python -c "import
@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from benchmarks.terminal import Terminal, environment
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import Terminal, environment
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
 from chat_loop.start import PROMPT
@@ -103,18 +104,12 @@ def lost_lines(home: Path, delays: list[float]) -> Iterator[str]:
                 yield line
 
 
-def judge(name: str, value: float, goal: float, unit: str = " x") -> bool:
-    """Print one goal's line; return whether it is met."""
-    print(
-        f"  {'met   ' if value <= goal else 'MISSED'}  {name}: {value:.2f}{unit} (goal <= "
-        f"{goal:.2f}{unit})"
-    )
-    return value <= goal
-
-
 def main() -> int:
     """Measure, print, judge."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    options = parser("start", __doc__)
+    options.add_argument("rounds", type=int, nargs="?", default=ROUNDS, metavar="ROUNDS")
+    given = options.parse_args()
+    results = Results("start")
     with tempfile.TemporaryDirectory() as name:
         homes = {folder: Path(name) / str(count) for folder, count in FOLDERS.items()}
         for folder, home in homes.items():
@@ -122,7 +117,7 @@ def main() -> int:
         bare = homes["0 sessions"]
         times: dict[str, list[float]] = {}
         memory: list[float] = []
-        for turn in range(rounds + 1):
+        for turn in range(given.rounds + 1):
             found = {PYTHON: time_of("pass", bare), EDITOR: time_of("import prompt_toolkit", bare)}
             for folder, home in homes.items():
                 *moments, mebibytes = start(home)
@@ -139,6 +134,11 @@ def main() -> int:
         lost = list(lost_lines(bare, [editor_ready * step / 16 for step in range(20)]))
 
     typical = {what: median(values) for what, values in times.items()}
+    for what, values in times.items():
+        results.add(what, values, "s")
+    results.add("memory when the key was echoed", memory, "MiB")
+    results.add("memory at the status line", [at_first], "MiB")
+    results.add("memory with everything loaded", [in_the_end], "MiB")
     print(f"{'':36}{'median ms':>10}{'min ms':>9}{'x python':>10}{'x editor':>10}")
     for what, values in times.items():
         middle = typical[what]
@@ -156,27 +156,18 @@ def main() -> int:
         f"lines typed before the editor was ready: {len(lost)} of 21 "
         f"lost{': ' if lost else ''}{', '.join(lost)}"
     )
-    results = [not lost]
+    results.judge("lines lost", len(lost), 0, "")
     for folder in FOLDERS:
         prompt = typical[f"prompt drawn, {folder}"]
         ready = max(typical[f"status line, {folder}"], typical[f"key echoed, {folder}"])
-        results += [
-            judge(
-                f"prompt drawn / bare python, {folder}", prompt / typical[PYTHON], PROMPT_TO_PYTHON
-            ),
-            judge(
-                f"prompt drawn / import prompt_toolkit, {folder}",
-                prompt / typical[EDITOR],
-                PROMPT_TO_EDITOR,
-            ),
-            judge(
-                f"full editor / import prompt_toolkit, {folder}",
-                ready / typical[EDITOR],
-                EDITOR_TO_EDITOR,
-            ),
-        ]
-    results.append(judge("memory at the prompt", median(memory), MEBIBYTES, " MiB"))
-    return 0 if all(results) else 1
+        for name, moment, base, goal in (
+            ("prompt drawn / bare python", prompt, PYTHON, PROMPT_TO_PYTHON),
+            ("prompt drawn / import prompt_toolkit", prompt, EDITOR, PROMPT_TO_EDITOR),
+            ("full editor / import prompt_toolkit", ready, EDITOR, EDITOR_TO_EDITOR),
+        ):
+            results.judge(f"{name}, {folder}", moment / typical[base], goal)
+    results.judge("memory at the prompt", median(memory), MEBIBYTES, " MiB")
+    return results.finish(given.json)
 
 
 if __name__ == "__main__":

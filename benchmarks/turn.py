@@ -1,5 +1,5 @@
-"""From Enter to the request, from a key to its echo, and saving: `python -m benchmarks.turn`; exit
-code 1 on a miss.
+"""From Enter to the request, from a key to its echo, and saving: `python -m benchmarks.turn
+[--json FILE]`; exit code 1 on a miss.
 
 The real program in a pseudo-terminal talks through the real SDKs to a server in a thread of this
 process, so that keys and requests are timed by one clock. A request is there when its head has
@@ -22,15 +22,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.start import WARM_SECONDS, judge
-from benchmarks.terminal import PATIENCE_SECONDS, Terminal, environment, visible
+from benchmarks.start import WARM_SECONDS
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import PATIENCE_SECONDS, Terminal, environment, visible
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply
 from chat_loop.start import PROMPT
 from chat_loop.values import Usage
-from tests.loopback import Loopback
 
 MODELS = {"anthropic": "anthropic:claude-sonnet-5-5", "openai": "openai:gpt-5.4-mini"}
 QUIET = "scripted:echo"
@@ -183,8 +184,9 @@ def savings(folder: Path, files: Files) -> tuple[list[float], list[float]]:
     return [near for near, _ in pairs], [far for _, far in pairs]
 
 
-def row(name: str, seconds: Sequence[float]) -> float:
-    """Print quartile, median, best and worst in ms; return the quartile in ms."""
+def row(results: Results, name: str, seconds: Sequence[float]) -> float:
+    """Keep and print a row: quartile, median, best and worst in ms; return the quartile in ms."""
+    results.add(name, seconds, "s")
     quarter = quantiles(seconds, n=4, method="inclusive")[0] * 1000
     rest = (median(seconds), min(seconds), max(seconds))
     print(f"{name:50}{quarter:9.2f}" + "".join(f"{value * 1000:9.2f}" for value in rest))
@@ -193,36 +195,41 @@ def row(name: str, seconds: Sequence[float]) -> float:
 
 def main() -> int:
     """Measure, print, judge."""
-    results: list[tuple[str, float, float, str]] = []
+    given = parser("turn", __doc__).parse_args()
+    results = Results("turn")
+    goals: list[tuple[str, float, float, str]] = []
     print(f"{'ms':50}{'quarter':>9}{'median':>9}{'best':>9}{'worst':>9}")
     with tempfile.TemporaryDirectory() as name:
         for provider, model in MODELS.items():
             home = Path(name) / provider
             first = row(
-                f"Enter -> request, first after 2 s, {provider}", first_requests(model, home)
+                results,
+                f"Enter -> request, first after 2 s, {provider}",
+                first_requests(model, home),
             )
             near, far = many_turns(model, home)
-            warm = row(f"Enter -> request, warm, {provider}", near)
-            late = row(f"Enter -> request, exchange {FAR}, {provider}", far)
-            results += [
+            warm = row(results, f"Enter -> request, warm, {provider}", near)
+            late = row(results, f"Enter -> request, exchange {FAR}, {provider}", far)
+            goals += [
                 (f"first request after 2 s of typing, {provider}", first, FIRST_GOAL, " ms"),
                 (f"warm request, {provider}", warm, WARM_GOAL, " ms"),
                 (f"request at exchange {FAR}, {provider}", late, WARM_GOAL, " ms"),
             ]
             print(f"{f'  exchange {FAR} / exchange {NEAR}':50}{late / warm:9.2f} x")
         for model in (QUIET, *MODELS.values()):
-            row(f"key -> echo while loading, {model}", echoes(model, Path(name) / "echo"))
+            row(results, f"key -> echo while loading, {model}", echoes(model, Path(name) / "echo"))
         for kind, files in (("", Files()), (" without the disk's part", Unsynced())):
             near, far = savings(Path(name) / f"saving{kind}", files)
             begin, end = (
-                row(f"saving, exchange {NEAR}{kind}", near),
-                row(f"saving, exchange {FAR}{kind}", far),
+                row(results, f"saving, exchange {NEAR}{kind}", near),
+                row(results, f"saving, exchange {FAR}{kind}", far),
             )
-            results.append(
+            goals.append(
                 (f"saving{kind}, exchange {FAR} / exchange {NEAR}", end / begin, SAVING_GOAL, " x")
             )
-    met = [judge(*result) for result in results]
-    return 0 if all(met) else 1
+    for goal in goals:
+        results.judge(*goal)
+    return results.finish(given.json)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event
 from chat_loop.providers import Provider
@@ -17,7 +18,6 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
-from tests.loopback import Loopback
 
 REQUEST = Request(system="Be brief.", messages=(Message("user", "Hello"),))
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Received, Reply
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
@@ -37,7 +38,6 @@ from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
-from tests.loopback import Received, Reply
 from tests.screens import Script, models
 from tests.talking import Clock
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec import Struct, field
 
+from benchmarks.support.loopback import Received
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, create
 from tests.asking import clear_environment
-from tests.loopback import Received
 
 SECRET = "sk-the-secret-key"
 ACCESS = "AKIAEXAMPLEEXAMPLE00"

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.values import Usage
-from tests.loopback import Loopback, Received, Reply
 from tests.pty_chat import PtyChat
 from tests.svg import shown, svg
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.values import ToolCall, Usage
-from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 from tests.test_headless import ECHO, run, said, saved
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
 from chat_loop.context.archive import (
     NO_ARCHIVE,
     NOT_READY,
@@ -37,7 +38,6 @@ from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from tests.archives import Counting, chained, session
-from tests.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
 from tests.strategies import texts as hostile
 from tests.talking import words
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.loopback import Reply as Answer
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.asking_again import changed_by
@@ -20,8 +22,6 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Undo, Use
 from chat_loop.values import ToolSpec
 from chat_loop.wording import ALLOWED
-from tests.loopback import Loopback
-from tests.loopback import Reply as Answer
 from tests.painted import png
 from tests.screens import Line, Screen
 from tests.talking import START, SUMMARY, Model, Says, Step, Talk, said

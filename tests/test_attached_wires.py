@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, failing
 from chat_loop.config_file import parse
 from chat_loop.providers.capabilities import guessed
 from chat_loop.providers.choose import World, create
@@ -25,7 +26,6 @@ from tests.asking import (
     failure_of,
     openai_at,
 )
-from tests.loopback import Loopback, failing
 from tests.painted import base64, gif, jpeg, place, png, webp
 from tests.test_headless import run, saved
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Received, Reply, failing
+from benchmarks.support.loopback import talk as loopback_talk
 from chat_loop.agent.agent import Agent
 from chat_loop.context.outcome import SummaryOptions
 from chat_loop.context.plan import Limits
@@ -22,8 +24,6 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
-from tests.loopback import Loopback, Received, Reply, failing
-from tests.loopback import talk as loopback_talk
 from tests.talking import SUMMARY, Says, Step, Talk, names, words
 
 ANSWER: Step = Says(("because",), usage=None)

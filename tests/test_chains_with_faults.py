@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.context.archive import SEARCH, Archive
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration, Session
-from tests.loopback import Loopback
 from tests.talking import START
 from tests.test_continue_costs_nothing import begun, chat, files
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError, ModelError, ModelNotFound, NoProvider, UsageError
 from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
@@ -22,7 +23,6 @@ from chat_loop.providers.choose import World, choose, default_model, ready
 from chat_loop.providers.servers import served_model
 from chat_loop.values import Window
 from tests.asking import clear_environment, events_of, failure_of
-from tests.loopback import Loopback
 
 
 @pytest.fixture(autouse=True)

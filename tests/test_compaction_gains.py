@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Received, Reply, failing
+from benchmarks.support.loopback import talk as spoken
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.context.fit import shortened_block
@@ -27,8 +29,6 @@ from chat_loop.sessions.records import Summary
 from chat_loop.sessions.summary_block import parse, render
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
-from tests.loopback import Loopback, Received, Reply, failing
-from tests.loopback import talk as spoken
 from tests.screens import Line, Screen
 from tests.talking import SUMMARY, Clock, Says, Step, Talk, names
 

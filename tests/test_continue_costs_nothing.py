@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, failing
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
-from tests.loopback import Loopback, failing
 from tests.test_headless import run
 from tests.test_start import started
 

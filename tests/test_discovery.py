@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.config_file import parse
 from chat_loop.errors import NoProvider, UsageError
@@ -20,7 +21,6 @@ from chat_loop.providers.choose import World, choose, completed, offered, real_w
 from chat_loop.providers.servers import is_foreign
 from chat_loop.subcommands.providers import providers
 from tests.asking import clear_environment
-from tests.loopback import Loopback
 from tests.test_headless import run
 from tests.test_windows import serving
 

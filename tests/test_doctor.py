@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, failing
 from chat_loop.library.looking import condition
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.subcommands.checks.answering import fault_of
 from chat_loop.subcommands.checks.installed import Need, need_of, older
 from chat_loop.subcommands.checks.places import mounted
-from tests.loopback import Loopback, failing
 from tests.pty_chat import PtyChat
 from tests.test_choose import closed_port
 from tests.test_headless import ECHO, run

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent import python_file
 from chat_loop.agent.agent_path import file_of
 from chat_loop.agent.named_agents import Places
@@ -16,7 +17,6 @@ from chat_loop.agent.opening import open_agent
 from chat_loop.agent.trust import Question, Trust, snapshot_of
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
-from tests.loopback import Loopback, Reply
 from tests.test_headless import run, said, saved
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, failing
+from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
@@ -33,8 +35,6 @@ from chat_loop.sessions.records import Reply
 from chat_loop.tokens import estimate
 from chat_loop.values import ToolCall, ToolSpec, Window
 from tests.asking import anthropic_at, openai_at
-from tests.loopback import Loopback, failing
-from tests.loopback import Reply as Served
 from tests.screens import Line, Screen
 from tests.talking import SUMMARY, Says, Step, Talk, said
 

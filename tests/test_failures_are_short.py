@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback, Reply, failing, talk
-from tests.loopback_wires import Received
+from benchmarks.support.loopback import Loopback, Reply, failing, talk
+from benchmarks.support.loopback_wires import Received
 from tests.test_continue_costs_nothing import QUESTION, begun, chat, files, keys, session
 from tests.test_headless import run
 from tests.test_start import started

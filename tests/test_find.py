@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from benchmarks.support.planting import FACTS, START, conversation
 from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
 from chat_loop.library.file import IndexUnavailable
@@ -28,7 +29,6 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
 from tests.made_secrets import TOKENS
-from tests.planting import FACTS, START, conversation
 from tests.test_search import QUERIES
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, failing
+from benchmarks.support.loopback import Reply as Answer
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
-from tests.loopback import Loopback, failing
-from tests.loopback import Reply as Answer
 
 ECHO = ("--model", "scripted:echo")
 

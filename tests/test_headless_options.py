@@ -15,11 +15,11 @@ from typing import Any, get_args
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event
 from chat_loop.options import parser
 from chat_loop.values import ToolCall, Usage
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.test_headless import ECHO, run, said, saved
 

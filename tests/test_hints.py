@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, failing
 from chat_loop.models.catalogue import SMOLLM2
 from chat_loop.subcommands import models
 from chat_loop.wording import install_hint
-from tests.loopback import Loopback, failing
 from tests.test_headless import run
 
 EDITABLE = {"url": "file:///home/me/chat%20loop", "dir_info": {"editable": True}}

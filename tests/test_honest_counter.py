@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Received, failing
+from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.tools import Tool
 from chat_loop.context.plan import Limits
 from chat_loop.conversation.options import Options
@@ -20,8 +22,6 @@ from chat_loop.providers.wire import WireProvider
 from chat_loop.values import ToolCall, ToolSpec, Usage, Window
 from tests.asking import anthropic_at, openai_at
 from tests.counting import LONG, CountedChat, Numbers, answered, counted, quiet
-from tests.loopback import Loopback, Received, failing
-from tests.loopback import Reply as Served
 from tests.painted import png
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError, RequestRejected, StreamBroken
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import anthropic, completions
@@ -30,7 +31,6 @@ from tests.asking import (
     openai_at,
     outcome_of,
 )
-from tests.loopback import Loopback, Reply
 from tests.test_headless import run, said, saved
 
 NINES = "9" * 4000

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import ToolCall
-from tests.loopback import Loopback, Reply
 from tests.test_headless import run
 
 LENGTH = "The reply was cut off at the token limit."

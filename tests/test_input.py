@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback, Reply
+from benchmarks.support.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.test_terminal import chat, compatible, leave, saved
 

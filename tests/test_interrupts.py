@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.sessions.manager import SessionManager
-from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 from tests.serving import gone, until
 from tests.stocked import ALL, SECOND, put

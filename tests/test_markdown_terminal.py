@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.loopback import Loopback, Reply
+from benchmarks.support.loopback import Loopback, Reply
 from tests.test_terminal import chat, compatible, leave, saved
 
 START = "# Plan\n\nSome **bold** text and `co"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.agent.agent import Agent
 from chat_loop.cli import main
 from chat_loop.providers import local
 from chat_loop.values import Message, Request
-from tests.loopback import Loopback
 from tests.reaching import ALL, Reach
 from tests.talking import Model
 from tests.test_headless import run

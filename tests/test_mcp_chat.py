@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.mcp_servers import MISSING, Servers
 from chat_loop.agent.tools import Tool
@@ -31,7 +32,6 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.values import Message, ToolCall, ToolSpec
 from chat_loop.wording import install_hint
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.serving import (
     RAW,

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.support.planting import START, exchange
 from chat_loop.errors import ModelError
 from chat_loop.search import meaning
 from chat_loop.search.meaning import DIMENSIONS, Embedder, Vectors, available, load, model_file
 from chat_loop.search.passages import passages
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from chat_loop.wording import install_hint
-from tests.planting import START, exchange
 from tests.strategies import texts as hostile
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.config import Config, NotifyConfig
 from chat_loop.errors import Overloaded
-from tests.loopback import Loopback, Reply
 from tests.screens import Line, Screen, Terminal
 from tests.talking import CALL_SECONDS, SUMMARY, Says, Step
 from tests.test_asking_again import QUIET

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback
+from benchmarks.support.loopback import Loopback
 from tests.test_headless import ECHO
 from tests.test_input import asked
 from tests.test_terminal import compatible, saved

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback, failing, talk
+from benchmarks.support.loopback import Loopback, failing, talk
 from tests.test_siblings import AT_LENGTH, COMPACT, chat, configure
 from tests.test_whole_runs import environment
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import UsageError
 from chat_loop.lines import LONGEST_LINE, LineReader
-from tests.loopback import Loopback, Reply
 from tests.test_headless import run
 from tests.test_signals import PATIENCE, command, environment
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
+from benchmarks.support.loopback_wires import unmarked
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -24,8 +26,6 @@ from chat_loop.errors import (
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
 from tests.asking import closing, events_of, failure_of, host, outcome_of, told
-from tests.loopback import Failure, Loopback, Reply, failing
-from tests.loopback_wires import unmarked
 from tests.reaching import ALL, SECRET, Reach
 from tests.test_choose import answering
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
 from chat_loop.errors import (
     AuthenticationFailed,
     ContextTooLong,
@@ -30,7 +31,6 @@ from tests.asking import (
     outcome_of,
     told,
 )
-from tests.loopback import Failure, Loopback, Reply, failing
 
 KEPT = {"cache_control": {"type": "ephemeral"}}
 """What marks the end of what the service is to keep."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.models.catalogue import SMOLLM2
 from chat_loop.models.store import path_of
@@ -19,7 +20,6 @@ from chat_loop.providers.choose import World
 from chat_loop.providers.servers import listens, place_of, shown
 from chat_loop.subcommands import providers
 from tests.asking import clear_environment
-from tests.loopback import Loopback
 from tests.test_choose import closed_port, port_of
 
 SECRET = "sk-not-to-be-shown"

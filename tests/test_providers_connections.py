@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -33,7 +34,6 @@ from tests.asking import (
     host,
     openai_at,
 )
-from tests.loopback import Loopback, Reply
 
 reply = partial(Reply, usage=Usage(input=3, output=2))
 DONE = Finished(stop="end", usage=Usage(input=3, output=2))

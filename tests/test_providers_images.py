@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.loopback_wires import unmarked
 from chat_loop.values import Image, Message, Request
 from tests.asking import events_of
-from tests.loopback import Loopback
-from tests.loopback_wires import unmarked
 from tests.painted import base64, jpeg, png
 from tests.reaching import ALL, Reach
 

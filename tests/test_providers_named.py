@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback_aws import framed
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import (
     AuthenticationFailed,
@@ -34,8 +36,6 @@ from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.asking import events_of, failure_of, host, told
-from tests.loopback import Loopback, Reply, failing
-from tests.loopback_aws import framed
 from tests.reaching import ALL, AZURE, BEDROCK, SECRET, Reach
 
 TALK = Request(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
 from chat_loop.errors import (
     AuthenticationFailed,
     ContextTooLong,
@@ -32,7 +33,6 @@ from tests.asking import (
     outcome_of,
     told,
 )
-from tests.loopback import Failure, Loopback, Reply, failing
 
 AGAIN = "Wait a little, then send the query again."
 COMPACT = "Type compact to shorten the conversation."

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
@@ -41,7 +42,6 @@ from tests.asking import (
     openai_at,
     outcome_of,
 )
-from tests.loopback import Failure, Loopback, Reply, failing
 
 SEARCH = ToolSpec(
     "archive_search",

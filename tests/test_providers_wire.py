@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.errors import (
     ConnectionFailed,
     Overloaded,
@@ -36,7 +37,6 @@ from tests.asking import (
     outcome_of,
     told,
 )
-from tests.loopback import Loopback, Reply, failing
 
 AGAIN = "Wait a little, then send the query again."
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback, Reply
+from benchmarks.support.loopback import Loopback, Reply
 from tests.test_terminal import answered, chat, compatible, leave, saved
 from tests.test_tool_chat import ASKED, PATIENCE, at_prompt, calling, chatting
 

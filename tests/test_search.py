@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from chat_loop.context.archive import common_words
 from chat_loop.search.ranking import Hit, texts
 from chat_loop.search.sentences import LONGEST, spans
 from chat_loop.search.terms import MOST_TERMS, fold, related, terms
 from chat_loop.search.text import FullText, NoFullText, Search, Tables, WordLists, best_tables
 from chat_loop.sessions.records import Call, Exchange, Result, Use
-from tests.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from tests.strategies import texts as hostile
 
 TABLES = pytest.mark.parametrize("tables", [FullText, WordLists])

@@ -13,12 +13,12 @@ from types import FrameType
 
 import pytest
 
+from benchmarks.support.planting import exchange
 from chat_loop.context.archive import common_words
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.finding import search_all
 from chat_loop.library.library import Library
 from chat_loop.search.text import Search
-from tests.planting import exchange
 from tests.test_find import write
 
 

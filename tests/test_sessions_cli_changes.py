@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Restoration, Session
-from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 from tests.shelves import later
 from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple

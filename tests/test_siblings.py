@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.context.cover import Kept, ledger
 from chat_loop.context.ledger import items
 from chat_loop.context.plan import Limits, ledger_room
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
-from tests.loopback import Loopback, Received, Reply, talk
 from tests.test_extract import exchanges
 from tests.test_whole_runs import environment
 

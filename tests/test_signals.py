@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 
 pytestmark = pytest.mark.skipif(

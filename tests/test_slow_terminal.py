@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.sessions.records import Exchange
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.test_signals import chatting, exchanges
 from tests.test_terminal import answered, compatible, saved

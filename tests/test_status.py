@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS
 from chat_loop.context.plan import Limits
@@ -19,7 +20,6 @@ from chat_loop.conversation.options import Options
 from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Usage, Window
-from tests.loopback import Loopback, Reply
 from tests.screens import Line, Screen
 from tests.talking import SUMMARY, Says, Step, Talk
 from tests.test_asking_again import QUIET

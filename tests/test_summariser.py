@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Loopback, failing
+from benchmarks.support.loopback import Loopback, failing
 from tests.test_headless import run, saved
 
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}

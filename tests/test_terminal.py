@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
-from tests.loopback import Loopback, Reply, failing
 from tests.pty_chat import PtyChat
 
 READY = re.compile(r"You: ")

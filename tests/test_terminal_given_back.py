@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.models.catalogue import CATALOGUE, SMOLLM2
-from tests.loopback import Loopback
 from tests.pty_chat import PtyChat
 from tests.real_model import smollm2_path
 from tests.test_input import told_of_pastes

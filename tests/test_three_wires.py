@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.sessions.records import Switch
 from chat_loop.values import Usage
-from tests.loopback import Loopback, Received, Reply, talk
 from tests.real_model import smollm2_path
 from tests.test_whole_runs import Program, environment, say
 

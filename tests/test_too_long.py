@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.support.loopback import Loopback, Received, failing, talk
+from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -21,8 +23,6 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Undo
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
-from tests.loopback import Loopback, Received, failing, talk
-from tests.loopback import Reply as Served
 from tests.talking import Says, Talk, said
 
 OPTIONS = Options(attach_from_archive=False, acknowledge=False, use_ai_summary=False)

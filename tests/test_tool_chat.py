@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Result
 from chat_loop.values import ToolCall
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.test_headless import run
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.loopback import Reply as Sent
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import nobody
 from chat_loop.agent.ask import Patience
@@ -25,8 +27,6 @@ from chat_loop.providers import Provider
 from chat_loop.sessions.records import Call, Result
 from chat_loop.values import ToolCall, Usage
 from tests.asking import anthropic_at, clear_environment, openai_at
-from tests.loopback import Loopback
-from tests.loopback import Reply as Sent
 from tests.test_tools import Turns
 
 RELEASED = threading.Event()

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.loopback import Failure, Loopback, failing
+from benchmarks.support.loopback import Reply as Sent
+from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MOST_STEPS, Agent
 from chat_loop.agent.arguments import fault
 from chat_loop.agent.ask import Patience
@@ -39,9 +42,6 @@ from chat_loop.sessions.records import Query, Reply, Use
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import ALLOWED
 from tests.asking import anthropic_at, clear_environment, openai_at
-from tests.loopback import Failure, Loopback, failing
-from tests.loopback import Reply as Sent
-from tests.loopback_wires import unmarked
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 HELLO = (Message("user", "Hello"),)

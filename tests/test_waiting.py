@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import printable
 from chat_loop.display.waiting import CALM_SECONDS, SIGNS, SOON_SECONDS, TURN_SECONDS, waiting_line
 from chat_loop.events import ReplyEnded, SummaryStarted, TextDelta
-from tests.loopback import Loopback, Reply
 from tests.screens import Screen, Terminal
 from tests.talking import Says
 from tests.test_asking_again import QUIET

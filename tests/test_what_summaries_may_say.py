@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.values import Usage
-from tests.loopback import Loopback, Received, Reply
 from tests.test_siblings import AT_LENGTH, COMPACT, WIRES, chat, configure
 
 SUMMARY = """\

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
-from tests.loopback import Loopback
 from tests.pty_chat import PtyChat
 from tests.real_model import smollm2_path
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import Usage
-from tests.loopback import Loopback, Reply
 from tests.pty_chat import PtyChat
 from tests.serving import until
 

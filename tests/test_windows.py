@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import ContextTooLong
 from chat_loop.providers.anthropic import AnthropicProvider
@@ -36,7 +37,6 @@ from chat_loop.providers.prices import known_window
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
 from tests.asking import clear_environment, events_of
-from tests.loopback import Loopback
 from tests.test_headless import run
 
 MODEL = "qwen3:8b"

@@ -2,7 +2,7 @@
 is the worse way.
 
 Questions in other words than those of the conversations (`talks.py`), and facts that are asked
-about in their own words (`tests/planting.py`). One half of each was used to choose passages and
+about in their own words (`benchmarks/support/planting.py`). One half of each was used to choose passages and
 weights, the other was kept out of it.
 """
 
@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
+from benchmarks.support.planting import FACTS, Fact, conversation
 from chat_loop.errors import ChatLoopError
 from chat_loop.search.fuse import FLOOR, near_enough
 from chat_loop.search.meaning import Embedder, load
 from chat_loop.search.ranking import texts
 from chat_loop.sessions.records import Exchange
-from tests.planting import FACTS, Fact, conversation
 
 PLANTED = 1_000
 FIVE = 1

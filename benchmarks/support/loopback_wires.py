@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from benchmarks.support.loopback_aws import exception, from_sse
 from chat_loop.values import ToolCall, Usage
-from tests.loopback_aws import exception, from_sse
 
 Wire = Literal["anthropic", "bedrock", "openai"]
 SSE = (b"event: ", b"data: ")

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from benchmarks.support.loopback_aws import CONTENT_TYPE
+from benchmarks.support.loopback_wires import Failure, Received, Reply, failure_body, frames
 from chat_loop.values import Usage
-from tests.loopback_aws import CONTENT_TYPE
-from tests.loopback_wires import Failure, Received, Reply, failure_body, frames
 
 __all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
 

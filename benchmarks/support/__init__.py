@@ -1,0 +1,1 @@
+"""Helpers that benchmarks share with each other and with the tests."""
