@@ -25,13 +25,12 @@ from benchmarks.start import EDITOR_TO_EDITOR, make_sessions, start, time_of
 from benchmarks.support.results import Results, parser
 from benchmarks.support.terminal import environment
 from chat_loop.agent.agent import Agent
-from chat_loop.context.archive import common_words
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.finding import search_all
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
+from chat_loop.library.search import search_all
 from chat_loop.loading import SWITCH_SECONDS
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
@@ -156,7 +155,7 @@ def searched(folder: Path) -> float:
     ):
         library = Library(folder, _now)
         started = time.perf_counter()
-        found = search_all(library, question, SessionFilter(), 10, common_words())
+        found = search_all(library, question, SessionFilter(), 10)
         taken.append((time.perf_counter() - started) * 1000)
         library.close()
         assert found

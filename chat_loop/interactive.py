@@ -34,7 +34,7 @@ from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
-from chat_loop.library.meanings import Meanings
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.lines import LineReader, Reader
 from chat_loop.loading import Loading
 from chat_loop.loop import ChatLoop
@@ -92,7 +92,7 @@ class Interactive:
         self._instant = instant
         agent = setting.agent
         self._counter = TokenCounter()
-        self._meanings = Meanings() if setting.config.search.meaning else None
+        self._semantic = SemanticIndex() if setting.config.search.meaning else None
         self._library = Library(setting.sessions.directory, setting.sessions.now)
         self._display = DisplayManager(
             agent=agent.name,
@@ -107,7 +107,7 @@ class Interactive:
         self._indexer = Indexer(
             setting.sessions.directory,
             setting.sessions.now,
-            [self._embedding.start_if_needed] if self._meanings is not None else (),
+            [self._embedding.start_if_needed] if self._semantic is not None else (),
         )
         self._chat: Chat | None = None
         self._offering: Offering | None = None
@@ -121,7 +121,7 @@ class Interactive:
             setting.sessions,
             count=self._count,
             show=self._show,
-            options=options_of(setting.config, setting.summariser, self._meanings),
+            options=options_of(setting.config, setting.summariser, self._semantic),
             memory=self._memory.block if self._memory is not None else str,
             servers=setting.servers,
         )
@@ -174,7 +174,7 @@ class Interactive:
             facts=self._setting.facts,
             models=self._setting.models,
             library=self._library,
-            meanings=self._meanings,
+            semantic=self._semantic,
             memory=self._memory,
             servers=self._setting.servers,
             templates=self._templates,

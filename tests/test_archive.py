@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
-from chat_loop.context.archive import (
+from chat_loop.library.archive import (
     NO_ARCHIVE,
     NOT_READY,
     READ,
     SEARCH,
     TOOLS,
     Archive,
-    common_words,
+    ExchangeIndex,
 )
-from chat_loop.context.found import (
+from chat_loop.library.archive_text import (
     RECALL_ROOM,
     ROOM,
     STRONG,
@@ -32,8 +32,7 @@ from chat_loop.context.found import (
     read_text,
     recall_text,
 )
-from chat_loop.search.ranking import Hit, Place, texts
-from chat_loop.search.text import Search
+from chat_loop.library.search import Hit, Place, texts
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
@@ -237,7 +236,7 @@ def said(*pairs: tuple[str, str], depth: int = 2) -> list[Exchange]:
 
 
 def searched(exchanges: list[Exchange], query: str) -> list[Hit]:
-    search = Search(common_words())
+    search = ExchangeIndex()
     search.add(exchanges)
     hits = search.search(query)
     search.close()
@@ -280,7 +279,7 @@ def test_newer_mentions_are_named() -> None:
 def test_what_is_attached_to_a_query() -> None:
     exchanges = conversation(planted=FACTS[:1])
     place = next(one for one in exchanges if FACTS[0].statement in f"{one.query.text}{one.reply}")
-    search = Search(common_words())
+    search = ExchangeIndex()
     search.add(exchanges)
     text, attached = recall_text(search.search(FACTS[0].question), estimate)
     assert attached == (place.ref,)
@@ -306,7 +305,7 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     text, attached = recall_text([hit], estimate)
     assert attached == ("2.3",)
     assert text.split("\n")[1] == (
-        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday. Or so.” "
+        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday.” "
         "(newer mention: 3.1)"
     )
 
@@ -450,7 +449,7 @@ def test_precision_and_recall_of_what_is_attached() -> None:
     """Of the facts of the second half, which were kept out of all tuning, in an archive of 1,000
     exchanges.
     """
-    search = Search(common_words())
+    search = ExchangeIndex()
     search.add(conversation())
     right = wrong = 0
     for fact in FACTS[1::2]:

@@ -11,10 +11,10 @@ import pytest
 
 from chat_loop.library.embedding import LOCK, Embedding
 from chat_loop.library.index import Index
-from chat_loop.library.meanings import Meanings, missing
 from chat_loop.library.refresh import refresh
+from chat_loop.library.semantic import SemanticIndex, missing
 from chat_loop.library.stale import stale
-from chat_loop.search.meaning import Embedder, available
+from chat_loop.library.vectors import available
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
@@ -67,7 +67,7 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
         held.release()
         assert 2 <= len(started.read_text().split()) <= 5
         exchanges(embedding, index, 40)
-    assert missing(index, Embedder.name) == []
+    assert missing(index) == []
 
 
 def wrong_model(tmp_path: Path) -> Path:
@@ -89,8 +89,8 @@ def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path
 def test_a_wrong_model_is_told_once_where_something_is_searched(
     tmp_path: Path, index: Index
 ) -> None:
-    meanings = Meanings()
-    while meanings.embed_some(index):
+    semantic = SemanticIndex()
+    while semantic.embed_some(index):
         pass
     keys = {"PYTHONPATH": str(wrong_model(tmp_path))}
     result = run(tmp_path, "sessions", "search", "monad", "--json", keys=keys)

@@ -15,16 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.support.planting import FACTS, START, conversation
-from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
+from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.file import IndexUnavailable
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.finding import Found, find, search_all
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
-from chat_loop.library.meanings import Meanings
-from chat_loop.search.ranking import texts
-from chat_loop.search.text import Search
+from chat_loop.library.ranking import Position
+from chat_loop.library.search import Found, find, search_all, texts
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
@@ -83,9 +82,7 @@ def places(found: Sequence[Found]) -> list[tuple[str, int]]:
 def search(
     folder: Path, text: str, wanted: SessionFilter | None = None, limit: int = 5
 ) -> list[tuple[str, int]]:
-    return places(
-        search_all(library(folder), text, wanted or SessionFilter(), limit, common_words())
-    )
+    return places(search_all(library(folder), text, wanted or SessionFilter(), limit))
 
 
 CHATTER = (
@@ -156,7 +153,7 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
         )
     )
     assert search(tmp_path, "gateway port") == [("a", 40)]
-    [found] = search_all(library(tmp_path), "gateway port", SessionFilter(), 5, common_words())
+    [found] = search_all(library(tmp_path), "gateway port", SessionFilter(), 5)
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
@@ -282,9 +279,9 @@ def test_no_query_raises(tmp_path: Path, query: str) -> None:
         library(tmp_path).bring_up_to_date()
     index = Index(tmp_path)
     try:
-        found = find(index, query, SessionFilter(words=query[:20]), 4, common_words())
+        found = find(index, query, SessionFilter(words=query[:20]), 4)
         assert len(found) <= 4
-        found = find(index, query, SessionFilter(agent="ida"), 4, common_words())
+        found = find(index, query, SessionFilter(agent="ida"), 4)
         assert {one.row.id for one in found} <= {"b"}
     finally:
         index.close()
@@ -313,29 +310,27 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
         secret for secret in secrets if max(secret.split(), key=len).lower().encode() in data
     ] == []
     for secret in secrets:
-        for found in search_all(there, secret, SessionFilter(), 3, common_words()):
+        for found in search_all(there, secret, SessionFilter(), 3):
             assert secret not in str(found)
 
 
 def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
     shelf(tmp_path)
     ours = library(tmp_path)
-    before = places(search_all(ours, "gateway port", SessionFilter(), 5, common_words()))
+    before = places(search_all(ours, "gateway port", SessionFilter(), 5))
     theirs = Index(tmp_path, busy=0.01)
     refused: list[str] = []
 
-    class Writing(Meanings):
-        def nearest(self, *_: object) -> list[tuple[int, float]]:
+    class Writing(SemanticIndex):
+        def near(self, *_: object) -> dict[Position, float]:
             try:
                 theirs.drop([identity for identity, _ in before])
             except IndexUnavailable as error:
                 refused.append(str(error))
-            return []
+            return {}
 
     try:
-        found = search_all(
-            ours, "gateway port", SessionFilter(), 5, common_words(), meanings=Writing()
-        )
+        found = search_all(ours, "gateway port", SessionFilter(), 5, semantic=Writing())
         assert places(found) == before == [("a", 4)]
         assert len(refused) == 1
         assert refused[0].endswith("another process is writing to it.")
@@ -365,15 +360,12 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     for depth, part in groupby(said, key=lambda exchange: exchange.depth):
         pairs = [(one.query.text, one.reply.text if one.reply else "") for one in part]
         write(tmp_path, f"s{depth:02}", *pairs)
-    whole, here = Search(common_words()), library(tmp_path)
+    whole, here = ExchangeIndex(), library(tmp_path)
     whole.add(said)
     firsts, tens = [0, 0], [0, 0]
     for fact in FACTS:
         there = [hit.exchange for hit in whole.search(fact.question, 10)]
-        found = [
-            one.hit.exchange
-            for one in search_all(here, fact.question, SessionFilter(), 10, common_words())
-        ]
+        found = [one.hit.exchange for one in search_all(here, fact.question, SessionFilter(), 10)]
         for which, exchanges in enumerate((there, found)):
             held = answers(exchanges, fact.statement)
             firsts[which] += held[:1] == [True]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.archive import common_words
 from chat_loop.errors import SessionError
+from chat_loop.library import vectors
 from chat_loop.library.file import FILE
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.finding import search_all
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
-from chat_loop.library.meanings import Meanings
-from chat_loop.search.meaning import Embedder, available
+from chat_loop.library.ranking import Position
+from chat_loop.library.search import search_all
+from chat_loop.library.semantic import SemanticIndex
 from tests.shelves import session, write
 from tests.test_headless import run
 
@@ -48,11 +48,8 @@ def _shelf(folder: Path) -> Iterator[Library]:
         yield shelf
 
 
-def hits(shelf: Library, words: str, meanings: Meanings | None = None) -> list[str]:
-    return [
-        hit.row.id
-        for hit in search_all(shelf, words, SessionFilter(), 5, common_words(), meanings=meanings)
-    ]
+def hits(shelf: Library, words: str, semantic: SemanticIndex | None = None) -> list[str]:
+    return [hit.row.id for hit in search_all(shelf, words, SessionFilter(), 5, semantic=semantic)]
 
 
 # A bug of ours.
@@ -155,7 +152,7 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
     folder: Path, shelf: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another version of the program, or of Unicode, folds words in another way."""
-    monkeypatch.setattr("chat_loop.library.digest.words", lambda text: text.upper().split())
+    monkeypatch.setattr("chat_loop.library.digest.lines", lambda *texts: " ".join(texts).upper())
     (folder / "s4.md").unlink()
     write(folder, session("s1", 2, text="Something else, please."), 50)
     shelf.bring_up_to_date()
@@ -166,56 +163,57 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
         assert index.ask("SELECT count(*) FROM said") == index.ask("SELECT count(*) FROM exchanges")
 
 
-@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
-def test_vectors_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) -> None:
-    """One is deleted and another one comes, so that there are as many vectors as before, with the
-    same last key.
-    """
-
-    def embedded(keys: str) -> None:
-        index = shelf.asked(lambda index: index)
-        assert index is not None
-        index.keep_vectors(
-            (key, Embedder.name, bytes([number]) + bytes(383))
-            for number, (key,) in enumerate(
-                index.ask(f"SELECT key FROM exchanges WHERE {keys} ORDER BY key"), 1
-            )
+def embedded(index: Index) -> list[int]:
+    """Give every exchange that has no vector one that says nothing; return all exchanges' keys."""
+    index.keep_vectors(
+        (content, vectors.SPACE, bytes([1]) + bytes(383))
+        for (content,) in index.ask(
+            "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
         )
+    )
+    return [key for (key,) in index.ask("SELECT key FROM vectors ORDER BY key")]
 
-    def near() -> set[int]:
-        index = shelf.asked(lambda index: index)
-        assert index is not None
-        known = {key for (key,) in index.ask("SELECT key FROM exchanges")}
-        found = {key for key, _ in meanings.nearest(index, "wombat", 100)}
-        assert found <= known, "a vector of an exchange that is gone"
-        return found
 
-    def one_of(identity: str) -> str:
-        return f"session = (SELECT key FROM sessions WHERE id = '{identity}')"
+@pytest.mark.skipif(not vectors.available(), reason="searching by meaning is not installed")
+def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
+    """What did not change is not embedded again; what is gone is near to nothing."""
+    semantic = SemanticIndex()
 
-    meanings = Meanings()
-    embedded(f"{one_of('s3')} OR {one_of('s0')}")
-    assert len(near()) == 2
+    def near() -> set[Position]:
+        with closing(Index(folder)) as index:
+            also = {(one, at) for one, at in index.ask("SELECT session, position FROM exchanges")}
+            return set(semantic.near(index, "wombat", also))
+
+    with closing(Index(folder)) as index:
+        before = embedded(index)
+    assert len(near()) >= len(before) > 0
+    shelf.bring_up_to_date(anew=True)
     write(folder, session("s3", 1, text="Something else, please."), 50)
     shelf.bring_up_to_date()
-    embedded(one_of("s6"))
-    assert len(near()) == 2
-    shelf.bring_up_to_date(anew=True)
-    embedded(one_of("s1"))
-    assert len(near()) == 2
+    with closing(Index(folder)) as index:
+        [(new,)] = index.ask(
+            "SELECT e.session FROM exchanges e JOIN sessions s "
+            "ON s.key = e.session WHERE s.id = 's3'"
+        )
+        assert [key for (key,) in index.ask("SELECT key FROM vectors ORDER BY key")] == before
+    assert new not in {one for one, _ in near()}
+    (folder / "s3.md").unlink()
+    (folder / "s4.md").unlink()
+    shelf.bring_up_to_date()
+    with closing(Index(folder)) as index:
+        assert set(embedded(index)) < set(before)
 
 
-@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library) -> None:
     """An exchange was embedded that is replaced meanwhile by another one."""
     with closing(Index(folder)) as index:
-        [(key,)] = index.ask("SELECT max(key) FROM exchanges")
-        [(identity,)] = index.ask(
-            "SELECT id FROM sessions WHERE key = (SELECT max(key) FROM sessions)"
+        [(content, identity)] = index.ask(
+            "SELECT e.content, s.id FROM exchanges e JOIN sessions s ON s.key = e.session "
+            "ORDER BY e.key DESC LIMIT 1"
         )
         write(folder, session(identity, 3, text="Something else, please."), 60)
         shelf.bring_up_to_date()
-        index.keep_vectors([(key, Embedder.name, bytes(384))])
+        index.keep_vectors([(content, vectors.SPACE, bytes(384))])
         assert index.ask("SELECT * FROM vectors") == []
 
 

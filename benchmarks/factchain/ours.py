@@ -19,12 +19,12 @@ from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Talk, Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.context.archive import SEARCH, Archive
-from chat_loop.context.budget import Limits
+from chat_loop.context.plan import Limits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event
+from chat_loop.library.archive import SEARCH, Archive
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Summary

@@ -19,9 +19,9 @@ from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
 from benchmarks.support.planting import FACTS, Fact, conversation
 from chat_loop.errors import ChatLoopError
-from chat_loop.search.fuse import FLOOR, near_enough
-from chat_loop.search.meaning import Embedder, load
-from chat_loop.search.ranking import texts
+from chat_loop.library.search import texts
+from chat_loop.library.semantic import FLOOR, believed
+from chat_loop.library.vectors import Embedder, load
 from chat_loop.sessions.records import Exchange
 
 PLANTED = 1_000
@@ -93,14 +93,13 @@ def floors(
             for question in talk.questions:
                 answers = _places(talk, question.answers)
                 for other in half:
-                    left = near_enough(
-                        question.text, near[talk.name, other.name, question.text], (), floor
-                    )[:5]
+                    found = dict(near[talk.name, other.name, question.text])
+                    left = list(believed(question.text, found, (), floor))[:5]
                     if other is talk:
                         asked += 1
                         shown += len(left)
-                        right += sum(place in answers for place, _ in left)
-                        answered += any(place in answers for place, _ in left)
+                        right += sum(place in answers for place in left)
+                        answered += any(place in answers for place in left)
                     else:
                         absent += 1
                         silent += not left

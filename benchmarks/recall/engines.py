@@ -5,16 +5,13 @@ cost.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from chat_loop.context.archive import common_words
-from chat_loop.search.fuse import Found, exactly, fused
-from chat_loop.search.meaning import Embedder, Vectors
-from chat_loop.search.passages import passages
-from chat_loop.search.ranking import texts
-from chat_loop.search.text import Search
-from chat_loop.search.wordpiece import familiar
+from chat_loop.library.archive import ExchangeIndex
+from chat_loop.library.ranking import Position
+from chat_loop.library.semantic import believed
+from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors
 from chat_loop.sessions.records import Exchange
 
 CANDIDATES = 60
@@ -30,7 +27,7 @@ class Costs:
     embedding: float = 0.0
     exchanges: int = 0
     vectors: int = 0
-    embedded: dict[str, bytes] = field(default_factory=dict)
+    embedded: dict[tuple[str, str], bytes] = field(default_factory=dict)
     asking: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in NAMES})
 
 
@@ -38,60 +35,57 @@ class Engines:
     """An index of one conversation, or of several one after the other."""
 
     def __init__(self, exchanges: Sequence[Exchange], embedder: Embedder, costs: Costs) -> None:
-        self._exchanges = exchanges
         self._embedder = embedder
         self._costs = costs
-        self._places = {exchange.ref: at for at, exchange in enumerate(exchanges)}
-        self._search = Search(common_words())
-        self._search.add(exchanges)
+        self._positions = [(one.depth, one.query.number) for one in exchanges]
+        self._places = {position: at for at, position in enumerate(self._positions)}
+        self._index = ExchangeIndex()
+        self._index.add(exchanges)
         started = time.process_time()
         rows: list[int] = []
         joined = bytearray()
         for at, exchange in enumerate(exchanges):
-            found = passages(exchange)
-            new = [passage for passage in found if passage not in costs.embedded]
-            costs.embedded |= {passage: embedder.embed(passage) for passage in new}
-            costs.exchanges += bool(new)
-            costs.vectors += len(new)
-            rows += [at] * len(found)
-            joined += b"".join(costs.embedded[passage] for passage in found)
+            said = (exchange.query.text, exchange.reply.text if exchange.reply else "")
+            if said not in costs.embedded:
+                costs.embedded[said] = embedder.exchange(*said)
+                costs.exchanges += 1
+                costs.vectors += len(costs.embedded[said]) // DIMENSIONS
+            rows += [at] * (len(costs.embedded[said]) // DIMENSIONS)
+            joined += costs.embedded[said]
         self._vectors = Vectors(rows, bytes(joined))
         costs.embedding += time.process_time() - started
 
     def ask(self, question: str) -> dict[str, list[int]]:
-        """The places of the exchanges that each way finds, the best first."""
+        """Return the places of the exchanges that each way finds, the best first."""
+
+        def near(found: Collection[Position]) -> dict[Position, float]:
+            also = [self._places[position] for position in found]
+            known = self._vectors.nearest(self._embedder.embed(question), CANDIDATES, None, also)
+            return believed(question, {self._positions[at]: one for at, one in known}, found)
+
         started = time.process_time()
-        hits = self._search.search(question, CANDIDATES)
-        found = [
-            Found(
-                self._places[hit.exchange.ref],
-                hit.score,
-                hit.strength,
-                exactly(question, (text for _, text in texts(hit.exchange))),
-            )
-            for hit in hits
-        ]
+        text = self._index.search(question, CANDIDATES)
         worded = time.process_time()
-        near = self._vectors.nearest(self._embedder.embed(question), CANDIDATES)
-        meant = time.process_time()
-        both = fused(found, near, familiar=familiar(question))
-        ended = time.process_time()
-        spent = {"text": worded - started, "meaning": meant - worded, "both": ended - started}
-        for name, seconds in spent.items():
+        meant = self.near(question)
+        embedded = time.process_time()
+        both = self._index.search(question, CANDIDATES, near=near)
+        spent = (worded - started, embedded - worded, time.process_time() - embedded)
+        for name, seconds in zip(NAMES, spent, strict=True):
             self._costs.asking[name].append(seconds)
-        return {
-            "text": [one.key for one in found],
-            "meaning": [key for key, _ in near],
-            "both": both,
+        hits = {"text": text, "both": both}
+        found = {
+            name: [self._places[one.exchange.depth, one.exchange.query.number] for one in some]
+            for name, some in hits.items()
         }
+        return found | {"meaning": [at for at, _ in meant]}
 
     def near(self, question: str) -> list[tuple[int, float]]:
-        """The places of the exchanges whose meaning is nearest, with their similarity."""
+        """Return the places of the exchanges whose meaning is nearest, with their similarity."""
         return self._vectors.nearest(self._embedder.embed(question), CANDIDATES)
 
     def close(self) -> None:
         """Give the memory back."""
-        self._search.close()
+        self._index.close()
 
 
 def recalls(ranks: Sequence[int]) -> tuple[float, float, float]:

@@ -23,7 +23,7 @@ PAGE = 20
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.attach.reading import Given
-    from chat_loop.library.meanings import Meanings
+    from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
     from chat_loop.sessions.records import Exchange
 
@@ -58,7 +58,7 @@ class Chat(Struct, kw_only=True):
     `attended()` says that the user has just done something on the screen, and was not waiting.
     `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids
     of the last listing shown, in its order; `hits` the exchanges, when that was a search. `quotes`
-    go with the next message. `memory` and `meanings` are None when they are switched off, and
+    go with the next message. `memory` and `semantic` are None when they are switched off, and
     `servers` when there are none. `templates` are the user's texts that can be sent by name.
     `sending` is what a command leaves to be asked now, with its files; `replacing` the exchange
     that the next entry takes the place of.
@@ -79,7 +79,7 @@ class Chat(Struct, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
     memory: ProjectMemory | None = None
     library: Library
-    meanings: Meanings | None = None
+    semantic: SemanticIndex | None = None
     servers: Servers | None = None
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)

@@ -18,7 +18,7 @@ from chat_loop.sessions.records import Exchange, Session, Undo
 
 if TYPE_CHECKING:
     from chat_loop.display.hits import ShownHit
-    from chat_loop.library.finding import Found
+    from chat_loop.library.search import Found
 
 HITS = 10
 _LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
@@ -36,9 +36,8 @@ async def search(chat: Chat, argument: str) -> None:
     Ids, numbers and paths are found as they stand.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    from chat_loop.context.archive import common_words  # not before something is searched
     from chat_loop.display.hits import show_hits
-    from chat_loop.library.finding import search_all
+    from chat_loop.library.search import search_all  # not before something is searched
 
     asked = given("search", argument, valued=("agent", "tag", "project", "since", "before"))
     if not asked.words:
@@ -50,10 +49,10 @@ async def search(chat: Chat, argument: str) -> None:
     found, trouble = await looked(
         chat,
         lambda library, progress: search_all(
-            library, asked.words, wanted, HITS, common_words(), progress, chat.meanings
+            library, asked.words, wanted, HITS, progress, chat.semantic
         ),
     )
-    for sentence in (trouble, chat.meanings.untold() if chat.meanings is not None else ""):
+    for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
         if sentence:
             chat.display.warn(sentence)
     chat.listed = [hit.row.id for hit in found]
@@ -63,9 +62,9 @@ async def search(chat: Chat, argument: str) -> None:
 
 def _shown(found: Found, words: str) -> ShownHit:
     """A hit with the sentences that fit, and a word of what stands around them."""
-    from chat_loop.context.found import excerpt
     from chat_loop.display.hits import ShownHit
-    from chat_loop.search.ranking import texts
+    from chat_loop.library.archive_text import excerpt
+    from chat_loop.library.search import texts
     from chat_loop.tokens import estimate
 
     exchange = found.hit.exchange

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 
 from chat_loop.agent.tools import Tool
-from chat_loop.context.archive import TOOLS, Archive
+from chat_loop.library.archive import TOOLS, Archive
 from chat_loop.values import ToolSpec
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size, trigger
-from chat_loop.context.messages import Thread, with_task
+from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size
+from chat_loop.context.plan import trigger
+from chat_loop.context.restore import with_task
+from chat_loop.context.thread import Thread
 from chat_loop.conversation.compaction import Compaction, May, uncancel
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.conversation.options import Options
@@ -192,7 +194,7 @@ class Conversation(LiveContext):
         """Give the agent the servers' tools as they are now; wait for servers that still connect,
         and say so. What has failed is told, once.
         """
-        from chat_loop.context.archive import TOOLS  # not without servers
+        from chat_loop.library.archive import TOOLS  # not without servers
 
         waited: list[str] = []
 

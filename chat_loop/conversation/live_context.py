@@ -15,15 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Budget, Count, reported, room, tools_size, truncated, weigh
-from chat_loop.context.messages import (
-    Thread,
-    block_room,
-    fitted,
-    messages_of,
-    pieces,
-    shortened_block,
-)
+from chat_loop.context.budget import Budget, Count, reported, room, tools_size, weigh
+from chat_loop.context.fit import block_room, fitted, shortened_block
+from chat_loop.context.messages import messages_of, pieces
+from chat_loop.context.plan import truncated
+from chat_loop.context.thread import Thread
 from chat_loop.conversation.ancestors import edited_block
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
@@ -47,7 +43,7 @@ from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool
-    from chat_loop.context.archive import Archive
+    from chat_loop.library.archive import Archive
 
 LONGEST_PAUSE = 5.0
 """Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
@@ -309,7 +305,7 @@ class LiveContext:
         thread = Thread(Session(header=header, entries=(restoration, *confirmed)), tuple(words))
         specs: tuple[ToolSpec, ...] = ()
         if self.agent.provider.calls_tools:
-            from chat_loop.context.archive import TOOLS  # not before there is an archive
+            from chat_loop.library.archive import TOOLS  # not before there is an archive
 
             specs = (
                 *(tool.spec for tool in (*self.own_tools, *self._server_tools)),
@@ -525,11 +521,11 @@ class LiveContext:
 
     def _follow(self, depth: int) -> None:
         """Give the agent the archive of a session that begins, the depth-th of its chain."""
-        from chat_loop.context.archive import Archive  # not before there is an archive
         from chat_loop.conversation.archive_tools import archive_tools
+        from chat_loop.library.archive import Archive  # not before there is an archive
 
         if self.archive is None:
-            self.archive = Archive(self.sessions, count=self.count, meanings=self.options.meanings)
+            self.archive = Archive(self.sessions, count=self.count, semantic=self.options.semantic)
         self.archive.follow(self.session, depth)
         self._equip(archive_tools(self.archive, self.known))
 

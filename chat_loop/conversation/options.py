@@ -7,9 +7,9 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from chat_loop.config import Config
-from chat_loop.context.budget import Limits
 from chat_loop.context.outcome import SummaryOptions
-from chat_loop.library.meanings import Meanings
+from chat_loop.context.plan import Limits
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
 
@@ -22,7 +22,7 @@ class Options(Struct, frozen=True, kw_only=True):
     """`summariser` writes the summaries, before the agent's own model is asked; None: that one
     only.
 
-    With `meanings` the archive is searched by meaning as well.
+    With `semantic` the archive is searched by meaning as well.
 
     `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
     """
@@ -35,12 +35,12 @@ class Options(Struct, frozen=True, kw_only=True):
     limits: Limits = field(default_factory=Limits)
     wanted: SummaryOptions = field(default_factory=SummaryOptions)
     summariser: Provider | None = None
-    meanings: Meanings | None = None
+    semantic: SemanticIndex | None = None
     cost: Callable[[str, Usage], float | None] = _unknown
 
 
 def options_of(
-    config: Config, summariser: Provider | None, meanings: Meanings | None = None
+    config: Config, summariser: Provider | None, semantic: SemanticIndex | None = None
 ) -> Options:
     """The conversation's part of the config."""
     auto, context = config.auto_compact, config.context
@@ -64,7 +64,7 @@ def options_of(
             instructions=config.agent.summary_instructions,
         ),
         summariser=summariser,
-        meanings=meanings,
+        semantic=semantic,
         cost=costs(config),
     )
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library.stored import LARGEST, kept, number, shown
-from chat_loop.search.terms import words
+from chat_loop.library.terms import lines
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Seal, Session, SessionRow
 from chat_loop.tokens import estimate
@@ -20,7 +20,7 @@ _SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
 
 
 class Said(Struct, frozen=True):
-    """One exchange as the index keeps it. `words` are folded, between blanks."""
+    """One exchange as the index keeps it. `lines` are those of `terms.lines`."""
 
     position: int
     number: int
@@ -30,7 +30,7 @@ class Said(Struct, frozen=True):
     archived: bool
     input: int | None
     output: int | None
-    words: str
+    lines: str
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ def said(exchanges: Iterable[Exchange], covered: int = 0, first: int = 1) -> Ite
             archived=exchange.query.number <= covered,
             input=number(usage.input) if usage else None,
             output=number(usage.output) if usage else None,
-            words=" ".join(words(f"{query}\n{reply}")),
+            lines=lines(query, reply),
         )
 
 

@@ -46,13 +46,13 @@ class Embedding:
         """Have what has no vectors embedded; False: nothing is left to do here. Raises
         IndexUnavailable.
         """
-        from chat_loop.library.meanings import missing
-        from chat_loop.search import meaning
+        from chat_loop.library import vectors
+        from chat_loop.library.semantic import missing
 
         with self._lock:
-            if self._is_running() or self._closed or not meaning.available():
+            if self._is_running() or self._closed or not vectors.available():
                 return False
-            if self._skipped or not missing(index, meaning.Embedder.name, 1):
+            if self._skipped or not missing(index, 1):
                 self._skipped = max(0, self._skipped - 1)
                 return False
             command = [sys.executable, "-P", "-m", __name__, str(self._directory), str(os.getpid())]
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     from chat_loop.library.file import IndexUnavailable
     from chat_loop.library.index import Index
-    from chat_loop.library.meanings import Meanings
+    from chat_loop.library.semantic import SemanticIndex
     from chat_loop.sessions.files import take_lock
 
     directory, parent = Path(arguments[0]), int(arguments[1])
@@ -105,10 +105,10 @@ def main(arguments: Sequence[str]) -> int:
         held = take_lock(directory, LOCK)
         index = Index(directory, busy=5.0)
         try:
-            meanings = Meanings()
-            while _goes_on(parent) and meanings.embed_some(index):
+            semantic = SemanticIndex()
+            while _goes_on(parent) and semantic.embed_some(index):
                 continue
-            if meanings.problem:
+            if semantic.problem:
                 return UNUSABLE
         finally:
             index.close()

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from chat_loop.library.schema import APPLICATION, TABLES, VERSION
+from chat_loop.library.schema import APPLICATION, KEPT, TABLES, VERSION
 
 FILE = ".index.sqlite"
 BUSY_SECONDS = 0.5
@@ -133,8 +133,8 @@ def clear(database: sqlite3.Connection, path: Path) -> None:
     The file stays, for others have it open: a writer's journal would be taken for that of a new
     file of the same name.
     """
-    tables = re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", TABLES)
-    drops = "".join(f"DROP TABLE IF EXISTS {table};" for table in tables)
+    tables = re.findall(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)", TABLES)
+    drops = "".join(f"DROP TABLE IF EXISTS {table};" for table in tables if table not in KEPT)
     with translated(path):
         try:
             database.executescript(f"BEGIN IMMEDIATE; {drops} {TABLES} COMMIT;")

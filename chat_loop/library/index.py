@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from msgspec.structs import asdict
 
+from chat_loop.library import fulltext
 from chat_loop.library.file import (
     BUSY_SECONDS,
     FILE,
@@ -41,7 +43,6 @@ _SHOWN = (
     "compacted, until, words, "
     "mode, answered, spent, tags"
 )
-_LONGEST_WORD = 200
 _CHUNK = 500
 
 
@@ -140,22 +141,23 @@ class Index:
                 )
             return True
 
-    def keep_vectors(self, vectors: Iterable[tuple[int, str, bytes]]) -> None:
-        """Keep what exchanges mean: (key, space, vectors one after the other), in the place of what
-        was there.
-        """
+    def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
+        """Keep what exchanges mean: digest of the texts, space, vectors one after the other."""
         rows = list(vectors)
         with self._changing():
             self._database.executemany(
-                "INSERT OR REPLACE INTO vectors (exchange, space, data) SELECT ?1, ?2, ?3 "
-                "WHERE EXISTS (SELECT 1 FROM exchanges WHERE key = ?1)",
+                "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
+                "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
                 rows,
             )
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Forget files that are gone."""
+        """Forget files that are gone, and all vectors of texts that are nowhere else."""
         with self._changing() as held:
             self._drop(ids, held)
+            self._database.execute(
+                "DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)"
+            )
 
     def key_of(self, identity: str) -> int | None:
         """The key of a session."""
@@ -291,37 +293,12 @@ class Index:
                 one.archived,
                 one.input,
                 one.output,
+                blake2b(f"{one.query}\0{one.reply}".encode(), digest_size=16).digest(),
             )
             for key, one in keyed
         ]
         many(f"INSERT INTO exchanges VALUES ({_marks(lines[0])})", lines)
-        many(
-            "INSERT INTO said (rowid, words) VALUES (?, ?)",
-            [(key, one.words) for key, one in keyed],
-        )
-        for one in said:
-            held.update(set(one.words.split()))
-
-    def _count_words(self, held: Counter[str]) -> None:
-        """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
-        execute, least = self._database.execute, "FROM lexicon WHERE held < 1"
-        changed = [
-            (word, count)
-            for word, count in sorted(held.items())
-            if count and len(word) <= _LONGEST_WORD
-        ]
-        if changed:
-            last = self._all("SELECT coalesce(max(key), 0) FROM lexicon")[0]
-            self._database.executemany(
-                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) ON CONFLICT (word) DO "
-                "UPDATE SET held = held + ?2",
-                changed,
-            )
-            execute(
-                "INSERT INTO parts (rowid, word) SELECT key, word FROM lexicon WHERE key > ?", last
-            )
-            execute(f"DELETE FROM parts WHERE rowid IN (SELECT key {least})")
-            execute(f"DELETE {least}")
+        held.update(fulltext.insert(self._database, [(key, one.lines) for key, one in keyed]))
 
     def _drop(self, ids: Iterable[str], held: Counter[str]) -> None:
         execute = self._database.execute
@@ -334,13 +311,11 @@ class Index:
 
     def _drop_exchanges(self, session: int, keep: int, held: Counter[str]) -> None:
         """Forget what follows the first `keep` exchanges."""
-        chosen = "(SELECT key FROM exchanges WHERE session = ? AND position > ?)"
-        place, execute = (session, keep), self._database.execute
-        for (words,) in self._all(f"SELECT words FROM said WHERE rowid IN {chosen}", place):
-            held.subtract(set(str(words).split()))
-        execute(f"DELETE FROM said WHERE rowid IN {chosen}", place)
-        execute(f"DELETE FROM vectors WHERE exchange IN {chosen}", place)
-        execute(f"DELETE FROM exchanges WHERE key IN {chosen}", place)
+        chosen = "SELECT key FROM exchanges WHERE session = ? AND position > ?"
+        held.subtract(fulltext.delete(self._database, chosen, (session, keep)))
+        self._database.execute(
+            "DELETE FROM exchanges WHERE session = ? AND position > ?", (session, keep)
+        )
 
     @contextmanager
     def _changing(self) -> Iterator[Counter[str]]:
@@ -350,7 +325,7 @@ class Index:
         with transaction(self._database, self.path):
             held: Counter[str] = Counter()
             yield held
-            self._count_words(held)
+            fulltext.count_words(self._database, held)
 
     def damage(self) -> IndexUnavailable:
         """Return what is raised when the index holds what nobody wrote."""

@@ -4,11 +4,13 @@ migrations.
 
 from __future__ import annotations
 
-VERSION = 5
+from chat_loop.library import fulltext
+
+VERSION = 6
 APPLICATION = 0x43484C50
 """`application_id` of our files: "CHLP"."""
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE sessions (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,          -- the file's name without .md
@@ -47,8 +49,10 @@ CREATE TABLE exchanges (
     reply TEXT NOT NULL,
     archived INTEGER NOT NULL,        -- 1: the session's summary block covers it
     input INTEGER,                    -- tokens
-    output INTEGER
+    output INTEGER,
+    content BLOB NOT NULL             -- digest of query and reply
 );
+CREATE INDEX exchanges_content ON exchanges (content);
 CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
 CREATE TABLE message_summaries (
     session INTEGER PRIMARY KEY,
@@ -77,22 +81,20 @@ CREATE TABLE compactions (
 );
 CREATE TABLE facts (session INTEGER NOT NULL, section TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX facts_session ON facts (session);
-CREATE VIRTUAL TABLE said USING fts5 (words, tokenize='porter ascii');
-CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
-CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
-CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
-CREATE TABLE vectors (
+{fulltext.TABLES}
+CREATE TABLE IF NOT EXISTS vectors (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
-    exchange INTEGER NOT NULL UNIQUE,
+    content BLOB NOT NULL UNIQUE,     -- that of the exchanges whose texts they are of
     space TEXT NOT NULL,
     data BLOB NOT NULL
 );
-INSERT INTO sqlite_sequence
-    VALUES ('exchanges', abs(random() % 1000000000000)), ('vectors', abs(random() % 1000000000000));
+INSERT INTO sqlite_sequence SELECT 'vectors', abs(random() % 1000000000000)
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'vectors');
 """
-"""`said` holds an exchange's folded words under its key; `lexicon` every distinct word and how many
-exchanges hold it, `parts` the same by their trigrams. No key of an exchange or a vector is given
-twice, hardly ever in two indexes that replace each other: a vector that comes late finds no other
-exchange, and whoever has read all vectors sees by their count and the last key that they are
-others.
+"""No key of vectors is given twice, hardly ever in two indexes that replace each other: whoever has
+read them all sees by their count and the last key that they are others.
+"""
+KEPT = ("vectors",)
+"""Tables that stay when everything is read anew: they are dear, and their content says of what they
+are.
 """

@@ -206,26 +206,22 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print the exchanges that fit, the best first, with the numbers that `sessions list` gives
     their sessions.
     """
-    from chat_loop.context.archive import common_words
-    from chat_loop.context.found import excerpt
-    from chat_loop.library.finding import search_all
-    from chat_loop.library.meanings import Meanings
-    from chat_loop.search.ranking import texts
+    from chat_loop.library.archive_text import excerpt
+    from chat_loop.library.search import search_all, texts
+    from chat_loop.library.semantic import SemanticIndex
     from chat_loop.tokens import estimate
 
     progress = Progress()
     wanted = filter_of(_filters(options), shelf.sessions.now())
     words = " ".join(options.words)
     try:
-        meanings = Meanings() if shelf.config.search.meaning and not options.text else None
-        found = search_all(
-            shelf.library, words, wanted, options.limit, common_words(), progress, meanings
-        )
+        semantic = SemanticIndex() if shelf.config.search.meaning and not options.text else None
+        found = search_all(shelf.library, words, wanted, options.limit, progress, semantic)
     finally:
         progress.end()
     shelf.tell_trouble()
-    if meanings is not None and meanings.problem:
-        err(meanings.problem)
+    if semantic is not None and semantic.problem:
+        err(semantic.problem)
     numbers = shelf.numbers()
     results = []
     for hit in found:

