@@ -16,9 +16,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def used_at(entry: Entry) -> datetime | None:
-    """Return the date of a record that belongs to the conversation; being renamed or tagged is no
-    use of it.
-    """
+    """Return the date of a record of the conversation; a new name or tag is no use of it."""
     return None if isinstance(entry, Name | Tag | Untag) or entry.at == EPOCH else entry.at
 
 

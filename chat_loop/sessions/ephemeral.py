@@ -16,28 +16,24 @@ from chat_loop.sessions.records import Seal
 
 
 class NoFiles(Files):
-    """Takes everything and keeps nothing."""
+    """A file system that takes everything and keeps nothing."""
 
     def make_directory(self, path: Path) -> None:
-        """There is nothing to put into it."""
+        """Make nothing: nothing will be put into it."""
 
     def create(self, path: Path) -> int:
         return os.open(os.devnull, os.O_WRONLY)
 
-    def append_to(self, path: Path) -> int:
-        return os.open(os.devnull, os.O_WRONLY)
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        return len(data)
+    append_to = create
 
     def sync(self, descriptor: int) -> None:
-        """Nothing was written."""
+        """Sync nothing: nothing was written."""
 
     def sync_directory(self, path: Path) -> None:
-        """Nothing was written."""
+        """Sync nothing: nothing was written."""
 
     def replace(self, path: Path, data: bytes) -> None:
-        """What is there stays."""
+        """Leave what is there."""
 
 
 class UnsavedSession(LiveSession):
@@ -52,7 +48,7 @@ class UnsavedSession(LiveSession):
         return False
 
     def seal(self, seal: Seal) -> None:
-        """It ends, and is gone."""
+        """End: nothing is left of it."""
 
     def _stands(self) -> bool:
         return True  # there is no file that could be changed
@@ -60,19 +56,21 @@ class UnsavedSession(LiveSession):
 
 class _NoLock:
     def release(self) -> None:
-        """Nobody else knows the session."""
+        """Release nothing: nobody else knows the session."""
 
 
 class UnsavedManager(SessionManager):
-    """Makes sessions that are not saved. Those that are there can be read, and stay as they are."""
+    """A maker of sessions that are not saved. Those in the folder can be read, and stay as they
+    are.
+    """
+
+    _live = UnsavedSession
 
     def __init__(self, directory: Path, *, project: str = "") -> None:
         super().__init__(directory, files=NoFiles(), project=project)
-
-    _live = UnsavedSession
 
     def _lock(self, identity: str) -> _NoLock:
         return _NoLock()
 
     def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
-        """What is there stays."""
+        """Leave what is there."""

@@ -1,4 +1,4 @@
-"""What a session is called (pure): by its user, else by its summary, else by its first words."""
+"""The name of a session (pure): its user's, else that of its summary, else its first words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 
 
 def name_of(session: Session) -> str:
-    """What a listing calls it; empty when nothing was said yet."""
+    """Return the name for a listing; empty when nothing was said yet."""
     return session.name or session.header.title or first_words(session)
 
 
 def title(session: Session, seal: Seal) -> str:
-    """The title of a session that ends so. One that goes on with another keeps the conversation's
-    title.
-    """
+    """Return the title of a session that ends so. A child keeps the title of its conversation."""
     if session.header.title and session.header.parent:
         return session.header.title
     topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
@@ -29,7 +27,9 @@ def title(session: Session, seal: Seal) -> str:
 
 
 def first_words(session: Session) -> str:
-    """The first line of the first query that has one; a quoted one only when there is no other."""
+    """Return the first line of the first query that has one; a quoted one only for want of
+    another.
+    """
     for entry in session.standing:
         if isinstance(entry, Query) and (text := entry.text.strip()):
             lines = text.split("\n")
@@ -40,13 +40,13 @@ def first_words(session: Session) -> str:
 
 
 def shortened(text: str) -> str:
-    """On one line, at most LONGEST characters."""
+    """Return a text on one line of at most LONGEST characters."""
     flat = " ".join(text[: 4 * LONGEST].split())
     return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"
 
 
 def validate_name(text: str) -> str:
-    """A name as it is kept: on one line. Raises UsageError when it is too long."""
+    """Return a name as it is kept, on one line. Raises UsageError when it is too long."""
     name = " ".join(text.split())
     if len(name) > LONGEST:
         raise UsageError(f"A name has at most {LONGEST} characters; this one has {len(name):,}.")
@@ -54,7 +54,7 @@ def validate_name(text: str) -> str:
 
 
 def validate_tag(text: str) -> str:
-    """A tag as it is kept: small letters. Raises UsageError when it is none."""
+    """Return a tag as it is kept, in small letters. Raises UsageError when it is none."""
     found = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(found) is None:
         raise UsageError(

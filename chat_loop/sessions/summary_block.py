@@ -43,25 +43,26 @@ def _place(item: str) -> str:
     return found.group() if found else ""
 
 
-def _items(items: Sequence[str]) -> list[str]:
-    lines: list[str] = []
-    for number, item in enumerate(items):
-        place = _place(item)
-        before = _place(items[number - 1]) if number else ""
-        after = _place(items[number + 1]) if number + 1 < len(items) else ""
-        shown = item.removesuffix(place) if place == after else item
-        lines.append(_item(shown, "+ " if place and place == before else "- "))
-    return lines
+def _grouped(items: Sequence[str]) -> list[str]:
+    """Return the lines of items of which neighbors with one place are a group."""
+    places = ["", *map(_place, items), ""]
+    return [
+        _item(
+            item.removesuffix(place) if place == after else item,
+            "+ " if place and place == before else "- ",
+        )
+        for item, before, place, after in zip(items, places, places[1:], places[2:], strict=False)
+    ]
 
 
-def _ungrouped(items: Sequence[str], joins: Sequence[bool]) -> tuple[str, ...]:
-    """Items with their own places again; `joins` says which belong to the one before."""
+def _ungrouped(items: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return items, given with their bullets, with a place for each."""
     result: list[str] = []
-    place = ""
-    for number in range(len(items) - 1, -1, -1):
-        last = number + 1 == len(items) or not joins[number + 1]
-        place = _place(items[number]) if last else place
-        result.append(items[number] if last else items[number] + place)
+    place, after = "", "-"
+    for bullet, text in reversed(items):
+        place = place if after == "+" else _place(text)
+        result.append(text + place if after == "+" else text)
+        after = bullet
     return tuple(reversed(result))
 
 
@@ -71,21 +72,17 @@ def render(summary: Summary, *, grouped: bool = True) -> str:
     for name, heading in _LISTS.items():
         items: tuple[str, ...] = getattr(summary, name)
         if items or name in _ALWAYS:
-            lines = _items(items) if grouped else [_item(item, "- ") for item in items]
+            lines = _grouped(items) if grouped else [_item(item, "- ") for item in items]
             parts += [heading, *lines, *([] if items else [_NONE]), ""]
     return "\n".join(parts[:-1])
 
 
 def parse(text: str) -> Summary:
     """Read a block's inner text. Lines that are no heading, bullet or continuation are taken as
-    continuations.
-
-    A block with another program's headings comes back with what could be recognised; nothing is
-    raised.
+    continuations. Raises nothing: of a block with other headings, what is recognized counts.
     """
     names = {heading: name for name, heading in _LISTS.items()}
-    lists: dict[str, list[list[str]]] = {name: [] for name in _LISTS}
-    joins: dict[str, list[bool]] = {name: [] for name in _LISTS}
+    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in _LISTS}
     current = ""
     background: list[str] = []
     item: list[str] = []
@@ -96,8 +93,7 @@ def parse(text: str) -> Summary:
             current, item = name, []
         elif line.startswith(("- ", "+ ")) and current:
             item = [line[2:]]
-            joins[current].append(line.startswith("+") and bool(lists[current]))
-            lists[current].append(item)
+            lists[current].append((line[0] if lists[current] else "-", item))
         elif line.startswith("  ") and item:
             item.append(line[2:])
         elif line.strip() in ("", _CURRENT, _NONE):
@@ -109,7 +105,7 @@ def parse(text: str) -> Summary:
     return Summary(
         background=decode("\n".join(background)),
         **{
-            name: _ungrouped([decode("\n".join(item)) for item in items], joins[name])
+            name: _ungrouped([(bullet, decode("\n".join(item))) for bullet, item in items])
             for name, items in lists.items()
         },
     )
