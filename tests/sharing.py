@@ -8,12 +8,12 @@ from pathlib import Path
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Attachment,
     Call,
     Header,
     Pin,
     Query,
-    Recall,
     Reply,
     Restoration,
     Result,
@@ -81,7 +81,7 @@ FIRST = Session(
     ),
     entries=(
         Query(number=1, at=at(1), text="How do we limit the rate?\nAnd *quickly*?"),
-        Recall(number=1, at=at(1), text="1.4: “the limit was **100**”"),
+        ArchiveContext(number=1, at=at(1), text="1.4: “the limit was **100**”"),
         Reply(
             number=1,
             at=at(2),
@@ -171,8 +171,8 @@ SECOND = Session(
             queries=2,
             tokens=1545,
             block=summary_block.render(Summary(background="We limit rates.", topics=("Rates",))),
-            since="1.2",
-            fresh="1.2",
+            verbatim_from="1.2",
+            unsummarized_from="1.2",
         ),
         Reply(number=0, at=at(31), text="Ready to go on.", usage=Usage(input=89, output=6)),
         Query(number=1, at=at(40), text="Und auf Deutsch?"),

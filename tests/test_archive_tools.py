@@ -17,7 +17,7 @@ from chat_loop.events import Event, Recalled
 from chat_loop.library.archive import READ, SEARCH
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Call, Recall, Result
+from chat_loop.sessions.records import ArchiveContext, Call, Result
 from chat_loop.values import Message, ToolCall
 from tests.talking import Clock, words
 
@@ -83,7 +83,7 @@ def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:
     found, read = results["c1"], results["c2"]
     assert SAID in found
     assert SAID in read
-    assert not [entry for entry in entries if isinstance(entry, Recall)]
+    assert not [entry for entry in entries if isinstance(entry, ArchiveContext)]
     assert provider.requests[-1].messages[-1].results[0].text == found
 
 
@@ -106,7 +106,10 @@ def test_a_model_without_tools_is_given_what_was_found(tmp_path: Path, attach: b
     assert [event for event in shown if isinstance(event, Recalled)] == (
         [Recalled(("1.1",))] if attach else []
     )
-    assert len([entry for entry in talk.session.entries if isinstance(entry, Recall)]) == attach
+    assert (
+        len([entry for entry in talk.session.entries if isinstance(entry, ArchiveContext)])
+        == attach
+    )
     assert words(asked) < 400
     assert provider.requests[-1].messages[-1].text == "Thanks, go on."
     assert (

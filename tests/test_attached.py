@@ -33,11 +33,11 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import LARGEST_IMAGE, ImageGone, ImageStore
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Attachment,
     Entry,
     Header,
     Query,
-    Recall,
     Reply,
     Session,
     Undo,
@@ -98,7 +98,7 @@ def test_files_stand_before_the_words_of_their_query() -> None:
         query(1, "Look"),
         IMAGE,
         NOTES,
-        Recall(number=1, at=START, text="[1.1] …"),
+        ArchiveContext(number=1, at=START, text="[1.1] …"),
         reply(1, "I see."),
     )
     [first, answer] = messages_of(Thread(session))
@@ -133,7 +133,7 @@ def test_what_was_undone_is_not_sent() -> None:
         query(1, "one"), IMAGE, NOTES, reply(1, "1"), Undo(number=1, at=START), query(2, "two")
     )
     assert messages_of(Thread(session)) == (Message("user", "two"),)
-    assert session.standing == (query(2, "two"),)
+    assert session.active_entries == (query(2, "two"),)
     assert session.until(1).entries == (*session.entries[:4], session.entries[4])
 
 

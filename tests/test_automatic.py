@@ -87,7 +87,7 @@ def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None
     kept = 19 - (parent.seal.covers or 0)
     assert kept >= 5
     assert child.restoration is not None
-    assert child.restoration.since == f"1.{20 - kept}"
+    assert child.restoration.verbatim_from == f"1.{20 - kept}"
     sent = talk.sent[-1]
     assert len(sent) == 2 * kept + 1
     assert sent[0].text.startswith("CONTEXT RESTORATION")

@@ -17,19 +17,19 @@ from chat_loop.context.thread import Thread
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Call,
     Entry,
     Exchange,
     Header,
+    ModelChange,
     Pin,
     Query,
-    Recall,
     Reply,
     Restoration,
     Result,
     Session,
     Summary,
-    Switch,
     Use,
 )
 from chat_loop.sessions.writer import render
@@ -179,7 +179,7 @@ def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]
         assert [result.id for result in message.results] == [call.id for call in before.calls]
         assert not message.calls or message.role == "assistant"
         assert not message.results or message.role == "user"
-    standing = Session(header=HEADER, entries=tuple(entries)).standing
+    standing = Session(header=HEADER, entries=tuple(entries)).active_entries
     failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
     assert [call for message in messages for call in message.calls] == [
         ToolCall(entry.id, entry.name, entry.arguments)
@@ -211,7 +211,7 @@ def test_what_of_a_session_is_sent() -> None:
     assert sent(one, reply(1, "1"), two) == said("one", "1", "two")
     assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")
     assert sent(one, two) == said("one\n\ntwo")
-    assert sent(one, Recall(number=1, at=START, text="[2.14] …"), reply(1, "1")) == said(
+    assert sent(one, ArchiveContext(number=1, at=START, text="[2.14] …"), reply(1, "1")) == said(
         "one\n\n[2.14] …", "1"
     )
     assert sent(RESTORATION, one) == said(f"{restored}\n\none")
@@ -278,7 +278,7 @@ NONE = ToolResult("c1", "interrupted", failed=True)
         ((), Message("user", "", results=(NONE,))),
         ((query(2, "Go on."),), Message("user", "Go on.", results=(NONE,))),
         (
-            (Recall(number=1, at=START, text="[2.14] …"),),
+            (ArchiveContext(number=1, at=START, text="[2.14] …"),),
             Message("user", "[2.14] …", results=(NONE,)),
         ),
         (
@@ -333,7 +333,11 @@ def test_carried_exchanges_are_words_only() -> None:
         ),
         ((query(1, "a"), reply(1, "d", Usage(input=50, output=7)), query(2, "x " * 900)), 57 + 500),
         (
-            (query(1, "a"), reply(1, "d", Usage(input=50, output=7)), Switch(at=START, text="x:y")),
+            (
+                query(1, "a"),
+                reply(1, "d", Usage(input=50, output=7)),
+                ModelChange(at=START, text="x:y"),
+            ),
             None,
         ),
         ((query(1, "a"), reply(1, "b c", Usage(input=9, output=9, estimated=True))), None),

@@ -22,14 +22,23 @@ from chat_loop.export.exporting import SUFFIXES, Form, exported, without_secrets
 from chat_loop.export.html_page import style_sheet
 from chat_loop.export.importing import Imported, imported
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import (
+    ENTRIES,
+    ID_PATTERN,
+    Entry,
+    Header,
+    Query,
+    Reply,
+    Seal,
+    Session,
+)
 from chat_loop.sessions.writer import render
 from tests import strategies
 from tests.sharing import FIRST, SECRET, SESSIONS, START, loaded
 
 GOLDEN = Path(__file__).parent / "exports"
 FORMS: tuple[Form, ...] = get_args(Form)
-KINDS: tuple[type[Entry], ...] = get_args(Entry)
+KINDS = tuple(ENTRIES.values())
 
 
 def golden(form: Form) -> bytes:
@@ -105,7 +114,8 @@ def example(cls: type[Entry], text: str) -> Entry:
     by_type: dict[Any, Any] = {str: text, int: 2, datetime: START, bool: True}
     hints = get_type_hints(cls)
     structure = exporting._NOT_TEXT.get(cls, frozenset())
-    words = {"stop": "end", "grandparent": "older", "since": "1.1", "fresh": "1.1", "until": "1.1"}
+    words = {"stop": "end", "grandparent": "older", "until": "1.1"}
+    words |= {"verbatim_from": "1.1", "unsummarized_from": "1.1"}
     values: dict[str, Any] = {
         name: words.get(name, "word") if name in structure else by_type[hints[name]]
         for name in cls.__struct_fields__

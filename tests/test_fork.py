@@ -100,7 +100,7 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path, at: int) -> None:
     child, parent = read(tmp_path, SECOND), read(tmp_path, FIRST)
     given = child.restoration
     assert given is not None
-    assert (given.until, given.since, given.fresh) == (f"1.{at}", "1.1", "1.1")
+    assert (given.until, given.verbatim_from, given.unsummarized_from) == (f"1.{at}", "1.1", "1.1")
     assert (len(parent.exchanges), parent.seal and parent.seal.reason) == (5, "resume")
 
 
@@ -372,7 +372,7 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
         assert large.path.read_bytes() == data, "a summary of a part is no summary of the session"
         given = conversation.session.restoration
         assert given is not None
-        assert (given.until, given.fresh) == ("1.20", "")
+        assert (given.until, given.unsummarized_from) == ("1.20", "")
         assert "shelf 2." in given.block
         assert not any(f"shelf {number}" in given.block for number in range(21, 25))
         await conversation.ask("Go on")

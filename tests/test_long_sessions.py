@@ -19,10 +19,10 @@ from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import Pieces, undone
 from chat_loop.sessions.records import (
-    OF_QUERY,
     Entry,
     Header,
     Query,
+    QueryEntry,
     Reply,
     Seal,
     Session,
@@ -124,7 +124,7 @@ def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: i
     seal = replace(
         drawn.seal or SEALED, summary=(drawn.seal or SEALED).summary or SUMMARY, covers=None
     )
-    others = [entry for entry in drawn.entries if not isinstance(entry, OF_QUERY)]
+    others = [entry for entry in drawn.entries if not isinstance(entry, QueryEntry)]
     undoings = [Undo(number=60 - number, at=START) for number in range(undone)]
     made = Session(
         header=replace(drawn.header, id="long"),

@@ -475,9 +475,9 @@ def test_a_torn_record_is_replaced_by_its_own_repetition_only(
         )
 
     same = session_of(tmp_path, torn + fence + again(1))
-    assert [entry.text for entry in same.entries] == ["Half of it"]  # type: ignore[union-attr]
+    assert [entry.text for entry in same.entries] == ["Half of it"]  # type: ignore[attr-defined]
     other = session_of(tmp_path, torn + fence + again(2))
-    assert [entry.text for entry in other.entries] == [  # type: ignore[union-attr]
+    assert [entry.text for entry in other.entries] == [  # type: ignore[attr-defined]
         "Half of",
         "Half of it",
     ]

@@ -59,7 +59,7 @@ def test_what_a_compaction_leaves_in_its_own_words_stands_in_the_childs_context_
 ) -> None:
     talk = talk_of(tmp_path, *EIGHT, "now", compacted_after=8)
     restored = restoration(talk.conversation.session)
-    assert (restored.depth, restored.since, restored.fresh) == (2, "1.7", "1.7")
+    assert (restored.depth, restored.verbatim_from, restored.unsummarized_from) == (2, "1.7", "1.7")
     assert queries_of(talk.sent[-1]) == [*EIGHT[6:], "now"]
     assert EIGHT[7] not in talk.text
     parent = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
@@ -85,7 +85,7 @@ def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not
     asyncio.run(later.resume(parent))
     asyncio.run(later.conversation.ask("again"))
     assert queries_of(later.sent[-1]) == [*EIGHT[6:], "again"]
-    assert restoration(later.conversation.session).since == "1.7"
+    assert restoration(later.conversation.session).verbatim_from == "1.7"
 
 
 @pytest.mark.parametrize("last", [1, 3, 8, 20])
@@ -131,7 +131,7 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
     asyncio.run(run())
     assert queries_of(later.sent[0]) == [*EIGHT[6:], "then", "now", "again"]
     child = later.sessions.load(tmp_path / f"{later.conversation.session.header.parent}.md").session
-    assert restoration(child).since == restoration(child).fresh == "1.7"
+    assert restoration(child).verbatim_from == restoration(child).unsummarized_from == "1.7"
     assert [line for line in later.sent[1][0].text.split("\n") if "User:" in line][:2] == [
         f"[1.7] User: {EIGHT[6]}",
         f"[1.8] User: {EIGHT[7]}",
@@ -297,7 +297,7 @@ def test_a_smaller_window_is_given_what_fits_and_nothing_is_left_out_of_both(
     asyncio.run(later.resume(parent))
     restored = restoration(later.conversation.session)
     assert later.conversation.budget.used <= later.conversation.trigger
-    assert restored.fresh == ""
+    assert restored.unsummarized_from == ""
     sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
     assert sealed is not None
     assert sealed.covers is None
@@ -313,7 +313,9 @@ def test_the_uncovered_words_are_summarised_on_resume_when_that_is_wanted(
     steps = [SUMMED] if compact_on_resume else []
     later = Talk(tmp_path, *steps, options=replace(QUIET, compact_on_resume=compact_on_resume))
     asyncio.run(later.resume(parent))
-    assert restoration(later.conversation.session).since == ("" if compact_on_resume else "1.7")
+    assert restoration(later.conversation.session).verbatim_from == (
+        "" if compact_on_resume else "1.7"
+    )
     assert len(later.sent) == compact_on_resume
     sealed = later.sessions.load(tmp_path / f"{parent}.md").session.seal
     assert sealed is not None

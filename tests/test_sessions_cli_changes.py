@@ -610,14 +610,19 @@ def test_clean_originals_leaves_the_words_that_a_live_session_carries(home: Path
     carrying = replace(
         SECOND,
         header=replace(SECOND.header, id="carrying"),
-        entries=(replace(restoration, since="1.2", fresh="1.2"), *SECOND.entries[1:]),
+        entries=(
+            replace(restoration, verbatim_from="1.2", unsummarized_from="1.2"),
+            *SECOND.entries[1:],
+        ),
         seal=None,
     )
     below = replace(carrying, header=replace(SECOND.header, id="below", parent="carrying"))
     put(
         folder,
         carrying,
-        replace(below, entries=(replace(restoration, depth=3, since="1.2"), *SECOND.entries[1:])),
+        replace(
+            below, entries=(replace(restoration, depth=3, verbatim_from="1.2"), *SECOND.entries[1:])
+        ),
     )
     clean = ("clean", "--older-than", "1y", "--originals", "--dry-run", "--json")
     for left in ("below", "carrying"):

@@ -13,7 +13,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Switch
+from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
 from tests.screens import Screen
 from tests.talking import Model, Says, said
@@ -58,7 +58,7 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
         "chat:end -->\n" in text
     )
     session = SessionManager(tmp_path).load(tmp_path / f"{name}.md").session
-    assert [entry.text for entry in session.entries if isinstance(entry, Switch)] == [
+    assert [entry.text for entry in session.entries if isinstance(entry, ModelChange)] == [
         "scripted:small"
     ]
 

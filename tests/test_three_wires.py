@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
-from chat_loop.sessions.records import Switch
+from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage
 from tests.real_model import smollm2_path
 from tests.test_whole_runs import Program, environment, say
@@ -73,10 +73,15 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
     )
     first, *others = program.sessions()
     assert first.header.model == "anthropic:claude-opus-4-1"
-    assert [entry.text for entry in first.entries if isinstance(entry, Switch)] == ["openai:gpt-4"]
+    assert [entry.text for entry in first.entries if isinstance(entry, ModelChange)] == [
+        "openai:gpt-4"
+    ]
     assert others[0].header.model == "openai:gpt-4"
     switches = [
-        entry.text for session in others for entry in session.entries if isinstance(entry, Switch)
+        entry.text
+        for session in others
+        for entry in session.entries
+        if isinstance(entry, ModelChange)
     ]
     assert [*switches, others[-1].header.model][0] == model
     last = others[-1].exchanges[-1]

@@ -15,7 +15,7 @@ from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Call, Query, Recall, Reply, Result, Undo
+from chat_loop.sessions.records import ArchiveContext, Call, Query, Reply, Result, Undo
 from chat_loop.values import Usage, Window
 from tests.talking import START, SUMMARY, Clock, Says, Step, Talk, said
 
@@ -102,7 +102,7 @@ def test_calls_results_and_what_the_archive_gave_go_with_the_query(tmp_path: Pat
         await talk.conversation.ask("Which wood is hard?")
         live = talk.conversation.live
         live.add(Query(number=2, at=START, text=SECRET))
-        live.add(Recall(number=2, at=START, text="[1.1] Tromsø"))
+        live.add(ArchiveContext(number=2, at=START, text="[1.1] Tromsø"))
         live.add(
             Call(number=2, at=START, id="c1", name="read_file", arguments='{"path": "77-19-03"}')
         )

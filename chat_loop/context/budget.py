@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Attachment,
     Entry,
+    ModelChange,
     Query,
-    Recall,
     Reply,
     Result,
     Session,
-    Switch,
 )
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, ToolSpec, Window
@@ -95,7 +95,7 @@ def entry_size(entry: Entry, count: Count, most: int) -> int:
         return min(attached_size((entry,), count), most)
     return (
         min(size(entry.text, count), most)
-        if isinstance(entry, Reply | Query | Recall | Result)
+        if isinstance(entry, Reply | Query | ArchiveContext | Result)
         else 0
     )
 
@@ -126,7 +126,7 @@ def reported(session: Session, count: Count, most: int) -> int | None:
         if isinstance(entry, Reply) and entry.number and entry.usage and entry.usage.input:
             if not entry.usage.estimated:
                 return entry.usage.input + entry.usage.output - entry.usage.reasoning + after
-        elif isinstance(entry, Switch):
+        elif isinstance(entry, ModelChange):
             return None
         after += entry_size(entry, count, most)
     return None

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from chat_loop.context.restore import acknowledgment_request, restoration_text
 from chat_loop.context.thread import Thread
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Attachment,
     Call,
     Entry,
     Exchange,
     Query,
-    Recall,
     Reply,
     Result,
 )
@@ -103,7 +103,7 @@ def _said(
         if entry.number in attached:
             yield FILES, _asked("", attached[entry.number])
         yield OWN, Message("user", entry.text)
-    elif isinstance(entry, Recall):
+    elif isinstance(entry, ArchiveContext):
         yield RECALLED, Message("user", entry.text)
     elif isinstance(entry, Reply) and entry.number and entry.text.strip():
         yield OWN, Message("assistant", entry.text)

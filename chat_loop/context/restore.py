@@ -46,10 +46,10 @@ def restoration_text(header: Header, restoration: Restoration) -> str:
         "",
         GUIDE,
     ]
-    if restoration.since:
+    if restoration.verbatim_from:
         lines += [
             "",
-            f"What follows are the words of the conversation itself, from [{restoration.since}] on.",
+            f"What follows are the words of the conversation itself, from [{restoration.verbatim_from}] on.",
         ]
     return "\n".join(lines)
 

@@ -46,8 +46,8 @@ class Thread(Struct, frozen=True):
         """Those of them that no summary block covers yet."""
         restoration = self.session.restoration
         carried: tuple[Exchange, ...] = ()
-        if restoration is not None and restoration.fresh:
-            first = place(restoration.fresh)
+        if restoration is not None and restoration.unsummarized_from:
+            first = place(restoration.unsummarized_from)
             carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
         return tuple(
             exchange for exchange in (*carried, *self.session.exchanges) if not exchange.failed

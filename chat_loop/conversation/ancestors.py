@@ -23,9 +23,9 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
     words it was given.
     """
     restoration = session.restoration
-    if restoration is None or not restoration.since:
+    if restoration is None or not restoration.verbatim_from:
         return Thread(session), ""
-    first = place(restoration.since)
+    first = place(restoration.verbatim_from)
     words: tuple[Exchange, ...] = ()
     missing = ""
     depth, child = session.depth - 1, session
@@ -33,7 +33,9 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
         try:
             parent = sessions.load(sessions.directory / f"{child.header.parent}.md").session
         except SessionError as error:
-            missing = f"The words from {restoration.since} on are not all there: {error.message}"
+            missing = (
+                f"The words from {restoration.verbatim_from} on are not all there: {error.message}"
+            )
             break
         here = (
             replace(exchange, depth=depth)

@@ -27,14 +27,14 @@ from chat_loop.events import Connecting, Event, Recalled, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Exchange,
+    ModelChange,
     Name,
     Pin,
     Query,
-    Recall,
     Reply,
     SealReason,
-    Switch,
     Tag,
     Undo,
     Unpin,
@@ -187,7 +187,7 @@ class Conversation(LiveContext):
         if found:
             from chat_loop.redact import redacted  # not before something is found
 
-            self.add(Recall(number=number, at=self.sessions.now(), text=redacted(found)))
+            self.add(ArchiveContext(number=number, at=self.sessions.now(), text=redacted(found)))
             self.show(Recalled(refs))
 
     async def _offer_servers(self, servers: Servers) -> None:
@@ -307,7 +307,7 @@ class Conversation(LiveContext):
         if self.live.empty:  # its header is not written yet
             self.live.header = replace(self.live.header, model=self.agent.model)
         else:
-            self.add(Switch(at=self.sessions.now(), text=self.agent.model))
+            self.add(ModelChange(at=self.sessions.now(), text=self.agent.model))
         await before.close()
 
     # Pins, name and tags

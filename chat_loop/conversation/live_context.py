@@ -28,10 +28,10 @@ from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warn
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
-    OF_QUERY,
     Entry,
     Exchange,
     Pin,
+    QueryEntry,
     Reply,
     Restoration,
     Seal,
@@ -110,8 +110,8 @@ class Beginning(Struct, frozen=True, kw_only=True):
             block=self.block,
             grandparent=parent.header.parent,
             depth=self.depth or parent.depth + 1,
-            since=self.carried[0].ref if self.carried else "",
-            fresh=self.fresh,
+            verbatim_from=self.carried[0].ref if self.carried else "",
+            unsummarized_from=self.fresh,
             until=self.until,
             merged=self.merged.header.id if self.merged is not None else "",
         )
@@ -248,7 +248,7 @@ class LiveContext:
         entries = tuple(
             entry
             for entry in thread.session.entries
-            if not isinstance(entry, OF_QUERY) or entry.number in own or not entry.number
+            if not isinstance(entry, QueryEntry) or entry.number in own or not entry.number
         )
         carried = tuple(exchange for exchange in thread.carried if exchange in kept)
         return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
@@ -298,7 +298,7 @@ class LiveContext:
             queries=totals.queries,
             tokens=totals.combined,
             block=block,
-            since=words[0].ref if words else "",
+            verbatim_from=words[0].ref if words else "",
         )
         header = replace(live, parent=live.id, parent_path=str(self.live.path))
         confirmed = (Reply(number=0, at=at, text="-"),) if acknowledged and block else ()

@@ -26,8 +26,8 @@ from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, known_to
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import (
-    OF_QUERY,
     Exchange,
+    QueryEntry,
     Seal,
     SealReason,
     Session,
@@ -484,7 +484,7 @@ class Offers:
         """Return the block that stands for all that a child session was given: its parent's block
         and the words it carries.
         """
-        entries = tuple(takewhile(lambda entry: not isinstance(entry, OF_QUERY), session.entries))
+        entries = tuple(takewhile(lambda entry: not isinstance(entry, QueryEntry), session.entries))
         thread, _ = thread_of(self._sessions, replace(session, entries=entries, seal=None))
         return self._compaction.summary_of_all(thread, None)
 

@@ -43,7 +43,9 @@ _NOT_TEXT: Mapping[type, frozenset[str]] = {
     Call: frozenset({"id", "name"}),
     Result: frozenset({"id"}),
     Attachment: frozenset({"media", "sha256"}),
-    Restoration: frozenset({"grandparent", "since", "fresh", "until", "merged"}),
+    Restoration: frozenset(
+        {"grandparent", "verbatim_from", "unsummarized_from", "until", "merged"}
+    ),
     Seal: frozenset({"reason", "source"}),
     Compaction: frozenset({"first", "last", "why", "model"}),
 }

@@ -13,11 +13,12 @@ from msgspec.structs import asdict
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import (
+    ArchiveContext,
     Attachment,
     Call,
+    Entry,
     Note,
     Query,
-    Recall,
     Reply,
     Restoration,
     Result,
@@ -26,12 +27,11 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
-from chat_loop.sessions.writer import NOTES
+from chat_loop.sessions.writer import NOTES, restored_text
 from chat_loop.values import Compaction, Usage
 from chat_loop.wording import (
     STOPS,
     compaction_text,
-    counts_text,
     dollars_text,
     file_size_text,
     tokens_text,
@@ -171,27 +171,25 @@ def _attachment(entry: Attachment, image: str) -> str:
     return fold(title, code(entry.text, entry.name.rpartition(".")[2] if "." in entry.name else ""))
 
 
-def _between(entry: Note | Undo | Recall | Restoration, session: Session) -> str:
+def _between(entry: Entry, session: Session) -> str:
     match entry:
-        case Recall():
+        case ArchiveContext():
             return fold("<b>Found in the archive</b>", _said(prose(entry.text)))
         case Restoration():
             return _restoration(entry, session)
         case Undo():
             return _note(f"Undo: query {entry.number}", "")
         case _:
+            assert isinstance(entry, Note)
             label = NOTES[type(entry)][1].strip("*:")
             return _note(label, _said(prose(entry.text, breaks=True)))
 
 
 def _restoration(entry: Restoration, session: Session) -> str:
-    counts = f"{session.header.parent} ({counts_text(entry.queries, entry.tokens)})"
-    carried = f", with the words from {entry.since} on" if entry.since else ""
-    carried += f", forked at {entry.until}" if entry.until else ""
-    carried += f", merged with {entry.merged}" if entry.merged else ""
+    source = restored_text(entry, session.header.parent)
     found = summary_block.parse(entry.block)
     inner = _summary(found) if found != Summary(background="") else plain(entry.block)
-    title = f'<b>Restored context</b> <span class="soft">from {escape(counts + carried)}</span>'
+    title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
     return fold(title, inner)
 
 

@@ -18,16 +18,15 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
 from chat_loop.sessions.images import is_image
-from chat_loop.sessions.records import Entry, Header, Seal, Session
+from chat_loop.sessions.records import ENTRIES, Entry, Header, Seal, Session
 
 _FORMAT = "chat-loop"
 _VERSION = 1
-_KINDS: Mapping[str, type[Entry]] = {cls.__name__.lower(): cls for cls in get_args(Entry)}
 
 _HALF = re.compile("[\ud800-\udfff]|⟦(?=U\\+)")
 _HALF_TOKEN = re.compile("⟦U\\+(D[89A-F][0-9A-F]{2}|27E6)⟧")
@@ -100,7 +99,7 @@ def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
 
 
 def _session(session: Session) -> dict[str, object]:
-    entries = [{"kind": type(one).__name__.lower()} | _plain(one) for one in session.entries]
+    entries = [_plain(one) for one in session.entries]
     return {"header": _plain(session.header), "entries": entries, "seal": _plain(session.seal)}
 
 
@@ -159,7 +158,7 @@ def _read_session(value: object, complaints: list[str], where: str) -> Session:
     entries: list[Entry] = []
     for number, given in enumerate(value.get("entries", []), 1):
         kind = given.get("kind") if isinstance(given, dict) else None
-        cls = _KINDS.get(kind) if isinstance(kind, str) else None
+        cls = ENTRIES.get(kind) if isinstance(kind, str) else None
         if cls is None:
             complaints.append(
                 f"{where}: entry {number} is of a kind that this program does not know; it is "

@@ -11,17 +11,17 @@ from msgspec.structs import replace
 from chat_loop.sessions import partial
 from chat_loop.sessions.dates import used_at
 from chat_loop.sessions.records import (
-    OF_QUERY,
     Entry,
     Exchange,
     Header,
+    ModelChange,
     Name,
     Query,
+    QueryEntry,
     Reply,
     Restoration,
     Session,
     SessionRow,
-    Switch,
     Tag,
     Undo,
     Untag,
@@ -82,7 +82,7 @@ class Growth:
                     self._undone.add(entry.number)
                 case Reply():
                     self._count_reply(entry)
-                case Switch():
+                case ModelChange():
                     self._model = entry.text
                 case Restoration():
                     self._restoration = self._restoration or entry
@@ -117,7 +117,7 @@ class Growth:
 def _beginning(entries: tuple[Entry, ...], seen: int) -> int:
     """Where the exchanges begin that the entries from `seen` on are about."""
     numbers = [
-        entry.number for entry in entries[seen:] if isinstance(entry, OF_QUERY) and entry.number
+        entry.number for entry in entries[seen:] if isinstance(entry, QueryEntry) and entry.number
     ]
     lowest = min(numbers, default=None)
     if lowest is None or any(

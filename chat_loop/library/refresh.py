@@ -16,7 +16,7 @@ from chat_loop.sessions import legacy, partial
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.partial import Pieces, Stamp, undone
-from chat_loop.sessions.records import EPOCH, OF_QUERY, Exchange, Header, Seal, Session
+from chat_loop.sessions.records import EPOCH, Exchange, Header, QueryEntry, Seal, Session
 
 BATCH_BYTES = 1 << 20
 BATCH_FILES = 200
@@ -103,7 +103,9 @@ def read_long(
             growth = growth or Growth(header)
             growth.count(entries)
             standing = tuple(
-                one for one in entries if not (isinstance(one, OF_QUERY) and one.number in without)
+                one
+                for one in entries
+                if not (isinstance(one, QueryEntry) and one.number in without)
             )
             feed.add(Session(header=header, entries=standing).exchanges)
     except OSError:  # it went away or became unreadable meanwhile

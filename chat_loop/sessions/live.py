@@ -28,7 +28,7 @@ from chat_loop.sessions.edits import TORN, append_seal
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock
 from chat_loop.sessions.parser import Parsed, parse
-from chat_loop.sessions.records import OF_QUERY, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import Entry, Header, Query, QueryEntry, Reply, Seal, Session
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0
@@ -458,7 +458,7 @@ def _missing(found: Sequence[Entry], written: Sequence[Entry]) -> int:
     """Count the exchanges of which anything is missing."""
     there = set(found)
     return len(
-        {entry.number for entry in written if isinstance(entry, OF_QUERY) and entry not in there}
+        {entry.number for entry in written if isinstance(entry, QueryEntry) and entry not in there}
         - {0}
     )
 

@@ -30,7 +30,7 @@ def first_words(session: Session) -> str:
     """Return the first line of the first query that has one; a quoted one only for want of
     another.
     """
-    for entry in session.standing:
+    for entry in session.active_entries:
         if isinstance(entry, Query) and (text := entry.text.strip()):
             lines = text.split("\n")
             return shortened(

@@ -25,12 +25,12 @@ from chat_loop.sessions.records import (
     IMAGES,
     REF_PATTERN,
     TAG_PATTERN,
+    ArchiveContext,
     Attachment,
     Call,
     Entry,
     Header,
     Query,
-    Recall,
     Reply,
     Restoration,
     Result,
@@ -383,7 +383,7 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
     if kind == "undo":
         return Undo(number=number, at=at)
     if kind == "recall":
-        return Recall(number=number, at=at, text=_unfolded(lines))
+        return ArchiveContext(number=number, at=at, text=_unfolded(lines))
     if kind == "attachment":
         return _attachment(opened, lines, number, at)
     if kind == "call":
@@ -438,8 +438,8 @@ def _restoration(opened: Marker, lines: list[str], at: datetime) -> Restoration:
         block=_unfolded(lines[4:]),
         grandparent=_id(opened, "grandparent"),
         depth=max(2, opened.count("depth")),
-        since=_ref(opened, "since"),
-        fresh=_ref(opened, "fresh"),
+        verbatim_from=_ref(opened, "since"),
+        unsummarized_from=_ref(opened, "fresh"),
         until=_ref(opened, "until"),
         merged=_id(opened, "merged"),
     )

@@ -18,30 +18,37 @@ from chat_loop.values import Compaction, StopReason, Usage
 IMAGES: Mapping[str, str] = MappingProxyType(
     {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 )
-"""The kinds of images that models take, and how the names of such files end."""
+"""The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
-"""Where the images of a sessions folder are, in it."""
+"""The folder with the images of a sessions folder."""
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-class Query(Struct, frozen=True, kw_only=True):
-    """What the user said. `number` counts the session's queries from 1."""
+class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
+    """A record between the header and the seal. Its tag names it in JSON."""
+
+    at: datetime
+
+
+class QueryEntry(Entry, frozen=True, kw_only=True):
+    """A record that belongs to query `number`, counted from 1 in each session."""
 
     number: int
-    at: datetime
+
+
+class Query(QueryEntry, frozen=True, kw_only=True):
+    """A message of the user."""
+
     text: str
 
 
-class Reply(Struct, frozen=True, kw_only=True):
-    """What the model answered, complete or not. `number` is that of its query; 0 is the
-    acknowledgment.
+class Reply(QueryEntry, frozen=True, kw_only=True):
+    """An answer of the model, complete or not. Number 0 is the acknowledgment.
 
     `failed`: the request was refused or never answered. The query and all that belongs to it are
     not sent again.
     """
 
-    number: int
-    at: datetime
     text: str
     stop: StopReason = "end"
     seconds: float | None = None
@@ -49,98 +56,40 @@ class Reply(Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class Pin(Struct, frozen=True, kw_only=True):
-    """Text that every later summary block of the chain carries unchanged."""
-
-    at: datetime
-    text: str
+class Undo(QueryEntry, frozen=True, kw_only=True):
+    """The query and what was answered count as not said; the words stay in the file."""
 
 
-class Unpin(Struct, frozen=True, kw_only=True):
-    """A pin, its parent's or its own, that the session no longer carries."""
+class Call(QueryEntry, frozen=True, kw_only=True):
+    """A tool call of the model. `arguments` is JSON as the model wrote it."""
 
-    at: datetime
-    text: str
-
-
-class Name(Struct, frozen=True, kw_only=True):
-    """The session was named; an empty text takes the name away."""
-
-    at: datetime
-    text: str
-
-
-class Tag(Struct, frozen=True, kw_only=True):
-    """The session was tagged."""
-
-    at: datetime
-    text: str
-
-
-class Untag(Struct, frozen=True, kw_only=True):
-    """A tag was taken off."""
-
-    at: datetime
-    text: str
-
-
-class Switch(Struct, frozen=True, kw_only=True):
-    """Another model, `text` as `provider:model`, answers from here on."""
-
-    at: datetime
-    text: str
-
-
-class Undo(Struct, frozen=True, kw_only=True):
-    """Query `number` and what was answered count as not said; the words stay in the file."""
-
-    number: int
-    at: datetime
-
-
-class Call(Struct, frozen=True, kw_only=True):
-    """A tool that the model called while answering query `number`. `arguments` is JSON as the model
-    wrote it.
-    """
-
-    number: int
-    at: datetime
     id: str
     name: str
     arguments: str
 
 
-class Result(Struct, frozen=True, kw_only=True):
-    """What the call with the same `id` gave back."""
+class Result(QueryEntry, frozen=True, kw_only=True):
+    """The result of the call with the same `id`."""
 
-    number: int
-    at: datetime
     id: str
     text: str
     failed: bool = False
     seconds: float | None = None
 
 
-class Recall(Struct, frozen=True, kw_only=True):
-    """Passages of the archive that the program attached to query `number`; sent with it, not said
-    by the user.
-    """
+class ArchiveContext(QueryEntry, frozen=True, kw_only=True, tag="recall"):
+    """Passages of the archive that the program sent with the query; the user did not say them."""
 
-    number: int
-    at: datetime
     text: str
 
 
-class Attachment(Struct, frozen=True, kw_only=True):
-    """A file that the user gave with query `number`, as it was then. `name` is the path as it was
-    typed.
+class Attachment(QueryEntry, frozen=True, kw_only=True):
+    """A file that the user gave with the query, as it was then. `name` is the path as it was typed.
 
-    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is what a text file held;
-    an image is kept as a file of its own, and `width` and `height` are in pixels.
+    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is that of a text file; an
+    image is kept as a file of its own, and `width` and `height` are in pixels.
     """
 
-    number: int
-    at: datetime
     name: str
     media: str
     size: int
@@ -155,46 +104,77 @@ class Attachment(Struct, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        """Where an image is kept, from the sessions folder; empty when it is none, or its digest is
-        no digest.
+        """The path of an image from the sessions folder; empty for other files, and for a digest
+        that is none.
         """
         if not self.is_image or not _DIGEST.fullmatch(self.sha256):
             return ""
         return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
 
 
-class Restoration(Struct, frozen=True, kw_only=True):
-    """What the session was given of its parent. `block` is the inner text of a summary block of the
-    chain.
+class Note(Entry, frozen=True, kw_only=True):
+    """A record of a time and a text."""
 
-    The words from `since` on (a reference, up to the parent's end) are given as they were said,
-    those before it only as the block. Of these words the ones from `fresh` on are in no summary
-    block yet. Empty: none.
+    text: str
+
+
+class Pin(Note, frozen=True):
+    """Text that every later summary block of the chain carries unchanged."""
+
+
+class Unpin(Note, frozen=True):
+    """A pin, its parent's or its own, that the session no longer carries."""
+
+
+class Name(Note, frozen=True):
+    """A name for the session; an empty text takes the name away."""
+
+
+class Tag(Note, frozen=True):
+    """A tag for the session."""
+
+
+class Untag(Note, frozen=True):
+    """A tag that was taken off."""
+
+
+class ModelChange(Note, frozen=True, tag="switch"):
+    """The model, as `provider:model`, that answers from here on."""
+
+
+class Restoration(Entry, frozen=True, kw_only=True):
+    """The context that the session got from its parent. `block` is the inner text of a summary
+    block of the chain.
+
+    The words from the reference `verbatim_from` on, up to the parent's end, are given as they were
+    said, those before it only as the block. Of these words the ones from `unsummarized_from` on are
+    in no summary block yet. Empty: none.
 
     A session that forks ends its parent's words at the reference `until`. One that merges has a
     second parent, with the id `merged`.
     """
 
-    at: datetime
     parent_created: datetime
     queries: int
     tokens: int
     block: str
     grandparent: str = ""
     depth: int = 2
-    """Which session of the chain this one is."""
-    since: str = ""
-    fresh: str = ""
+    """The place of this session in its chain."""
+    verbatim_from: str = field(default="", name="since")
+    unsummarized_from: str = field(default="", name="fresh")
     until: str = ""
     merged: str = ""
 
 
-Note = Pin | Unpin | Name | Tag | Untag | Switch
-Entry = Query | Reply | Note | Undo | Call | Result | Recall | Attachment | Restoration
-
-OF_QUERY = (Query, Reply, Call, Result, Recall, Attachment, Undo)
-"""The kinds that belong to a query, by their `number`."""
-
+ENTRIES: Mapping[str, type[Entry]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (
+        *(Query, Reply, Undo, Call, Result, ArchiveContext, Attachment),
+        *(Pin, Unpin, Name, Tag, Untag, ModelChange, Restoration),
+    )
+}
+"""The kinds of entries by their names in JSON."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of what has none."""
@@ -318,7 +298,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        entries, depth = self.standing, self.depth
+        entries, depth = self.active_entries, self.depth
         replies: dict[int, Reply] = {}
         calls: dict[int, list[Call]] = {}
         results: dict[tuple[int, str], Result] = {}
@@ -349,7 +329,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     @property
-    def standing(self) -> tuple[Entry, ...]:
+    def active_entries(self) -> tuple[Entry, ...]:
         """The entries without those of undone queries."""
         undone = {entry.number for entry in self.entries if isinstance(entry, Undo)}
         if not undone:
@@ -357,20 +337,20 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(
             entry
             for entry in self.entries
-            if not isinstance(entry, OF_QUERY) or entry.number not in undone
+            if not isinstance(entry, QueryEntry) or entry.number not in undone
         )
 
     @property
     def sent(self) -> tuple[Entry, ...]:
-        """The standing entries without those of failed queries: what the model is sent again."""
-        standing = self.standing
-        failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
+        """The active entries without those of failed queries: what the model is sent again."""
+        active = self.active_entries
+        failed = {entry.number for entry in active if isinstance(entry, Reply) and entry.failed}
         if not failed:
-            return standing
+            return active
         return tuple(
             entry
-            for entry in standing
-            if not isinstance(entry, OF_QUERY) or entry.number not in failed
+            for entry in active
+            if not isinstance(entry, QueryEntry) or entry.number not in failed
         )
 
     @property
@@ -399,9 +379,9 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         undone = (
             entry for entry in entries[end:] if isinstance(entry, Undo) and entry.number <= number
         )
-        standing = (entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag))
+        before = (entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag))
         header = replace(self.header, name=self.name, tags=self.tags)
-        return replace(self, header=header, entries=(*standing, *undone), seal=None)
+        return replace(self, header=header, entries=(*before, *undone), seal=None)
 
     @property
     def name(self) -> str:
@@ -432,7 +412,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         found: dict[str, Usage] = {}
         model = self.header.model
         for entry in self.entries:
-            if isinstance(entry, Switch):
+            if isinstance(entry, ModelChange):
                 model = entry.text
             elif isinstance(entry, Reply) and entry.usage is not None:
                 found[model] = found.get(model, Usage()) + entry.usage

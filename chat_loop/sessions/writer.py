@@ -18,21 +18,21 @@ from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import encode, encode_line
 from chat_loop.sessions.records import (
     IMAGE_FOLDER,
+    ArchiveContext,
     Attachment,
     Call,
     Entry,
     Header,
+    ModelChange,
     Name,
     Note,
     Pin,
     Query,
-    Recall,
     Reply,
     Restoration,
     Result,
     Seal,
     Session,
-    Switch,
     Tag,
     Totals,
     Undo,
@@ -64,7 +64,7 @@ NOTES: dict[type[Note], tuple[str, str]] = {
     Name: ("name", "**Named:**"),
     Tag: ("tag", "**Tagged:**"),
     Untag: ("untag", "**Untagged:**"),
-    Switch: ("model", "**Model:**"),
+    ModelChange: ("model", "**Model:**"),
 }
 """The records that hold a time and a text: their kinds and labels."""
 FOLD_LINES = 2
@@ -93,7 +93,7 @@ def restored_text(entry: Restoration, parent: str) -> str:
     ID2`.
     """
     parts = [counts_text(entry.queries, entry.tokens)]
-    parts += [f"the words from {entry.since} on"] if entry.since else []
+    parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
     parts += [f"forked at {entry.until}"] if entry.until else []
     merged = f", merged with {entry.merged}" if entry.merged else ""
     return f"{parent} ({'; '.join(parts)}){merged}"
@@ -150,13 +150,14 @@ def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
             return _record("call", entry, _fold(f"Tool: {entry.name}", entry.arguments), values)
         case Result():
             return _result(entry)
-        case Recall():
+        case ArchiveContext():
             return _record("recall", entry, _fold("Found in the archive", entry.text))
         case Attachment():
             return _attachment(entry, folder)
         case Restoration():
             return _restoration(entry, header)
         case _:
+            assert isinstance(entry, Note)
             return note(entry)
 
 
@@ -260,8 +261,8 @@ def _restoration(entry: Restoration, header: Header) -> str:
         "of": entry.parent_created.isoformat(),
         "grandparent": entry.grandparent,
         "depth": str(entry.depth) if entry.depth != 2 else "",
-        "since": entry.since,
-        "fresh": entry.fresh,
+        "since": entry.verbatim_from,
+        "fresh": entry.unsummarized_from,
         "until": entry.until,
         "merged": entry.merged,
     }
@@ -323,7 +324,7 @@ def _end(**values: str) -> str:
 
 def _record(
     kind: str,
-    entry: Query | Undo | Call | Result | Recall | Attachment,
+    entry: Query | Undo | Call | Result | ArchiveContext | Attachment,
     body: str,
     values: dict[str, str] | None = None,
     at_end: dict[str, str] | None = None,

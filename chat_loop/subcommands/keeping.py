@@ -192,10 +192,10 @@ def _leans_on(shelf: Shelf, identity: str, links: Mapping[str, Link]) -> set[str
     ):
         return set()
     given, found = session.restoration, set[str]()
-    if given is None or not given.since:
+    if given is None or not given.verbatim_from:
         return found
     first, depth, parent = (
-        int(given.since.partition(".")[0]),
+        int(given.verbatim_from.partition(".")[0]),
         session.depth - 1,
         session.header.parent,
     )
