@@ -210,7 +210,7 @@ def test_a_reply_that_repeats_the_user_is_not_taken_again() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(texts, texts), max_size=4), st.sampled_from(FACTS.strip().split("\n")))
 def test_what_is_kept_was_said(pairs: list[tuple[str, str]], fact: str) -> None:
     """Every word of a line stands in the span, every value in its line."""

@@ -311,7 +311,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "cc"]), max_size=8)
 
 
 @given(before=LINES, after=LINES, ended=st.booleans(), data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 def test_what_is_shown_of_an_edit_is_what_is_done(
     before: list[str], after: list[str], ended: bool, data: st.DataObject
 ) -> None:
@@ -554,7 +554,7 @@ HOSTILE = st.text(max_size=20) | st.sampled_from(
 
 @given(st.sampled_from(FILES), HOSTILE, HOSTILE, st.integers(-3, 2**70))
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
 )
 def test_whatever_a_model_writes_a_sentence_comes_back(
     bench: Bench, name: str, path: str, text: str, number: int

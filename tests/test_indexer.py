@@ -270,7 +270,7 @@ def lives(draw: st.DrawFn) -> tuple[tuple[Entry, ...], list[int]]:
     return tuple(entries), [*notes, len(entries)]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lives())
 def test_growing_gives_the_same_as_reading_whole(
     drawn: tuple[tuple[Entry, ...], list[int]],

@@ -128,7 +128,7 @@ changes = st.lists(
 
 
 @pytest.mark.parametrize("long", [refresh_module.LONG, 0])
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=changes)
 def test_any_changes_give_the_same_tables_as_building_anew(long: int, changes: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def test_any_changes_give_the_same_tables_as_building_anew(long: int, changes: l
         fresh.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(folders())
 def test_a_file_read_in_pieces_gives_the_same_tables(drawn: tuple[Made, ...]) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:

@@ -62,7 +62,7 @@ wanted = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     folders(),
     st.sampled_from((None, 0, 1, 3, 20)),
@@ -105,7 +105,7 @@ def test_the_index_and_the_files_give_equal_listings(
         indexed.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(folders(), folders())
 def test_what_the_index_knows_in_part_is_completed_from_the_files(
     before: tuple[Made, ...], after: tuple[Made, ...]

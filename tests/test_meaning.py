@@ -101,7 +101,7 @@ def reference(rows: list[int], vectors: list[bytes], query: bytes) -> list[tuple
     return sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     rows=st.lists(st.integers(0, 12), max_size=20).map(sorted),

@@ -192,7 +192,7 @@ def test_a_transcript_is_this_text() -> None:
     assert render(WORKED).decode() == WORKED_TEXT
 
 
-@settings(max_examples=2500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(sessions)
 def test_law_parse_of_render_is_identity(session: Session) -> None:
     data = render(session)
@@ -242,7 +242,7 @@ def test_a_marker_takes_no_other_value_and_any_name_becomes_one(name: str) -> No
             marker.write("call", {"id": name})
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(texts)
 def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded = encode(text)
@@ -253,7 +253,7 @@ def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded.encode()
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(texts, max_size=6))
 def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     encoder = StreamEncoder()
@@ -262,7 +262,7 @@ def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(summaries)
 def test_law_of_the_summary_block(summary: Summary) -> None:
     assert summary_block.parse(summary_block.render(summary)) == summary
@@ -281,7 +281,7 @@ def test_truncation_at_every_byte_keeps_all_complete_records() -> None:
         assert parsed.session.entries[: len(whole)] == whole
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 4000), st.integers(0, 40))
 def test_damage_never_raises_and_never_forges_an_earlier_record(
     junk: bytes, where: int, cut: int
@@ -294,7 +294,7 @@ def test_damage_never_raises_and_never_forges_an_earlier_record(
     ) + junk.count(b"<!--")
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(ATOMS), st.text(max_size=5)), max_size=40).map("\n".join))
 def test_foreign_text_is_read_without_raising(text: str) -> None:
     parse(text.encode("utf-8", "replace"))

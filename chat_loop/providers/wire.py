@@ -17,6 +17,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from ssl import SSLContext
 
     from httpx2 import URL, AsyncClient
     from httpx2 import Response as HttpResponse
@@ -376,6 +378,7 @@ def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
 
     try:
         return make(
+            verify=_certificates(os.getenv("SSL_CERT_FILE"), os.getenv("SSL_CERT_DIR")),
             follow_redirects=False,
             timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
             event_hooks={"response": [_refuse]},
@@ -387,6 +390,16 @@ def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
             f"{short(str(error))}",
             "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
         ) from error
+
+
+@lru_cache(maxsize=1)
+def _certificates(file: str | None, directory: str | None) -> SSLContext:
+    """Return the certificates that are trusted, read again (30 ms) when the environment names
+    others. Raises OSError.
+    """
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def host_of(address: URL) -> str:
