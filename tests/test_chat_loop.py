@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
 from chat_loop.values import Window

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import Patience
 from chat_loop.context import cover
 from chat_loop.context.compactor import summarise, together
+from chat_loop.context.messages import Thread
 from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.context.summary import FIRST
-from chat_loop.context.thread import Thread
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Budget, reported, shared, weigh
-from chat_loop.context.messages import alternating, messages_of, pieces
-from chat_loop.context.restore import acknowledgment_request, restoration_text
-from chat_loop.context.thread import Thread
+from chat_loop.context.messages import (
+    Thread,
+    alternating,
+    messages_of,
+    pieces,
+    restoration_text,
+    with_task,
+)
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
@@ -103,7 +108,7 @@ question, search the archive when you have a tool for that; otherwise say that i
     )
     first = restoration_text(HEADER, replace(RESTORATION, grandparent=""))
     assert "This session was resumed from" not in first
-    assert acknowledgment_request(HEADER, RESTORATION) == (
+    assert with_task(restoration_text(HEADER, RESTORATION)) == (
         restoration_text(HEADER, RESTORATION)
         + """
 
@@ -206,7 +211,7 @@ def test_without_tools_calls_and_results_are_words(entries: list[Entry]) -> None
 
 def test_what_of_a_session_is_sent() -> None:
     restored = restoration_text(HEADER, RESTORATION)
-    asked = acknowledgment_request(HEADER, RESTORATION)
+    asked = with_task(restoration_text(HEADER, RESTORATION))
     one, two = query(1, "one"), query(2, "two")
     assert sent(one, reply(1, "1"), two) == said("one", "1", "two")
     assert sent(one, reply(1, " \n"), two) == said("one\n\ntwo")

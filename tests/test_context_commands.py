@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.context.budget import Limits
 from chat_loop.context.messages import spoken
-from chat_loop.context.plan import Limits
 from chat_loop.conversation.ancestors import thread_of
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored

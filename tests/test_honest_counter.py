@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Received, failing
 from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.tools import Tool
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import ToolCall, ToolSpec, Usage, Window

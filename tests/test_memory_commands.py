@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.commands.registry import registry
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
 from chat_loop.memory import INTRO, Place, ProjectMemory

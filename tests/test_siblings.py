@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
+from chat_loop.context.budget import Limits, ledger_room
 from chat_loop.context.cover import Kept, ledger
 from chat_loop.context.ledger import items
-from chat_loop.context.plan import Limits, ledger_room
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage

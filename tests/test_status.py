@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.commands.standing import Standing
 from chat_loop.config import STATUS
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.display.text import cells, cut_to

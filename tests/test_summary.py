@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.context.fit import clipped
+from chat_loop.context.messages import clipped
 from chat_loop.context.summary import (
     FIRST,
     GRAMMAR,

@@ -20,8 +20,7 @@ from chat_loop.agent.agent import MOST_STEPS, Agent
 from chat_loop.agent.arguments import fault
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import LONGEST_RESULT, NO_MORE, Tool
-from chat_loop.context.messages import messages_of
-from chat_loop.context.thread import Thread
+from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.turn import answer
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import Overloaded, ProviderError, SessionError, StreamBroken

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library

@@ -19,7 +19,7 @@ from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Talk, Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.context.plan import Limits
+from chat_loop.context.budget import Limits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull

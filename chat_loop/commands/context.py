@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
-from chat_loop.context.plan import messages_in
+from chat_loop.context.budget import messages_in
 from chat_loop.conversation.ancestors import only_in_archive
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
@@ -149,7 +149,7 @@ async def summarize(chat: Chat, argument: str) -> None:
 @registry.command("context")
 async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window, part by part, and when it is compacted."""
-    from chat_loop.context.parts import parts  # not before it is asked for
+    from chat_loop.context.budget import parts  # not before it is asked for
     from chat_loop.display.panels import show_context
 
     conversation = chat.conversation

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from chat_loop.context.cover import Said, read_line
 from chat_loop.context.ledger import items
-from chat_loop.context.thread import Thread
+from chat_loop.context.messages import Thread
 from chat_loop.facts import extract
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Summary

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.context import summary, verify
 from chat_loop.context.budget import Count
-from chat_loop.context.fit import clipped
+from chat_loop.context.messages import clipped
 from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta

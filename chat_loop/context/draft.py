@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.context.budget import Count
+from chat_loop.context.budget import Count, Plan
+from chat_loop.context.messages import Thread
 from chat_loop.context.outcome import Outcome
-from chat_loop.context.plan import Plan
-from chat_loop.context.thread import Thread
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage

@@ -1,35 +1,122 @@
-"""From a thread to the messages that are sent: the restored block, the carried words, then the
-session's exchanges.
+"""Messages (pure): a chain's thread as it is sent to the model.
 
-They always alternate. A session's earlier messages never change from one request to the next, so
-that a provider's prompt cache holds.
+First the restored block, which stands for everything before the words; then the carried exchanges,
+in their own words from an ancestor's file; then the session's own. Messages always alternate. A
+session's earlier ones never change from one request to the next, so that a provider's prompt cache
+holds; only what is too long for the window is shortened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from operator import is_
+from typing import TypeVar
 
-from chat_loop.context.restore import acknowledgment_request, restoration_text
-from chat_loop.context.thread import Thread
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chat_loop.context.budget import BLOCK, CARRIED, FILES, OWN, RECALLED, USED, Count, room
+from chat_loop.sessions import marker, summary_block
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
     Call,
     Entry,
     Exchange,
+    Header,
     Query,
     Reply,
+    Restoration,
     Result,
+    Session,
+    Summary,
+    pinned_after,
 )
-from chat_loop.values import Message, ToolCall, ToolResult
+from chat_loop.tokens import estimate
+from chat_loop.values import Image, Message, ToolCall, ToolResult
+from chat_loop.wording import counts_text, file_size_text
 
-BLOCK, CARRIED, RECALLED, USED, FILES, OWN = (
-    *("Restored block", "Carried words", "From the archive", "Tool results", "Attached files"),
-    "This session",
-)
-"""The parts of a context that messages belong to."""
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
+BLOCK_SHARE = 0.6
+"""The most of a request's room that the restored block may take."""
+Long = TypeVar("Long", bound=Query | Reply | Result | Attachment)
+"""An entry that may be too long for the window."""
+
+TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
+1. Main topics discussed
+2. Key decisions made
+3. Confirmation you're ready to continue
+
+Keep your response concise."""
+
+GUIDE = (
+    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word "
+    "for word what the user or "
+    "you said in the chain's second session; [2.14] is its query 14. If the summary does not "
+    "contain the answer to a "
+    "later question, search the archive when you have a tool for that; otherwise say that it "
+    "does not."
+)
+
+
+def place(ref: str) -> tuple[int, int]:
+    """Return `2.14` as (session of the chain, query), which compare as they stand in the chain.
+    Empty: before everything.
+    """
+    depth, _, number = ref.partition(".")
+    return (int(depth), int(number)) if number else (0, 0)
+
+
+class Thread(Struct, frozen=True):
+    """A session and the exchanges of its ancestors that it was given as they were said, oldest
+    first.
+
+    `edited` is the parent's summary block as it stands in the file now, when that is not what the
+    session was given.
+    """
+
+    session: Session
+    carried: tuple[Exchange, ...] = ()
+    edited: Summary | None = None
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All exchanges that stand in the context in their own words; failed ones stand in the file
+        only.
+        """
+        return tuple(one for one in (*self.carried, *self.session.exchanges) if not one.failed)
+
+    @property
+    def fresh(self) -> tuple[Exchange, ...]:
+        """Those of them that no summary block covers yet."""
+        restoration = self.session.restoration
+        carried: tuple[Exchange, ...] = ()
+        if restoration is not None and restoration.unsummarized_from:
+            first = place(restoration.unsummarized_from)
+            carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
+        return tuple(one for one in (*carried, *self.session.exchanges) if not one.failed)
+
+    @property
+    def inherited(self) -> Summary | None:
+        """The parent's summary block."""
+        if self.edited is not None:
+            return self.edited
+        restoration = self.session.restoration
+        if restoration is None or not restoration.block:
+            return None
+        return summary_block.parse(restoration.block)
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """The parent's pins, then this session's, each once, without those that were unpinned."""
+        parent = self.inherited
+        return pinned_after(parent.pinned if parent else (), self.session.entries)
+
+
+# From a thread to messages
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
@@ -42,17 +129,18 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield what a thread's messages are made of, each with the part of the context it belongs
+    """Yield what a thread's messages are made of, each with the part of the request it belongs
     to.
     """
     session = thread.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
+        text = restoration_text(session.header, restoration)
         if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
-            yield BLOCK, Message("user", acknowledgment_request(session.header, restoration))
+            yield BLOCK, Message("user", with_task(text))
             yield BLOCK, Message("assistant", acknowledgment.text)
         else:
-            yield BLOCK, Message("user", restoration_text(session.header, restoration))
+            yield BLOCK, Message("user", text)
     for exchange in thread.carried:
         if not exchange.failed:
             yield from ((CARRIED, message) for message in spoken(exchange))
@@ -60,17 +148,16 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
 
 
 def spoken(exchange: Exchange) -> Iterator[Message]:
-    """The words of an exchange and the files of its query, without its tools."""
-    yield _asked(exchange.query.text, exchange.attached)
+    """Yield the words of an exchange and the files of its query, without its tools."""
+    yield query_message(exchange.query.text, exchange.attached)
     if exchange.reply is not None and exchange.reply.text.strip():
         yield Message("assistant", exchange.reply.text)
 
 
-def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """A session's own words, calls and results. Every call is answered before anything else is
-    said.
+def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
+    """Yield a session's own words, calls and results. Every call is answered before anything else
+    is said.
     """
-    entries = tuple(entries)
     attached: dict[int, list[Attachment]] = {}
     for entry in entries:
         if isinstance(entry, Attachment):
@@ -78,30 +165,29 @@ def _own(entries: Iterable[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
     calls: list[Call] = []
     results: dict[str, Result] = {}
     for entry in entries:
+        known = isinstance(entry, Call | Result) and any(call.id == entry.id for call in calls)
         if isinstance(entry, Result):
-            if any(call.id == entry.id for call in calls):
+            if known:
                 results[entry.id] = entry
             continue
         said = tuple(_said(entry, attached))
-        another = isinstance(entry, Call) and (
-            results or any(call.id == entry.id for call in calls)
-        )
-        if said or another:
+        if calls and (said or (isinstance(entry, Call) and (results or known))):
             yield from ((USED, message) for message in _used(calls, results, tools=tools))
             calls, results = [], {}
         yield from said
         if isinstance(entry, Call):
             calls.append(entry)
-    yield from ((USED, message) for message in _used(calls, results, tools=tools))
+    if calls:
+        yield from ((USED, message) for message in _used(calls, results, tools=tools))
 
 
 def _said(
     entry: Entry, attached: Mapping[int, Sequence[Attachment]]
 ) -> Iterator[tuple[str, Message]]:
-    """What an entry says, if it says something. A query's files are said before it."""
+    """Yield what an entry says, if it says something. A query's files are said before it."""
     if isinstance(entry, Query):
         if entry.number in attached:
-            yield FILES, _asked("", attached[entry.number])
+            yield FILES, query_message("", attached[entry.number])
         yield OWN, Message("user", entry.text)
     elif isinstance(entry, ArchiveContext):
         yield RECALLED, Message("user", entry.text)
@@ -109,52 +195,34 @@ def _said(
         yield OWN, Message("assistant", entry.text)
 
 
-def _asked(text: str, attached: Sequence[Attachment]) -> Message:
-    if not attached:
-        return Message("user", text)
-    from chat_loop.context.attached import asked  # not before there is a file
-
-    return asked(text, attached)
-
-
-def _used(calls: list[Call], results: dict[str, Result], *, tools: bool) -> Iterator[Message]:
-    """The calls of one step and what they gave."""
-    if not calls:
-        return
-    if tools:
-        yield Message(
-            "assistant",
-            "",
-            calls=tuple(ToolCall(call.id, call.name, call.arguments) for call in calls),
-        )
-        yield Message(
-            "user", "", results=tuple(_result(call, results.get(call.id)) for call in calls)
-        )
-        return
+def _used(
+    calls: Sequence[Call], results: Mapping[str, Result], *, tools: bool
+) -> Iterator[Message]:
+    """Yield the calls of one step and their results."""
+    returned = []
     for call in calls:
-        given = _result(call, results.get(call.id))
-        yield Message(
-            "user",
-            f"[{call.name} {call.arguments} {'failed' if given.failed else 'gave'}: {given.text}]",
-        )
-
-
-def _result(call: Call, result: Result | None) -> ToolResult:
-    if result is None:
-        return ToolResult(call.id, INTERRUPTED, failed=True)
-    return ToolResult(call.id, result.text, result.failed)
+        result = results.get(call.id)
+        text, failed = (INTERRUPTED, True) if result is None else (result.text, result.failed)
+        returned.append(ToolResult(call.id, text, failed))
+    if tools:
+        sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
+        yield Message("assistant", "", calls=sent)
+        yield Message("user", "", results=tuple(returned))
+        return
+    for call, given in zip(calls, returned, strict=True):
+        verb = "failed" if given.failed else "gave"
+        yield Message("user", f"[{call.name} {call.arguments} {verb}: {given.text}]")
 
 
 def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
-    """Join neighbours of one role: a query that got no reply is sent together with the next one."""
+    """Join neighbors of one role: a query that got no reply is sent together with the next one."""
     messages: list[Message] = []
     for turn in turns:
         if messages and messages[-1].role == turn.role:
             last = messages[-1]
-            text = "\n\n".join(filter(None, (last.text, turn.text)))
             messages[-1] = Message(
                 turn.role,
-                text,
+                "\n\n".join(filter(None, (last.text, turn.text))),
                 (*last.calls, *turn.calls),
                 (*last.results, *turn.results),
                 (*last.images, *turn.images),
@@ -162,3 +230,159 @@ def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
         else:
             messages.append(turn)
     return tuple(messages)
+
+
+def query_message(text: str, attached: Sequence[Attachment]) -> Message:
+    """Return a query as it is sent: what its files hold, then its own words, if `text` is not
+    empty.
+
+    The line around a file is made of a digest of all of them, so that none can hold it.
+    """
+    if not attached:
+        return Message("user", text)
+    digest = sha256()
+    for one in attached:
+        if not one.is_image:
+            digest.update(sha256(one.text.encode("utf-8", "surrogatepass")).digest())
+    line = f"==== {digest.hexdigest()[:32]} ===="
+    told, images = [], []
+    for one in attached:
+        name = encode_line(one.name)
+        if one.is_image:
+            images.append(Image(name, one.media, one.width, one.height, one.file))
+            told.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
+        else:
+            size, end = file_size_text(one.size), "" if one.text.endswith("\n") else "\n"
+            told.append(
+                f"Attached file: {name}, {size}, between two lines {line}\n"
+                f"{line}\n{one.text}{end}{line}"
+            )
+    return Message("user", "\n\n".join(filter(None, (*told, text))), images=tuple(images))
+
+
+# Restoration
+
+
+def restoration_text(header: Header, restoration: Restoration) -> str:
+    """Return the restored block as it is sent; the same bytes for the whole life of the session."""
+    counts = counts_text(restoration.queries, restoration.tokens)
+    when = f"{restoration.parent_created:%Y-%m-%d %H:%M}"
+    lines = [
+        f"CONTEXT RESTORATION: You are continuing a previous conversation from {when}.",
+        "",
+        f"Previous session summary (Session ID: {header.parent}, {counts}):",
+        "",
+    ]
+    if restoration.grandparent:
+        lines.append(f"This session was resumed from: {restoration.grandparent}")
+    lines += [
+        f"Previous session file: {header.parent_path}",
+        "",
+        marker.SUMMARY_START,
+        restoration.block,
+        marker.SUMMARY_END,
+        "",
+        GUIDE,
+    ]
+    if restoration.verbatim_from:
+        lines += [
+            "",
+            f"What follows are the words of the conversation itself, from [{restoration.verbatim_from}] on.",
+        ]
+    return "\n".join(lines)
+
+
+def with_task(text: str) -> str:
+    """Return a restoration's text with the request to confirm it."""
+    return f"{text}\n\n{TASK}"
+
+
+# Shortening
+
+
+def clipped(text: str, most: int, count: Count) -> str:
+    """Return `text` with its middle left out when it is longer than `most` tokens; what is missing
+    is said.
+    """
+    if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
+        return text
+    tokens = count(text)
+    if tokens <= most:
+        return text
+    half = max(20, (int(len(text) * most / tokens * 0.9) - 60) // 2)
+    while True:
+        missing = len(text) - 2 * half
+        short = (
+            f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
+        )
+        if half <= 20 or count(short) <= most:
+            return short
+        half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
+
+
+def fitted(
+    thread: Thread, window: int, count: Count, block_of: Callable[[str], str]
+) -> tuple[Thread, int]:
+    """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
+    half of the room.
+
+    `block_of` shortens the restored block to `block_room` (the caller may remember what it gave).
+    """
+    most = room(window) // 2
+    shortened = 0
+
+    def short(entry: Long) -> Long:
+        nonlocal shortened
+        text = clipped(entry.text, most, count)
+        if text is entry.text:
+            return entry
+        shortened += 1
+        return replace(entry, text=text)
+
+    def entry_of(entry: Entry) -> Entry:
+        if isinstance(entry, Restoration):
+            block = block_of(entry.block)
+            return entry if block is entry.block else replace(entry, block=block)
+        return short(entry) if isinstance(entry, Query | Reply | Result | Attachment) else entry
+
+    def exchange_of(exchange: Exchange) -> Exchange:
+        before = shortened
+        query, files = short(exchange.query), tuple(map(short, exchange.attached))
+        reply = short(exchange.reply) if exchange.reply is not None else None
+        if shortened == before:
+            return exchange
+        return replace(exchange, query=query, reply=reply, attached=files)
+
+    entries = tuple(map(entry_of, thread.session.entries))
+    carried = tuple(map(exchange_of, thread.carried))
+    if not shortened and all(map(is_, entries, thread.session.entries)):
+        return thread, 0
+    session = replace(thread.session, entries=entries)
+    return replace(thread, session=session, carried=carried), shortened
+
+
+def block_room(window: int) -> int:
+    """Return the most tokens that the restored block may take in a window."""
+    return int(room(window) * BLOCK_SHARE)
+
+
+def shortened_block(text: str, most: int, count: Count) -> str:
+    """Return a summary block's inner text with at most `most` tokens, as far as its pins allow.
+
+    Key facts go first, the oldest before the newest, then topics, open points and decisions; pins
+    stay.
+    """
+    if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
+        return text
+    summary = summary_block.parse(text)
+    for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
+        items: tuple[str, ...] = getattr(summary, name)
+        while items and (over := count(summary_block.render(summary)) - most) > 0:
+            left = 0
+            # less is gained where neighbors share a place: it is counted again
+            while left < len(items) and over > 0:
+                over -= count(items[left]) + 1
+                left += 1
+            items = items[left:]
+            summary = replace(summary, **{name: items})
+    return summary_block.render(summary)

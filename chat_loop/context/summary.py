@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from chat_loop.context.budget import Count
-from chat_loop.context.fit import clipped
+from chat_loop.context.messages import clipped
 from chat_loop.redact import Redactor, redacted
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Exchange, Summary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.context.thread import Thread, place
+from chat_loop.context.messages import Thread, place
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, known_to, placed

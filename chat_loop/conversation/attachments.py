@@ -1,15 +1,16 @@
-"""Files of a query: read and weighed before anything is sent, kept with it, and shown again in
-later requests.
+"""Attachments: the files of a query are read and weighed before anything is sent, kept with it, and
+shown again in later requests.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
-from chat_loop.context.attached import NO_IMAGES, NotShown, with_images
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import UsageError
@@ -19,10 +20,22 @@ from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
 from chat_loop.wording import window_text
 
+MOST_IMAGES = 20
+"""Images of a request. With more of them Anthropic's wire takes only small ones
+(https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+MOST_DATA = 24 << 20
+"""Characters of base64 of a request; a request may hold 32 MB in all there."""
+NO_IMAGES = "this model takes no images"
+TOO_MANY = "newer ones take the room"
+
+
+class NotShown(Exception):
+    """An image is not sent; the message says why, as the rest of a sentence."""
+
 
 async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:
-    """The files that a query names with `@`, read now. Raises UsageError for one that cannot be
-    sent with it.
+    """Read the files that a query names with `@`. Raises UsageError for one that cannot be sent
+    with it.
     """
     found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
@@ -33,15 +46,13 @@ async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:
             "known.",
             f"If it does: models: {{{provider.model}: {{images: true}}}} in the config. {AS_TEXT}",
         )
-    most = room(context.window) // 2
-    tokens = sum(size(file.text, context.count) for file in found if file.text)
-    if tokens > most:
-        texts = [file for file in found if file.text]
+    texts = [file for file in found if file.text]
+    tokens = sum(size(file.text, context.count) for file in texts)
+    if tokens > (most := room(context.window) // 2):
         which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
         raise UsageError(
             f"{which} about {tokens:,} tokens: with a window of "
-            f"{window_text(context.window, False)} a message takes "
-            f"{most:,} of files.",
+            f"{window_text(context.window, False)} a message takes {most:,} of files.",
             "Take a part of it.",
         )
     if doubtful:
@@ -86,13 +97,12 @@ def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
                     )
                 )
         context.add(entry)
-    if files:
-        context.show(Attached(tuple(file.told for file in files)))
+    context.show(Attached(tuple(file.told for file in files)))
 
 
 def shown(context: LiveContext, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
-    """The messages with the data of their images. What cannot be shown is told, but not if it is in
-    `told` already.
+    """Return the messages with the data of their images. Tell which cannot be shown, but not what
+    is in `told` already.
     """
 
     def load(image: Image) -> str:
@@ -109,3 +119,35 @@ def shown(context: LiveContext, messages: Sequence[Message], told: set[str]) -> 
             told.add(problem)
             context.show(Warned(problem))
     return found
+
+
+def with_images(
+    messages: Sequence[Message], load: Callable[[Image], str]
+) -> tuple[tuple[Message, ...], list[str]]:
+    """Return messages with the data of their images, and a sentence for each image that a line
+    takes the place of.
+
+    `load` gives the base64 of an image, and raises NotShown. The newest images go first when there
+    are too many.
+    """
+    found: list[Message] = []
+    problems: list[str] = []
+    images = data = 0
+    for message in reversed(messages):
+        kept: list[Image] = []
+        notes: list[str] = []
+        for image in reversed(message.images):
+            try:
+                loaded = load(image)
+                if images >= MOST_IMAGES or data + len(loaded) > MOST_DATA:
+                    raise NotShown(TOO_MANY)
+            except NotShown as reason:
+                notes.append(f"[{image.name} is not shown: {reason}.]")
+                problems.append(f"The image {image.name} is not sent: {reason}.")
+                continue
+            images, data = images + 1, data + len(loaded)
+            kept.append(replace(image, data=loaded))
+        text = "\n\n".join([*reversed(notes), message.text])
+        changed = replace(message, images=tuple(reversed(kept)), text=text)
+        found.append(changed if message.images else message)
+    return tuple(reversed(found)), problems[::-1]

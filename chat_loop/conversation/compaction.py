@@ -12,13 +12,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.context import plan as planning
-from chat_loop.context.budget import room
+from chat_loop.context import budget
+from chat_loop.context.budget import Plan, room
 from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned, with_summary
-from chat_loop.context.fit import shortened_block
+from chat_loop.context.messages import Thread, shortened_block
 from chat_loop.context.outcome import Outcome
-from chat_loop.context.plan import Plan
-from chat_loop.context.thread import Thread
 from chat_loop.conversation.background import Background, Prepared
 from chat_loop.conversation.live_context import Beginning, LiveContext
 from chat_loop.errors import SaveError, SessionError, UsageError
@@ -90,7 +88,7 @@ class Compaction:
     @property
     def ledger_room(self) -> int:
         """Tokens that the ledger of a block may take."""
-        return planning.ledger_room(self._context.window, self._options.limits)
+        return budget.ledger_room(self._context.window, self._options.limits)
 
     # Between turns
 
@@ -115,7 +113,7 @@ class Compaction:
         used = self._context.budget.used + waiting
         if self._near(thread, used) < 1 or not (plan := self._plan(thread, used)).compact:
             return
-        full = limits.max_messages and planning.messages_in(thread.exchanges) >= limits.max_messages
+        full = limits.max_messages and budget.messages_in(thread.exchanges) >= limits.max_messages
         if used < self._not_below and not full:
             return
         draft = await self._without_waiting(plan, used, waiting)
@@ -154,7 +152,7 @@ class Compaction:
             )
         thread, used = context.thread, context.budget.used
         near = self._near(thread, used)
-        if near < planning.EARLY or used < self._not_below or not self._background.may_start(used):
+        if near < budget.EARLY or used < self._not_below or not self._background.may_start(used):
             return
         span = spanned(thread, self._plan(thread, used, ahead=max(1, int(used / near - used))))
         if span:
@@ -274,12 +272,12 @@ class Compaction:
         there may be many.
         """
         limits = self._options.limits
-        messages = planning.messages_in(thread.exchanges) if limits.max_messages else 0
-        return planning.fullness(used, messages, self._context.window, limits)[0]
+        messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
+        return budget.fullness(used, messages, self._context.window, limits)[0]
 
     def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
         context, restoration = self._context, thread.session.restoration
-        return planning.plan(
+        return budget.plan(
             thread.exchanges,
             used=used,
             window=context.window,
@@ -292,7 +290,7 @@ class Compaction:
 
     def _asked(self, thread: Thread) -> Plan:
         context = self._context
-        return planning.asked(
+        return budget.asked(
             thread.exchanges,
             window=context.window,
             limits=self._options.limits,

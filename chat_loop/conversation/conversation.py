@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size
-from chat_loop.context.plan import trigger
-from chat_loop.context.restore import with_task
-from chat_loop.context.thread import Thread
+from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size, trigger
+from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation.compaction import Compaction, May, uncancel
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.conversation.options import Options

@@ -15,11 +15,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Budget, Count, reported, room, tools_size, weigh
-from chat_loop.context.fit import block_room, fitted, shortened_block
-from chat_loop.context.messages import messages_of, pieces
-from chat_loop.context.plan import truncated
-from chat_loop.context.thread import Thread
+from chat_loop.context.budget import Budget, Count, reported, room, tools_size, truncated, weigh
+from chat_loop.context.messages import (
+    Thread,
+    block_room,
+    fitted,
+    messages_of,
+    pieces,
+    shortened_block,
+)
 from chat_loop.conversation.ancestors import edited_block
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from chat_loop.config import Config
+from chat_loop.context.budget import Limits
 from chat_loop.context.outcome import SummaryOptions
-from chat_loop.context.plan import Limits
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.providers import Provider
 from chat_loop.values import Usage

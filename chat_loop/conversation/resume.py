@@ -13,10 +13,10 @@ from itertools import takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.context.budget import exchange_size, trigger
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
+from chat_loop.context.messages import Thread, place
 from chat_loop.context.outcome import Outcome
-from chat_loop.context.plan import exchange_size, trigger
-from chat_loop.context.thread import Thread, place
 from chat_loop.conversation.ancestors import conversation_totals, parent_of, thread_of
 from chat_loop.conversation.compaction import Compaction, uncancel
 from chat_loop.conversation.live_context import Beginning, LiveContext, repinned
