@@ -2,7 +2,7 @@
 
 Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py` checks it):
 
-    values, events, errors, wording, redact/, frontmatter
+    values, events, errors, wording, redact, frontmatter
                                 what everything speaks; secrets taken out of a text; YAML on top of
                                 markdown
     tokens, config, servers, options, options_commands
@@ -11,7 +11,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     sessions/                   the file format and the only code that writes transcripts
     search/                     exchanges found by what was said in them
     templates                   texts of the user's, sent as `/name`
-    memory/                     facts of the project, in a file of the user's, given to the model
+    memory                      facts of the project, in a file of the user's, given to the model
     attach/                     files named in a query: found, read, completed while they are typed
     library/                    all sessions of a folder: the index, listings, search, chains
     export/                     sessions as documents for others, and what others send

@@ -1,0 +1,149 @@
+"""A second parser of transcripts, written from docs/format.md alone; it imports nothing of ours."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+Values = dict[str, str]
+Record = dict[str, Any]
+MARKER = r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0,64}) -->\s*"
+HIDDEN = "\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f⟦"
+TABLE = """
+session | id:id created:time parent:id mode:|print
+restoration | at:time parent_created=of:time queries:int tokens:int grandparent:id depth:depth since:ref fresh:ref until:ref merged:id | block 4
+acknowledgment | number=n:int at:time | text 0 AGENT
+reply | number=n:int at:time | text 0 AGENT
+query | number=n:int at:time | text 1 You
+attachment | number=n:int at:time media=type:word size:int sha256=sha:word width:int height:int | text 2
+recall | number=n:int at:time | text 0
+call | number=n:int at:time id:word name:word | arguments 0
+result | number=n:int at:time id:word failed:flag | text 0
+undo | number=n:int at:time
+compaction | first:word last:word before:int after:int why:word model:word cost:float decisions:int pins:int facts:int archived:int superseded:int
+"""
+NOTES = "pin Pinned, unpin Unpinned, name Named, tag Tagged, untag Untagged, model Model"
+KINDS = {row.split(" | ")[0]: [*row.split(" | ")[1:], ""] for row in TABLE.strip().split("\n")}
+KINDS |= {one.split()[0]: ["at:time", f"text 0 {one.split()[1]}"] for one in NOTES.split(", ")}
+SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:covers"
+STOP = "stop:end|length|refusal|tool|interrupted|error failed:flag"
+USAGE = "input=in:int output=out:int cached:int written:int reasoning:int estimated:flag"
+TYPES: dict[str, tuple[Any, str, str | None]] = {  # reading it, its pattern, what counts otherwise
+    "int": (int, "[0-9]{1,18}", "0"),
+    "depth": (int, "[0-9]{1,18}", "2"),
+    "covers": (int, "[0-9]{1,18}", None),
+    "float": (float, ".+", None),
+    "time": (datetime.fromisoformat, ".+", "1970-01-01T00:00:00+00:00"),
+    "flag": (bool, "yes", ""),
+    "word": (str, ".+", ""),
+    "id": (str, "[0-9A-Za-z][0-9A-Za-z_-]{0,63}", ""),
+    "ref": (str, "[0-9]{1,6}[.][0-9]{1,9}", ""),
+}
+FIELDS = ["Agent", "Agent Path", "Model", "Project", "Previous Session", "Name", "Title"]
+LISTS = "Topics Discussed, Decisions Made, Pending, Pinned, Key Facts, Files Touched, Tools Used"
+NAMES = {f"**{one}:**": one.split()[0].lower() for one in LISTS.split(", ")}
+NAMES["**Key Facts:**"] = "key_facts"
+
+
+def parse(data: bytes) -> Record:
+    """Return the records of a file without damage, under the names of the JSON export."""
+    session: Record = {"header": None, "entries": [], "seal": None}
+    tail: Record = {"summary": None, "compaction": None}
+    kind, agent, given, body = "", "", Values(), list[str]()
+    for line in data.decode().replace("\r\n", "\n").removeprefix("\ufeff").split("\n"):
+        found = None if kind == "summary" else re.fullmatch(MARKER, line, re.ASCII)
+        values = dict(pair.split("=") for pair in found[2].split()) if found else {}
+        if line == "<!-- SESSION_SUMMARY_START -->":
+            kind, body = "summary", []
+        elif line == "<!-- SESSION_SUMMARY_END -->":
+            kind, tail["summary"] = "", read_summary(body)
+        elif found is None:
+            body.append(line)
+        elif found[1] == "sealed":
+            session["seal"] = tail | read_values(SEAL, values) | read_spent(values)
+        elif found[1] != "end":
+            kind, given, body = found[1], values, []
+        elif kind == "session":
+            pairs = dict(line[2:].split(":** ", 1) for line in body if ":** " in line)
+            agent = pairs.get("Agent", "")
+            session["header"] = read_values(KINDS[kind][0], given) | read_header(pairs)
+        elif kind == "compaction":
+            tail["compaction"] = read_values(KINDS[kind][0], given)
+        elif kind in KINDS:
+            session["entries"].append(read_entry(kind, given, body, values, agent))
+    return session
+
+
+def read_values(spec: str, given: Values) -> Record:
+    result = {}
+    for name, key, type_ in re.findall(r"(\w+)=?(\w*):(\S+)", spec):
+        convert, pattern, otherwise = TYPES.get(type_, (str, type_, type_.split("|")[0]))
+        value = given.get(key or name, "")
+        known = value if re.fullmatch(pattern, value) else otherwise
+        result[name] = None if known is None else convert(known)
+    return result
+
+
+def read_spent(given: Values) -> Record:
+    usage = read_values(USAGE, given) if "in" in given else None
+    return read_values("seconds=time:float", given) | {"usage": usage}
+
+
+def read_header(pairs: Values) -> Record:
+    texts = {one.lower().replace(" ", "_"): unescaped(pairs.get(one, ""), "\n\t") for one in FIELDS}
+    texts["parent_path"] = texts.pop("previous_session")
+    return texts | {"tags": [tag for tag in pairs.get("Tags", "").split(", ") if tag]}
+
+
+def read_entry(kind: str, given: Values, body: list[str], end: Values, agent: str) -> Record:
+    shown = {"acknowledgment": "reply", "model": "switch"}.get(kind, kind)
+    entry = {"kind": shown} | read_values(KINDS[kind][0], given)
+    entry |= read_values(STOP, end) | read_spent(end) if shown == "reply" else {}
+    entry |= {"seconds": read_spent(end)["seconds"]} if kind == "result" else {}
+    if kind == "attachment":
+        entry["name"] = unescaped(body[0].removeprefix("**Attached:** "), "\n\t")
+    for name, lines, who in re.findall(r"(\w+) (\d) ?(\w*)", KINDS[kind][1]):
+        text, label = body[int(lines) :], f"**{agent if who == 'AGENT' else who}:**"
+        if not who:
+            text = [] if text[0].startswith("![") else text[2:-2]
+        elif text[0] == label:
+            text = text[2:]
+        else:
+            text[0] = text[0].removeprefix(f"{label} ")
+        entry[name] = unescaped("\n".join(text))
+    return entry
+
+
+def read_summary(lines: list[str]) -> Record:
+    background, items, current = [""], list[tuple[str, str, list[str]]](), ""
+    begun: list[str] = []  # the item or the background; empty below a heading
+    for line in lines:
+        if line.startswith("**Background Context:**"):
+            begun = background = [line[24:]]
+        elif line.rstrip() in NAMES:
+            begun, current = [], NAMES[line.rstrip()]
+        elif current and line[:2] in ("- ", "+ "):
+            begun = [line[2:]]
+            items.append((current, line[0], begun))
+        elif begun and line.startswith("  "):
+            begun.append(line[2:])
+        elif line.strip() not in ("", "**Current Session Summary:**", "*none*"):
+            (begun or background).append(line)
+    summary: Record = {name: [] for name in NAMES.values()}
+    place, after = "", ("", "")
+    for name, bullet, item in reversed(items):
+        text = unescaped("\n".join(item))
+        if not (joined := after == (name, "+")):
+            place = "".join(re.findall(r" \[[0-9]{1,6} (?:user|reply)\]\Z", text))
+        summary[name].insert(0, text + place if joined else text)
+        after = name, bullet
+    return summary | {"background": unescaped("\n".join(background))}
+
+
+def unescaped(text: str, single_line: str = "") -> str:
+    def character(found: re.Match[str]) -> str:
+        number = int(found[1], 16)
+        hidden = number < 0x110000 and re.fullmatch(f"[{HIDDEN}{single_line}]", chr(number))
+        return chr(number) if hidden and f"{number:04X}" == found[1] else found[0]
+
+    text = text if single_line else re.sub(r"(?m)^([ \t]*)\\(?=\\*<!--)", r"\1", text)
+    return re.sub(r"⟦U\+([0-9A-F]{4,6})⟧", character, text)

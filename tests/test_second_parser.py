@@ -1,0 +1,71 @@
+"""docs/format.md is complete: a parser written from it alone reads what ours reads."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from chat_loop.export import markdown_export
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Session
+from chat_loop.sessions.writer import render
+from tests import strategies
+from tests.support import second_parser
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "format.md").read_text("utf-8")
+EXAMPLE = "".join(
+    re.findall(r"^~~~~markdown\n(.*?)^~~~~$", PAGE, re.MULTILINE | re.DOTALL)
+).encode()
+FILES = sorted(
+    [
+        *(ROOT / "sessions").glob("*.md"),
+        *(ROOT / "tests" / "chains").rglob("*.md"),
+        *(ROOT / "tests" / "grouped").glob("*.md"),
+    ]
+)
+
+
+def lists(value: Any) -> Any:
+    """Return nested values with lists for tuples, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: lists(one) for name, one in value.items()}
+    return [lists(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def compare(data: bytes) -> None:
+    session = parse(data).session
+    assert session is not None
+    parts = {"header": session.header, "entries": session.entries, "seal": session.seal}
+    ours = msgspec.to_builtins(parts, builtin_types=(datetime,))
+    assert second_parser.parse(data) == lists(ours)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_golden_file_reads_the_same(path: Path) -> None:
+    compare(path.read_bytes())
+
+
+def test_the_exported_chain_reads_the_same() -> None:
+    document = (ROOT / "tests" / "exports" / "chain.md").read_bytes()
+    for transcript in markdown_export.split(document)[0]:
+        compare(transcript)
+
+
+def test_the_example_of_the_page_is_a_file_as_the_program_writes_it() -> None:
+    parsed = parse(EXAMPLE)
+    assert parsed.damage == ()
+    assert parsed.session is not None
+    assert render(parsed.session) == EXAMPLE
+    compare(EXAMPLE)
+
+
+@given(strategies.sessions)
+def test_law_every_session_reads_the_same(session: Session) -> None:
+    compare(render(session))
