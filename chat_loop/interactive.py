@@ -30,7 +30,7 @@ from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.events import Event, ReplyEnded, SessionBegun, SessionSealed
+from chat_loop.events import Event, SessionSealed
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
@@ -106,7 +106,6 @@ class Interactive:
         self._embedding = Embedding(setting.sessions.directory)
         self._indexer = Indexer(
             setting.sessions.directory,
-            setting.sessions.now,
             [self._embedding.start_if_needed] if self._semantic is not None else (),
         )
         self._chat: Chat | None = None
@@ -311,9 +310,5 @@ class Interactive:
     def _show(self, event: Event) -> None:
         self._loading.used.set()
         self._display.show(event)
-        if (
-            isinstance(event, ReplyEnded | SessionBegun | SessionSealed)
-            and self._conversation.live.saved
-        ):
-            live = self._conversation.live
-            self._indexer.note(live.session, live.path, sealed=isinstance(event, SessionSealed))
+        if isinstance(event, SessionSealed):
+            self._indexer.wake()

@@ -63,7 +63,7 @@ DOORS = {
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
     "sqlite3": {
-        *("library/archive.py", "library/file.py", "library/fulltext.py", "library/looking.py"),
+        *("library/archive.py", "library/fulltext.py", "library/index.py"),
     },
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.library.looking import condition
+from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.subcommands.checks.answering import fault_of
@@ -268,22 +268,22 @@ def test_a_session_that_is_open_elsewhere_and_locks_of_those_that_are_gone(tmp_p
 
 def test_the_index_as_it_stands(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    assert condition(folder, []).size == 0
+    assert index_status(folder, []).size == 0
     run(tmp_path, *ECHO, "-p", "hello")
     run(tmp_path, "sessions", "list")
     index = folder / ".index.sqlite"
-    assert condition(folder, partial.newest_first(folder)).behind == 0
+    assert index_status(folder, partial.newest_first(folder)).stale == 0
     [file] = folder.glob("*.md")
     os.utime(file, ns=(1, 1))
-    assert condition(folder, partial.newest_first(folder)).behind == 1
+    assert index_status(folder, partial.newest_first(folder)).stale == 1
     whole = index.read_bytes()
     for damage in (whole[:5000], b"x" * 9000, whole[:60] + (99).to_bytes(4, "big") + whole[64:]):
         index.write_bytes(damage)
-        found = condition(folder, [])
+        found = index_status(folder, [])
         assert found.trouble
         assert (found.size, index.read_bytes()) == (len(damage), damage)
     (folder / ".index-damaged-20260101-000000.sqlite").write_bytes(b"x" * 10)
-    assert condition(folder, []).aside == ((".index-damaged-20260101-000000.sqlite", 10),)
+    assert index_status(folder, []).left_over == ((".index-damaged-20260101-000000.sqlite", 10),)
 
 
 def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:

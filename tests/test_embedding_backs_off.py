@@ -13,7 +13,6 @@ from chat_loop.library.embedding import LOCK, Embedding
 from chat_loop.library.index import Index
 from chat_loop.library.refresh import refresh
 from chat_loop.library.semantic import SemanticIndex, missing
-from chat_loop.library.stale import stale
 from chat_loop.library.vectors import available
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
@@ -36,7 +35,7 @@ def _index(tmp_path: Path) -> Iterator[Index]:
     folder = tmp_path / "sessions"
     write(folder, session("a", 3, seal=Seal(at=START, reason="exit")), 1)
     with closing(Index(folder)) as index:
-        refresh(index, folder, stale(index.known(), newest_first(folder)))
+        refresh(index, index.stale(newest_first(folder)))
         yield index
 
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library import library as library_module
-from chat_loop.library.file import FILE
 from chat_loop.library.filters import SessionFilter
+from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
 from tests.shelves import FOREIGN, IDS, SECRET, START, Made, folders, names, session, write
@@ -254,12 +254,6 @@ def test_files_of_every_kind_have_rows(tmp_path: Path) -> None:
         ("empty", "empty", None),
     ]
     assert (left, shelf.trouble) == (0, "")
-    assert (
-        dict(shelf.asked(lambda index: index.ask("SELECT id, header_id FROM sessions")) or ())[
-            "copy"
-        ]
-        == "other"
-    )
     shelf.close()
 
 

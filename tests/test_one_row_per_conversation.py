@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.library.looking import condition
+from chat_loop.library.index import index_status
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Restoration, Session
@@ -219,7 +219,7 @@ def test_the_second_list_reads_no_file(tmp_path: Path) -> None:
     put(folder, *(simple(f"s{number:03}", at(11, 1, number)) for number in range(150)))
     first = run(tmp_path, "sessions", "list")
     assert first.stderr == b""
-    assert condition(folder, newest_first(folder)).behind == 0
+    assert index_status(folder, newest_first(folder)).stale == 0
     assert run(tmp_path, "sessions", "list").stdout == first.stdout
 
 

@@ -13,7 +13,7 @@ from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.naming import first_words, name_of, shortened
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.wording import counted
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ async def lineage(chat: Chat, argument: str) -> None:
     if identity not in links:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
+    rows = chat.library.rows_of(node.id for node in nodes)
     compactions = chat.library.compactions(node.id for node in nodes)
-    branches = [_branch(chat, node, compactions.get(node.id, "")) for node in nodes]
+    branches = [_branch(chat, rows[node.id], node, compactions.get(node.id, "")) for node in nodes]
     chat.listed, chat.hits = [node.id for node in nodes], []
     show_tree(chat.display, branches, own_id(chat), chat.sessions.now())
 
 
-def _branch(chat: Chat, node: Node, compaction: str) -> Branch:
-    row = chat.library.row(node.id)
+def _branch(chat: Chat, row: SessionRow, node: Node, compaction: str) -> Branch:
     opening = None if node.again else chat.sessions.opening(node.id)
     if opening is None:
         return Branch(row, node.stem, node.again)

@@ -251,8 +251,7 @@ class Archive:
         """
         if self._semantic is None:
             return {}
-        from chat_loop.library.file import IndexUnavailable  # not before a tool is called
-        from chat_loop.library.index import Index
+        from chat_loop.library.index import Index, IndexUnavailable  # not before a tool is called
 
         here = {
             (identity, position): (exchange.depth, exchange.query.number)

@@ -92,8 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     """Embed until everything has vectors, or the process that asked for it is gone; return the exit
     code.
     """
-    from chat_loop.library.file import IndexUnavailable
-    from chat_loop.library.index import Index
+    from chat_loop.library.index import Index, IndexUnavailable
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.sessions.files import take_lock
 

@@ -22,7 +22,7 @@ read.
 """
 
 
-class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Link(msgspec.Struct, frozen=True, gc=False):
     """The ties of a session to others. `merged` is its second parent; either may be empty, or of a
     session that is not there.
     """
@@ -33,8 +33,6 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     compacted: bool = False
     until: str = ""
     """The reference of its parent's last query that it goes on from; empty: it goes on from all."""
-    used: int | None = None
-    """The microsecond in which it was last used; None: unknown."""
     queries: int | None = None
     mode: str = ""
     answered: bool = True

@@ -157,7 +157,7 @@ def find(
 
     Without `semantic` only its words are looked for. Raises IndexUnavailable.
     """
-    condition, values = wanted.sql()
+    condition, values = wanted.condition()
     where = f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
     where = "" if condition == "1" else where
     if semantic is not None:

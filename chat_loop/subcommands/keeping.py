@@ -29,7 +29,7 @@ def to_trash(shelf: Shelf, options: argparse.Namespace) -> int:
     paths = [
         shelf.path(reference) for reference in options.references
     ]  # before one is gone and the numbers change
-    rows = [shelf.library.row(path.stem) for path in dict.fromkeys(paths)]
+    rows = [*shelf.library.rows_of(path.stem for path in paths).values()]
 
     def move(row: SessionRow) -> None:
         trash.take_away(row.path)

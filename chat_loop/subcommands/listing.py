@@ -11,8 +11,7 @@ from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err, out, out_bytes, out_json
 from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
 from chat_loop.display.text import one_line
-from chat_loop.errors import SessionError
-from chat_loop.library.figures import NAMES, figures
+from chat_loop.library.index import FIGURES
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import name_of
@@ -271,8 +270,8 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
     links = shelf.library.links()
     shelf.tell_trouble()
     nodes = drawn(identity, links)
-    rows = {node.id: shelf.library.row(node.id) for node in nodes}
-    compactions = shelf.library.compactions(rows)
+    rows = shelf.library.rows_of(node.id for node in nodes)
+    compactions = shelf.library.compactions(node.id for node in nodes)
     if options.as_json:
         numbers = shelf.numbers()
         out_json(
@@ -290,19 +289,13 @@ def tree(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def stats(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print what the sessions of the folder come to."""
-    found: dict[str, int | float | None] = dict.fromkeys(NAMES, 0)
+    found: dict[str, int | float | None] = dict.fromkeys(FIGURES, 0)
     if shelf.listed():
         progress = Progress()
         try:
-            shelf.library.bring_up_to_date(progress)
+            found = shelf.library.figures(progress)
         finally:
             progress.end()
-        asked = shelf.library.asked(figures)
-        if asked is None:
-            raise SessionError(
-                f"There are no figures without the index. {shelf.library.trouble}".rstrip()
-            )
-        found = asked
     if options.as_json:
         out_json(found)
         return 0

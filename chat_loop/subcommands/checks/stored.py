@@ -9,8 +9,8 @@ from pathlib import Path
 
 from chat_loop.display.rows import unlisted_text
 from chat_loop.errors import SessionError, SessionLocked
+from chat_loop.library.index import index_status
 from chat_loop.library.library import AHEAD
-from chat_loop.library.looking import condition
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
@@ -120,7 +120,7 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
 
 
 def _index(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
-    found = condition(folder, there)
+    found = index_status(folder, there)
     if found.trouble:
         hint = "It is made from the sessions: chat-loop sessions reindex makes it anew."
         yield doubtful("Index", found.trouble, hint)
@@ -128,15 +128,15 @@ def _index(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
         yield good("Index", "none yet: it is made from the sessions when they are first listed")
     else:
         behind = (
-            f", {counted(found.behind, 'session')} behind: read when it is needed"
-            if found.behind
+            f", {counted(found.stale, 'session')} behind: read when it is needed"
+            if found.stale
             else ", up to date"
         )
         yield good("Index", f"version {found.version}, {file_size_text(found.size)}{behind}")
-    if found.aside:
-        size = file_size_text(sum(size for _, size in found.aside))
-        files = ", ".join(name for name, _ in found.aside[:3])
-        text = f"{counted(len(found.aside), 'file')} set aside, {size}: {files}"
+    if found.left_over:
+        size = file_size_text(sum(size for _, size in found.left_over))
+        files = ", ".join(name for name, _ in found.left_over[:3])
+        text = f"{counted(len(found.left_over), 'file')} of an earlier version, {size}: {files}"
         yield doubtful("Index", text, "They may be deleted.")
 
 
