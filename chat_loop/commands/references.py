@@ -13,7 +13,7 @@ from chat_loop.display.rows import has_number
 from chat_loop.errors import SessionNotFound, UsageError
 from chat_loop.library.filters import SessionFilter
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import ID_PATTERN, SessionRow
 
 
 def own_id(chat: Chat) -> str:
@@ -47,6 +47,10 @@ def path_of(chat: Chat, reference: str) -> Path:
                 "This conversation has not begun.", "Say something first, or name a saved one."
             )
         return chat.sessions.directory / f"{live.header.parent}.md" if live.empty else live.path
+    named = chat.sessions.directory / f"{reference}.md"
+    whole = reference != "last" and not reference.isdigit() and ID_PATTERN.fullmatch(reference)
+    if whole and named.exists():
+        return named  # a whole id needs no listing
     number = (
         int(reference) if reference.isascii() and reference.isdigit() and len(reference) < 10 else 0
     )

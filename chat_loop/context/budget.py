@@ -130,22 +130,33 @@ def trigger(window: int, limits: Limits) -> int:
     return min(int(window * limits.trigger_threshold), room(window))
 
 
-def fullness(used: int, messages: int, window: int, limits: Limits) -> tuple[float, str]:
-    """Return how near the nearest limit is, 1 being reached, and the sentence that says so."""
+def nearness(used: int, messages: int, window: int, limits: Limits) -> float:
+    """Return how near the nearest limit is, 1 being reached."""
+    return max(near for near, *_ in _measures(used, messages, window, limits))
 
-    def tokens(limit: int) -> str:
-        return f"{window_text(used, False)}/{window_text(limit, False)} tokens"
 
-    measures = [(used / max(1, trigger(window, limits)), used / max(1, window), tokens(window))]
+def fullness(used: int, messages: int, window: int, limits: Limits) -> str:
+    """Return the sentence that says how full the context is, by the nearest limit."""
+    _, share, amount, limit, unit = max(_measures(used, messages, window, limits))
+    texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
+    return f"Reached {share:.0%} capacity ({'/'.join(texts)} {unit})"
+
+
+def _measures(
+    used: int, messages: int, window: int, limits: Limits
+) -> list[tuple[float, float, int, int, str]]:
+    """Return for each limit how near it is, its share, the amount, the limit and their unit."""
+    near = used / max(1, trigger(window, limits))
+    found = [(near, used / max(1, window), used, window, "tokens")]
     if limits.max_tokens:
         share = used / limits.max_tokens
-        measures.append((share / limits.trigger_threshold, share, tokens(limits.max_tokens)))
+        near = share / limits.trigger_threshold
+        found.append((near, share, used, limits.max_tokens, "tokens"))
     if limits.max_messages:
         share = messages / limits.max_messages
-        text = f"{messages}/{limits.max_messages} messages"
-        measures.append((share / limits.trigger_threshold, share, text))
-    near, share, text = max(measures)
-    return near, f"Reached {share:.0%} capacity ({text})"
+        near = share / limits.trigger_threshold
+        found.append((near, share, messages, limits.max_messages, "messages"))
+    return found
 
 
 # Sizes
@@ -288,8 +299,8 @@ def plan(
     more when the context would be nearly full again.
     """
     messages = messages_in(exchanges)
-    near, reason = fullness(used, messages, window, limits)
-    if near < 1 and not ahead:
+    reason = fullness(used, messages, window, limits)
+    if nearness(used, messages, window, limits) < 1 and not ahead:
         return Plan(reason=reason)
     sizes = [exchange_size(exchange, count, window) for exchange in exchanges]
     full = trigger(window, limits)

@@ -273,7 +273,7 @@ class Compaction:
         """
         limits = self._options.limits
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
-        return budget.fullness(used, messages, self._context.window, limits)[0]
+        return budget.nearness(used, messages, self._context.window, limits)
 
     def _plan(self, thread: Thread, used: int, *, ahead: int = 0) -> Plan:
         context, restoration = self._context, thread.session.restoration

@@ -1,0 +1,165 @@
+"""How many functions of the package a typed line and a resume go through before a request leaves.
+
+The numbers are printed (`pytest -s`); asserted is twice the goal, so that a detour shows before it
+becomes a habit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+
+import chat_loop
+from benchmarks.support.loopback import Loopback, Received, Reply, talk
+from chat_loop.agent.agent import Agent
+from chat_loop.commands.chat import Chat
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
+from chat_loop.display.manager import DisplayManager
+from chat_loop.library.library import Library
+from chat_loop.loop import ChatLoop
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.values import Window
+from tests.screens import Script, models
+from tests.talking import Clock, words
+
+PACKAGE = str(Path(chat_loop.__file__).parent)
+LINE = (60, 15)
+"""Functions and modules that a typed line may go through before its request."""
+RESUME = (120, 25)
+
+
+class Crossed:
+    """The functions of the package that ran until the server had the request."""
+
+    def __init__(self) -> None:
+        self.codes: set[CodeType] = set()
+        self.done = False
+
+    def note(self, frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if event != "call" or self.done or not code.co_filename.startswith(PACKAGE):
+            return
+        # comprehensions and lambdas belong to a function, the bodies of classes to an import
+        if code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
+            self.codes.add(code)
+
+    @property
+    def modules(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for code in self.codes:
+            found.setdefault(code.co_filename.removeprefix(PACKAGE), []).append(code.co_qualname)
+        return found
+
+    def told(self, what: str) -> str:
+        lines = [f"{what}: {len(self.codes)} functions in {len(self.modules)} modules"]
+        lines += [f"  {name}: {', '.join(sorted(of))}" for name, of in sorted(self.modules.items())]
+        return "\n".join(lines)
+
+    def within(self, goal: tuple[int, int]) -> bool:
+        return len(self.codes) <= 2 * goal[0] and len(self.modules) <= 2 * goal[1]
+
+
+@contextmanager
+def crossing() -> Iterator[Crossed]:
+    found = Crossed()
+    sys.setprofile(found.note)
+    threading.setprofile(found.note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
+    out, clock = io.StringIO(), Clock()
+    display = DisplayManager(out, agent="Sally", resume_command="chat-loop")
+    conversation = Conversation(
+        Agent(
+            name="Sally",
+            system_prompt="Be kind.",
+            provider=OpenAIProvider(
+                model="loopback", base_url=f"{server.url}/v1", api_key="key", window=Window(100_000)
+            ),
+        ),
+        SessionManager(directory, now=clock.now),
+        count=words,
+        show=display.show,
+        options=Options(attach_from_archive=False),
+    )
+    reader = Script([], out, [], None)  # type: ignore[arg-type]
+    reader.typed = line
+    chat = Chat(
+        conversation=conversation,
+        sessions=conversation.sessions,
+        display=display,
+        ask=reader.ask,
+        edit=_unchanged,
+        open_file=_opened,
+        count=words,
+        clear_screen=lambda: None,
+        models=models(()),
+        library=Library(directory, clock.now),
+    )
+    return ChatLoop(chat, reader)
+
+
+async def _unchanged(text: str) -> str:
+    return text
+
+
+async def _opened(path: Path) -> None:
+    """Nothing opens it."""
+
+
+def crossed(directory: Path, *lines: str) -> Crossed:
+    """Count on the way of the last line; those before it warm up."""
+    counting: list[Crossed] = []
+
+    def answered(request: Received) -> Reply:
+        for one in counting:
+            one.done = True
+        return talk(request)
+
+    async def run(server: Loopback) -> Crossed:
+        loop = chat_over(directory, server, lines[-1])
+        chat = loop._chat
+        try:
+            for line in lines[:-1]:
+                await loop.take(line)
+            with crossing() as found:
+                counting.append(found)
+                await loop.take(lines[-1])
+            assert found.done, "no request came"
+            return found
+        finally:
+            await chat.conversation.end()
+            chat.conversation.close()
+            await chat.conversation.agent.provider.close()
+
+    with Loopback(answered) as server:
+        return asyncio.run(run(server))
+
+
+def test_a_typed_line_goes_a_straight_way_to_its_request(tmp_path: Path) -> None:
+    found = crossed(tmp_path, "What is a boat?", "And what is a ship?")
+    sys.stdout.write(found.told("a typed line") + "\n")
+    assert found.within(LINE), found.told("a typed line")
+
+
+def test_a_resume_goes_a_straight_way_to_its_request(tmp_path: Path) -> None:
+    for name in ("first", "second"):  # the first one warms up
+        crossed(tmp_path / name, "What is a boat?", "And what is a ship?")
+        [path] = (tmp_path / name).glob("*.md")
+        found = crossed(tmp_path / name, f"resume {path.stem}")
+    sys.stdout.write(found.told("a resume") + "\n")
+    assert found.within(RESUME), found.told("a resume")
