@@ -7,6 +7,9 @@ be kept.
 
 from __future__ import annotations
 
+from chat_loop.sessions.records import Exchange, Query, Reply
+from tests.talking import START
+
 FACTS = """\
 u|While I'm at it: the boiler was last serviced on 12 February and the technician charged 184 euros.|184 euros
 u|Mum's train gets in at 17:52 on Friday, platform 9.|17:52
@@ -314,3 +317,15 @@ Du könntest drei Firmen anfragen.
 Le liège vient de l'écorce du chêne-liège.
 """
 """Said by the model, about the world rather than about the user's matters."""
+
+
+def exchanges(*pairs: tuple[str, str], depth: int = 1) -> list[Exchange]:
+    """A span of queries and replies."""
+    return [
+        Exchange(
+            Query(number=number, at=START, text=query),
+            Reply(number=number, at=START, text=reply),
+            depth,
+        )
+        for number, (query, reply) in enumerate(pairs, 1)
+    ]

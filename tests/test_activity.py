@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat_loop.context import activity, cover
+from chat_loop.context import activity, ledger
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Summary, Use
 from tests.talking import START, words
 
@@ -64,7 +64,7 @@ def test_files_are_those_that_were_changed() -> None:
 def test_a_chain_counts_on(count: int) -> None:
     parent: Summary | None = None
     for _ in range(count):
-        parent = cover.ledger(
+        parent = ledger.ledger(
             parent, Summary(topics=("t",)), [SEARCHED, WRITTEN], (), (), 500, words
         ).summary
     assert parent is not None

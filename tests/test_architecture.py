@@ -18,7 +18,6 @@ LAYERS = (
     ("library", "export"),
     ("providers",),
     ("agent",),
-    ("facts",),
     ("context",),
     ("conversation",),
     ("display", "lines", "input", "prompt", "editor", "browser"),

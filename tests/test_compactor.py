@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
-from chat_loop.context import cover
+from chat_loop.context import ledger
 from chat_loop.context.compactor import summarise, together
 from chat_loop.context.messages import Thread
 from chat_loop.context.outcome import Outcome, SummaryOptions
@@ -395,7 +395,7 @@ def generations(pins: tuple[str, ...], count: int) -> list[Summary]:
         thread = Thread(session)
         exchanges = talk(("Hi", "Hello."))
         told = Summary(topics=("t",))
-        made = cover.ledger(parent, told, exchanges, (), thread.pins, 1_000, words).summary
+        made = ledger.ledger(parent, told, exchanges, (), thread.pins, 1_000, words).summary
         written = render(
             replace(session, seal=Seal(at=START, reason="compact", source="model", summary=made))
         )

@@ -12,12 +12,11 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.context.budget import Limits, ledger_room
-from chat_loop.context.cover import Kept, ledger
-from chat_loop.context.ledger import items
+from chat_loop.context.ledger import Kept, items, ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
-from tests.test_extract import exchanges
+from tests.said import exchanges
 from tests.test_whole_runs import environment
 
 SERVICES = [

@@ -123,12 +123,14 @@ def test_an_order_to_answer_is_no_fact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0, len(FILLED) // 2, len(FILLED)])
-def test_a_rule_in_a_long_message_is_a_rule(tmp_path: Path, place: int) -> None:
+def test_a_sentence_in_a_long_message_is_kept(tmp_path: Path, place: int) -> None:
     place = FILLED.rfind(". ", 0, place) + 2 if place else 0
     said = f"{FILLED[:place]}Never deploy on Fridays. {FILLED[place:]}"
     assert 4_600 < len(said) < 5_400
     requests = run(tmp_path, Model("none"), said.strip(), COMPACT, "What holds?")
-    assert decisions(requests) == "- Never deploy on Fridays. [1 user]"
+    asked = next(request for request in requests if request.query.endswith("What holds?"))
+    facts = "\n".join(asked.texts).partition("**Key Facts:**")[2].partition("\n**")[0]
+    assert " Never deploy on Fridays." in facts
 
 
 def test_secrets_in_hand_edited_lines_are_not_sent_for_a_summary(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_secrets_in_hand_edited_lines_are_not_sent_for_a_summary(tmp_path: Path)
     [sealed] = [
         path
         for path in (tmp_path / "sessions").glob("*.md")
-        if "- Use a cache" in path.read_text() and "Previous Session" not in path.read_text()
+        if "- We use a cache." in path.read_text() and "Previous Session" not in path.read_text()
     ]
     sealed.write_text(
         sealed.read_text().replace(

@@ -16,7 +16,7 @@ from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
 
 if TYPE_CHECKING:
-    from chat_loop.context.cover import Kept
+    from chat_loop.context.ledger import Kept
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -46,9 +46,9 @@ def spanned(thread: Thread, plan: Plan) -> tuple[Exchange, ...]:
 
 def read_ahead(session: Session) -> None:
     """Look through a session's newest exchange, so that a compaction finds it read."""
-    from chat_loop.facts import extract  # not before the first reply
+    from chat_loop.context.ledger import harvest  # not before the first reply
 
-    extract.harvest(session.exchanges[-1:])
+    harvest(session.exchanges[-1:])
 
 
 def covering(
@@ -64,20 +64,19 @@ def covering(
     """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the
     span; the rest of the span's topics are extracted. `room` are the ledger's tokens.
     """
-    from chat_loop.context import cover, summary  # not before something is compacted
+    from chat_loop.context import ledger, summary  # not before something is compacted
 
     parent = thread.inherited
     if not span:  # nothing new was said: the parent's block is passed on
-        return cover.Kept(
+        return ledger.Kept(
             summary=replace(parent or Summary(), pinned=thread.pins),
             archived=(),
             superseded=0,
-            closed=0,
         )
     rest = span[len(covered) :] if narrative is not None else span
     told = [] if narrative is None else [narrative]
     told += [summary.extracted(rest, parent)] if rest or narrative is None else []
-    return cover.ledger(
+    return ledger.ledger(
         parent,
         summary.joined(told, parent),
         fresh=span,
@@ -121,7 +120,7 @@ def drafted(
         decisions=len(kept.summary.decisions),
         pins=len(kept.summary.pinned),
         facts=len(kept.summary.key_facts),
-        archived=len({value for found in kept.archived for value in found.values}),
+        archived=len({value for fact in kept.archived for value in fact.values}),
         superseded=kept.superseded,
     )
     return Draft(
@@ -130,7 +129,7 @@ def drafted(
         summary=kept.summary,
         source="model" if narrative is not None else "extracted",
         compaction=compaction,
-        archived=tuple(f"{found.text} [{found.ref}]" for found in kept.archived),
+        archived=tuple(f"{fact.text} [{fact.ref}]" for fact in kept.archived),
         invented=outcome.invented if outcome else (),
         usage=usage,
         seconds=outcome.seconds if outcome else None,

@@ -16,9 +16,7 @@ from msgspec.structs import replace
 
 from chat_loop.context.activity import counted_together
 from chat_loop.context.budget import Count
-from chat_loop.context.cover import ledger, statement_of
-from chat_loop.context.ledger import REFERENCE, Item, items, line
-from chat_loop.facts.supersede import supersede
+from chat_loop.context.ledger import REFERENCE, Line, items, ledger, line, rivals
 from chat_loop.sessions.records import Summary
 
 _PLAIN = ("topics", "files", "pinned")
@@ -104,31 +102,30 @@ def in_room(summary: Summary, room: int, count: Count) -> Summary:
     )
 
 
-def _contradictions(ours: Sequence[Item], theirs: Sequence[Item]) -> list[Contradiction]:
+def _contradictions(ours: Sequence[Line], theirs: Sequence[Line]) -> list[Contradiction]:
     """Pairs of which one would replace the other, had it been said later."""
     same = {item.text for item in ours} & {item.text for item in theirs}
     ours = [item for item in ours if item.text not in same]
     theirs = [item for item in theirs if item.text not in same]
     found: dict[Contradiction, None] = {}
     for before, after, swapped in ((ours, theirs, False), (theirs, ours, True)):
-        outcome = supersede([statement_of(item) for item in (*before, *after)], len(before))
-        for old, new in (*outcome.replaced.items(), *outcome.doubtful.items()):
-            if old < len(before) <= new:
-                pair = (before[old].line, after[new - len(before)].line)
-                found.setdefault(Contradiction(*(reversed(pair) if swapped else pair)))
+        for old, new in rivals(before, after):
+            pair = (before[old].line, after[new].line)
+            found.setdefault(Contradiction(*(reversed(pair) if swapped else pair)))
     return list(found)
 
 
-def _moved(item: Item, fork: int, shift: int) -> Item:
+def _moved(item: Line, fork: int, shift: int) -> Line:
     """A line of the second branch under the place that its session has in the chain of both."""
     if item.speaker == "narrative":
         moved = _referring(item.line, fork, shift)
-        return replace(item, line=moved, text=moved)
+        return Line(moved, item.section, moved, item.ref, item.speaker)
     depth = int(item.ref)
     if depth <= fork:
         return item
     ref = str(depth + shift)
-    return replace(item, line=line(item.text, ref, item.speaker), ref=ref)
+    whole = line(item.text, ref, item.speaker)
+    return Line(whole, item.section, item.text, ref, item.speaker)
 
 
 def _relined(second: Summary, fork: int, shift: int) -> Summary:

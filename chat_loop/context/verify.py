@@ -9,11 +9,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from chat_loop.context.exact import SCALES, UNITS, Value, figure, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
-from chat_loop.facts.canon import Value, figure, figures, normal
-from chat_loop.facts.exact import find
-from chat_loop.facts.units import SCALES, UNITS
-from chat_loop.facts.words import language, tokens
 from chat_loop.sessions.records import Summary
 from chat_loop.text import sentences
 
@@ -32,10 +29,13 @@ _LETTERS = frozenset(
 )
 """Kinds that are compared by their characters alone."""
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
+_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")
+_NOUNS = 0.15
+"""The share of words inside sentences that have capitals in a text whose nouns are written so."""
 _OPENING = " \"'`“„«*_([-–—"
 _OWN_COUNTS = 12
 """Up to here a number with a plain noun may be the narrator's own count: "three recipes"."""
-_SHORT_UNITS = frozenset(name for name, _ in UNITS.values())
+_SHORT_UNITS = frozenset(UNITS.values())
 _NUMBER_WORDS = {
     word: str(number)
     for number, words in enumerate(
@@ -91,7 +91,7 @@ class _Source:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._language = language(tokens(text[:2_000]))
+        self._nouns_have_capitals = _has_capital_nouns(text[:20_000])
         self._flat = _plain(text)
         self._letters = "".join(self._flat.split())
         self._places: dict[str, list[int]] = {}
@@ -99,7 +99,7 @@ class _Source:
             names = {figure(match.group()), *map(figure, match.group().split())}
             scale = _SCALE.match(text, match.end())
             if scale is not None and scale.group(1).lower() in SCALES:
-                names.add(figures(normal(match.group() + scale.group()))[0])
+                names.add(figures(normalize(match.group() + scale.group()))[0])
             for name in names:
                 self._places.setdefault(name.lstrip("0") or "0", []).append(match.start())
         self._spelled = {
@@ -118,11 +118,10 @@ class _Source:
         """Whether a line names somebody or something that the text does not name, as far as
         capitals tell.
 
-        Other forms of a word count as the word. German nouns tell nothing unless they are written
-        as no noun is.
+        Other forms of a word count as the word. Where all nouns have capitals, as in German, only
+        those tell that are written as no noun is.
         """
         bare = REFERENCE.sub("", line)
-        german = language(tokens(bare), self._language, 2) == "de"
         for match in _TERM.finditer(bare):
             word = match.group()
             opens = (
@@ -130,7 +129,9 @@ class _Source:
                 or bare[: match.start()].rstrip(_OPENING)[-1:] in ".!?:"
             )
             odd = any(sign.isupper() or sign.isdigit() for sign in word[1:])
-            if (odd or not (opens or german)) and not self._begins_a_word(word.casefold()):
+            if (odd or not (opens or self._nouns_have_capitals)) and not self._begins_a_word(
+                word.casefold()
+            ):
                 return True
         return False
 
@@ -142,7 +143,9 @@ class _Source:
     def _holds(self, value: Value) -> bool:
         if value.kind in _LETTERS:
             bare = value.text.strip("`\"'")
-            spaced = (value.kind == "phone" or " " in bare) and normal(value.text) in self._letters
+            spaced = (value.kind == "phone" or " " in bare) and normalize(
+                value.text
+            ) in self._letters
             return (
                 not _characteristic(value)
                 or spaced
@@ -187,17 +190,24 @@ class _Source:
             yield from find(self._text[max(0, place - _AROUND) : place + _AROUND])
 
     def _means(self, near: Value, value: Value) -> bool:
-        if normal(near.text) == normal(value.text):
+        if normalize(near.text) == normalize(value.text):
             return True
         if value.kind == "date" and near.kind == "date":
-            return normal(near.text).endswith(normal(value.text)) or normal(value.text).endswith(
-                normal(near.text)
-            )
+            return normalize(near.text).endswith(normalize(value.text)) or normalize(
+                value.text
+            ).endswith(normalize(near.text))
         if "number" in (near.kind, value.kind) or not {near.unit, value.unit} <= _SHORT_UNITS:
             return near.kind in ("number", "quantity", "id") and figures(near.text) == figures(
                 value.text
             )
         return False
+
+
+def _has_capital_nouns(text: str) -> bool:
+    """Tell whether so many words inside sentences have capitals that nouns are written so."""
+    inside = _INSIDE.findall(text)
+    capitals = sum(1 for word in inside if word[0].isupper())
+    return capitals > _NOUNS * len(inside)
 
 
 def _plain(text: str) -> str:
@@ -218,7 +228,7 @@ def _small(number: str) -> bool:
 def _alternatives(value: Value, wanted: list[str]) -> list[str]:
     """The figures by which a value may be found: 15:00 also as 3, 2 million also as 2000000."""
     numbers = [wanted[0]] if wanted else []
-    canonical = normal(value.text)
+    canonical = normalize(value.text)
     if value.kind == "time" and canonical[:2].isdigit():
         hour = int(canonical[:2])
         numbers += [str(hour), str((hour + 12) % 24)]
