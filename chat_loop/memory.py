@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import re
-import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError, SessionLocked
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.files import Files, read_part, release_lock, take_lock
 from chat_loop.tokens import estimate
 from chat_loop.wording import counted
 
@@ -39,7 +38,6 @@ _WINDOW_SHARE = 5
 """A memory takes a fifth of the window at most, however much the config allows."""
 _LOCK_SECONDS = 2.0
 """The longest wait for another process, which holds the lock for milliseconds."""
-_PAUSE = 0.01
 _NEW = """\
 # Memory
 
@@ -346,24 +344,17 @@ def _reason(error: OSError) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path, locks: Path) -> Iterator[None]:
-    from chat_loop.sessions.files import take_lock  # loads filelock, which only a change needs
-
     checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            taken = take_lock(locks, f"memory-{checksum:08x}")
-            break
-        except SessionLocked as error:
-            if time.monotonic() > deadline:
-                raise ChatLoopError(
-                    f"{path} is being changed by another process. Nothing is changed.", "Try again."
-                ) from error
-            time.sleep(_PAUSE)
+    try:
+        lock = take_lock(locks, f"memory-{checksum:08x}", seconds=_LOCK_SECONDS)
+    except SessionLocked as error:
+        raise ChatLoopError(
+            f"{path} is being changed by another process. Nothing is changed.", "Try again."
+        ) from error
     try:
         yield
     finally:
-        taken.release()
+        release_lock(lock)
 
 
 # Its text (pure)

@@ -98,13 +98,9 @@ def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
     return found
 
 
-def _session(session: Session) -> dict[str, object]:
-    entries = [_plain(one) for one in session.entries]
-    return {"header": _plain(session.header), "entries": entries, "seal": _plain(session.seal)}
-
-
-def _plain(record: msgspec.Struct | None) -> Any:
-    return _changed(msgspec.to_builtins(record, builtin_types=(datetime,)), _json_value)
+def _session(session: Session) -> Any:
+    parts = {"header": session.header, "entries": session.entries, "seal": session.seal}
+    return _changed(msgspec.to_builtins(parts, builtin_types=(datetime,)), _json_value)
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:

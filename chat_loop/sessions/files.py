@@ -139,9 +139,9 @@ class Lock(Protocol):
     def release(self) -> None: ...
 
 
-def take_lock(directory: Path, identity: str) -> Lock:
-    """Take the lock of session `identity` without waiting. Raises SessionLocked, or OSError when it
-    cannot be made.
+def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
+    """Take the lock of session `identity`, and wait at most `seconds` for it. Raises SessionLocked,
+    or OSError when it cannot be made.
 
     The lock file is never removed: removing one lets two processes hold "the" lock on two different
     files.
@@ -152,7 +152,8 @@ def take_lock(directory: Path, identity: str) -> Lock:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(
         folder / f"{identity}.lock",
-        timeout=0,
+        timeout=seconds,
+        poll_interval=0.01,
         mode=0o600,
         thread_local=False,
         fallback_to_soft=False,
