@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile(
     "tests", deadline=None
 )  # how long an example takes is the machine's affair
 settings.load_profile("tests")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are cores: tests of whole programs wait for half of their
+    time.
+    """
+    return (os.cpu_count() or 1) + 1

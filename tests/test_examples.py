@@ -25,9 +25,9 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 def test_a_plain_prompt(tmp_path: Path) -> None:
     path = EXAMPLES / "plain"
     with Loopback() as server:
-        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
         result = run(
-            tmp_path, "--agent", str(path), "--model", "anthropic:m", "-p", "He go home.", keys=keys
+            tmp_path, "--agent", str(path), "--model", "openai:m", "-p", "He go home.", keys=keys
         )
         assert (result.returncode, result.stdout) == (0, b"You said: He go home.\n")
         assert server.requests[0].system.startswith("You are a careful proofreader.")
@@ -64,13 +64,14 @@ def test_python_tools_in_a_conversation(tmp_path: Path) -> None:
     path = EXAMPLES / "tools"
     with Loopback() as server:
         server.enqueue(Reply(calls=(call,)), Reply(chunks=("On Monday.",)))
-        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        arguments = ("--trust-agent", "--agent", str(path), "--model", "anthropic:m")
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        arguments = ("--trust-agent", "--agent", str(path), "--model", "openai:m")
         result = run(tmp_path, *arguments, "-p", "One working day after Friday?", keys=keys)
         assert (result.returncode, result.stdout, result.stderr) == (0, b"On Monday.\n", b"")
         first, second = server.requests
-    assert [tool["name"] for tool in first.body["tools"]] == ["days_between", "working_days"]
-    assert first.body["tools"][1]["input_schema"]["required"] == ["start", "days"]
+    tools = {tool["function"]["name"]: tool["function"] for tool in first.body["tools"]}
+    assert list(tools) == ["days_between", "working_days"]
+    assert tools["working_days"]["parameters"]["required"] == ["start", "days"]
     assert "Monday, 2026-11-23" in str(second.body["messages"][-1])
     [exchange] = saved(tmp_path)[0].exchanges
     assert [(use.call.name, use.result and use.result.text) for use in exchange.uses] == [
@@ -87,8 +88,8 @@ def test_an_mcp_server_in_a_conversation(tmp_path: Path) -> None:
     look = ToolCall("t2", "shopping_list_items", "{}")
     with Loopback() as server:
         server.enqueue(Reply(calls=(add,)), Reply(calls=(look,)), Reply(chunks=("Three lemons.",)))
-        keys = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        arguments = ("--trust-agent", "--yes", "--agent", str(folder), "--model", "anthropic:m")
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        arguments = ("--trust-agent", "--yes", "--agent", str(folder), "--model", "openai:m")
         result = run(
             tmp_path / "home", *arguments, "-p", "Put three lemons on the list.", keys=keys
         )

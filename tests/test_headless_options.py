@@ -160,11 +160,11 @@ def test_a_broken_reply_is_not_written_and_not_lost(tmp_path: Path) -> None:
     file = tmp_path / "reply.md"
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Half of ", "it"), cut_after=2))
-        keys = {"ANTHROPIC_API_KEY": "sk-test-0123456789", "ANTHROPIC_BASE_URL": server.url}
+        keys = {"OPENAI_API_KEY": "sk-test-0123456789", "OPENAI_BASE_URL": f"{server.url}/v1"}
         result = run(
             tmp_path,
             "--model",
-            "anthropic:m",
+            "openai:m",
             "-p",
             "x",
             "--output",
@@ -217,11 +217,11 @@ def test_a_signal_keeps_what_came(tmp_path: Path, number: signal.Signals, code: 
         server.enqueue(Reply(chunks=("Half of ", "it"), stall_after=2))
         env = ENVIRONMENT | {
             "CHAT_LOOP_HOME": str(tmp_path),
-            "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": server.url,
+            "OPENAI_API_KEY": "k",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
         }
         process = subprocess.Popen(
-            [sys.executable, "-m", "chat_loop", "--model", "anthropic:m", "-p", "x"],
+            [sys.executable, "-m", "chat_loop", "--model", "openai:m", "-p", "x"],
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -351,11 +351,11 @@ def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
         for _ in range(5):
             server.enqueue(Reply(chunks=tuple(source)))
         keys = {
-            "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": server.url,
+            "OPENAI_API_KEY": "k",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
             "CHAT_LOOP_HOME": str(tmp_path),
         }
-        command = [sys.executable, "-m", "chat_loop", "--model", "anthropic:m", "-p", "When?"]
+        command = [sys.executable, "-m", "chat_loop", "--model", "openai:m", "-p", "When?"]
         with PtyChat(command, env=ENVIRONMENT | keys) as terminal:
             assert terminal.exit_code() == 0
             assert terminal.text().rstrip("\n").split("\n") == [
@@ -373,5 +373,5 @@ def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
                 assert terminal.exit_code() == 0
                 assert "\x1b" not in terminal.output()
         assert (tmp_path / "reply.md").read_text() == f"{source}\n"
-        result = run(tmp_path, "--model", "anthropic:m", "-p", "When?", keys=keys)
+        result = run(tmp_path, "--model", "openai:m", "-p", "When?", keys=keys)
     assert result.stdout.decode() == f"{source}\n"
