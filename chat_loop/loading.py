@@ -91,7 +91,7 @@ def _load_saving() -> None:
 
 def _load_compaction() -> None:
     from chat_loop.agent import tools  # noqa: F401 - the first request needs it
-    from chat_loop.context import compactor, ledger  # noqa: F401 - they are needed after the first reply
+    from chat_loop.context import ledger, summary  # noqa: F401 - they are needed after the first reply
 
 
 def _collect_again() -> None:

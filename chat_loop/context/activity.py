@@ -1,4 +1,4 @@
-"""What tools did (pure): the summary block's lines about files and tools, from the records and the
+"""Activity (pure): the summary block's lines about files and tools, from the records and the
 parent's block.
 """
 
@@ -28,7 +28,7 @@ class _Tool(Struct, frozen=True):
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """One line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before`
+    """Return one line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before`
     counted in.
     """
     found, others = _read(before)
@@ -42,7 +42,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
 def counted_together(
     first: Sequence[str], second: Sequence[str], base: Sequence[str]
 ) -> tuple[str, ...]:
-    """The lines of two branches as one: what was used before both, in `base`, counts once."""
+    """Return the lines of two branches as one: what was used before both, in `base`, counts once."""
     (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
     found = {}
     for name in dict.fromkeys((*ours, *theirs)):
@@ -53,7 +53,7 @@ def counted_together(
 
 
 def _read(lines: Sequence[str]) -> tuple[dict[str, _Tool], list[str]]:
-    """Lines as tools by name, and those that were written by hand."""
+    """Return lines as tools by name, and those that were written by hand."""
     found: dict[str, _Tool] = {}
     others = []
     for line in lines:
@@ -76,7 +76,7 @@ def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ..
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """The files that tools changed or the user gave, those of `before` first, each once, the newest
+    """Return the files that tools changed or the user gave, those of `before` first, each once, the newest
     `MOST_FILES`.
     """
     attached = (_attached(file) for exchange in exchanges for file in exchange.attached)
@@ -116,7 +116,7 @@ def _paths(use: Use) -> Iterable[str]:
 
 
 def _told(use: Use) -> str:
-    """A use in a few words: its arguments' texts, on one line that the tool's line can hold."""
+    """Return a use in a few words: its arguments' texts, on one line that the tool's line can hold."""
     texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
     flat = (
         redacted(" ".join(" ".join(texts)[:500].split()))

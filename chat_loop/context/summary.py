@@ -1,22 +1,34 @@
-"""Making a summary (pure): the prompt, the parts of a long span, the check of what came back, the
-way without a model.
+"""Summaries: the calls that have a model write the narrative of a span, their prompt, the check of
+what comes back, and the way without a model.
 
 The narrative is the model's, in the seed's format; what must be exact is the ledger's
-(`ledger.py`).
+(`ledger.py`). No text passes through a model twice.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing, suppress
+from typing import cast
 
+from msgspec.structs import replace
+
+from chat_loop.agent.ask import Patience, ask
 from chat_loop.context.budget import Count
 from chat_loop.context.messages import clipped
+from chat_loop.context.outcome import Outcome, SummaryOptions
+from chat_loop.context.verify import verified
+from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
+from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
+from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redacted
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Exchange, Summary
-from chat_loop.values import Message, Request
+from chat_loop.values import Message, Request, Usage
 from chat_loop.wording import file_size_text
 
 TASK_LINE = "Task: session summary"
@@ -50,6 +62,21 @@ bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
+PROMPT_TOKENS = 700
+"""What the summary call's own words take, generously."""
+FOCUS_TOKENS = 200
+"""What the user may ask to keep."""
+INSTRUCTION_TOKENS = 400
+"""What an agent's own instructions for summaries may take."""
+SMALL_WINDOW = 16_384
+"""A model with a window of at most this is not shown the parent's block: small ones copy it (seen
+with 1.5 billion parameters) instead of summarizing what is new. The background is then condensed
+without a model.
+"""
+SMALLEST_SPAN = 1_400
+"""Tokens: a summary may be as large as this, whatever it summarizes. The grammar allows no more,
+and small models use all of it.
+"""
 FIRST = "Initial session."
 MOST_TOPICS = 25
 FILE_BEGINNING = 800
@@ -82,9 +109,214 @@ class InvalidSummary(ValueError):
     """What came back is no summary; the message says why, as the rest of a sentence."""
 
 
+async def summarize(
+    routes: Sequence[Provider],
+    exchanges: Sequence[Exchange],
+    parent: Summary | None,
+    *,
+    count: Count,
+    show: Callable[[Event], None],
+    wanted: SummaryOptions,
+    focus: str = "",
+) -> Outcome:
+    """Have a model write the narrative of `exchanges`; `parent` is the block that stands before
+    them.
+
+    Each part of a long span is one call; one that fails is asked once more, of the next of `routes`
+    when there is one. What takes too long is not asked again: it would take as long. A cancelled
+    call raises CancelledError.
+    """
+    patience = wanted.patience or Patience()
+    started = patience.clock()
+    calls = _Calls(routes, parent, count, show, replace(wanted, patience=patience), focus)
+    problem, answered = "", True
+    try:
+        await calls.all(exchanges)
+    except ChatLoopError as error:
+        problem, answered = error.message, isinstance(error, TimedOut)
+    except InvalidSummary as error:
+        problem = f"{error}."
+    made = joined(calls.found, parent) if calls.found else None
+    return Outcome(
+        narrative=None if problem else made,
+        usage=calls.usage,
+        seconds=round(patience.clock() - started, 2),
+        model=calls.model,
+        problem=problem,
+        invented=() if problem else tuple(calls.invented),
+        answered=answered,
+        partial=made if problem else None,
+    )
+
+
+def together(first: Outcome, second: Outcome) -> Outcome:
+    """Return what was made of the beginning of a span and of its rest as one; a rest that failed
+    fails the whole.
+    """
+    if first.narrative is None or second.narrative is None:
+        return second
+    return replace(
+        second,
+        narrative=joined([first.narrative, second.narrative], None),
+        usage=(first.usage or Usage()) + (second.usage or Usage()),
+        seconds=first.seconds + second.seconds,
+        invented=(*first.invented, *second.invented),
+    )
+
+
+class _Calls:
+    """The calls for one span's parts, each tried at most twice. `found` are the narratives of the
+    parts as far as there are, the beginning of one that was cut off by the time among them.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Provider],
+        parent: Summary | None,
+        count: Count,
+        show: Callable[[Event], None],
+        wanted: SummaryOptions,
+        focus: str,
+    ) -> None:
+        self._routes = routes
+        self._parent = parent
+        self._count = count
+        self._show = show
+        self._wanted = wanted
+        self._patience = replace(wanted.patience or Patience(), attempts=1)
+        self._focus = clipped(redacted(focus), FOCUS_TOKENS, count)
+        self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
+        self.found: list[Summary] = []
+        self.usage: Usage | None = None
+        self.invented: list[str] = []
+        self.model = ""
+
+    async def all(self, exchanges: Sequence[Exchange]) -> None:
+        """Have the narratives of the span's parts. Raises the second attempt's error."""
+        provider = self._routes[0]
+        spans = parts(exchanges, self._room(provider), self._count)
+        self._show(SummaryStarted(parts=len(spans), optional=self._wanted.optional))
+        for number, span in enumerate(spans, 1):
+            part, whole = (number, len(spans)), len(self.found)
+            try:
+                await self._once(provider, span, part, self._patience)
+            except (ProviderError, InvalidSummary) as error:
+                provider, patience = await self._again(provider, error)
+                del self.found[whole:]
+                room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
+                for half in cut(span, room, self._count):
+                    await self._once(provider, half, part, patience)
+
+    async def _again(
+        self, provider: Provider, error: ProviderError | InvalidSummary
+    ) -> tuple[Provider, Patience]:
+        """Return whom to ask once more after an error, and how long to wait for it. Raises the
+        error when nobody is asked.
+
+        A provider that failed gets a short pause and must answer soon; another one, and one that
+        only wrote no summary, has the time that it always has.
+        """
+        other = next((route for route in self._routes if route is not provider), None)
+        too_long = isinstance(error, ContextTooLong)
+        pause, patience = 0.0, self._patience
+        if other is None and not (self._wanted.retry or too_long):
+            raise error
+        if other is None and isinstance(error, ProviderError) and not too_long:
+            pause = patience.first_pause if error.retry_after is None else error.retry_after
+            rest = self._wanted.after_error - pause
+            if not error.retryable or isinstance(error, TimedOut) or rest <= 0:
+                raise error
+            patience = replace(patience, first=rest, idle=min(rest, patience.idle))
+        reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        if isinstance(error, ProviderError):
+            reason = error.message
+        self._show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
+        if pause:
+            await patience.sleep(pause)
+        return other or provider, patience
+
+    def _ceiling(self, provider: Provider) -> int:
+        return min(self._wanted.max_tokens, max(256, provider.window.tokens // 5))
+
+    def _before(self, provider: Provider) -> str:
+        """Return the parent's narrative as this model is shown it."""
+        window = provider.window.tokens
+        if self._parent is None or window <= SMALL_WINDOW:
+            return ""
+        told = replace(self._parent, pinned=(), key_facts=(), files=(), tools=())
+        return clipped(redacted(summary_block.render(told)), window // 4, self._count)
+
+    def _room(self, provider: Provider) -> int:
+        """Return the tokens of a span that one call of this model takes."""
+        window = provider.window.tokens
+        taken = self._ceiling(provider) + PROMPT_TOKENS + window // 20
+        taken += sum(self._count(text) for text in (self._before(provider), self._instructions))
+        return max(200, window - taken)
+
+    async def _once(
+        self, provider: Provider, span: str, part: tuple[int, int], patience: Patience
+    ) -> None:
+        """Have one part's narrative; note it in `found`. Raises ProviderError and InvalidSummary."""
+        before = self._before(provider)
+        sent = request(
+            span,
+            before if part[0] == 1 else "",
+            focus=self._focus,
+            instructions=self._instructions,
+            max_tokens=self._ceiling(provider),
+        )
+        limit = self._wanted.limit
+        pieces: list[str] = []
+        try:
+            async with asyncio.timeout(limit):
+                stop = await self._collect(provider, sent, part, patience, pieces)
+        except TimeoutError as error:
+            with suppress(InvalidSummary):
+                whole_lines = "".join(pieces).rpartition("\n")[0]
+                self.found.append(verified(narrative(whole_lines), f"{span}\n{before}")[0])
+            raise TimedOut(f"It took more than {limit:.0f} seconds.") from error
+        if stop == "length":
+            raise InvalidSummary("the summary was cut off at the token limit")
+        if stop == "refusal":
+            raise InvalidSummary("the model refused to write it")
+        made, invented = verified(narrative("".join(pieces)), f"{span}\n{before}")
+        lines = (*made.topics, *made.decisions, *made.pending)
+        if len(invented) > len(lines):
+            raise InvalidSummary("most of the summary names values that nobody said")
+        size = self._count("\n".join(lines))
+        if size > SMALLEST_SPAN and size > self._count(span):
+            raise InvalidSummary("the summary is larger than what it summarises")
+        self.invented += invented
+        self.model = f"{provider.name}:{provider.model}"
+        self.found.append(made)
+
+    async def _collect(
+        self,
+        provider: Provider,
+        sent: Request,
+        part: tuple[int, int],
+        patience: Patience,
+        pieces: list[str],
+    ) -> str:
+        """Put what comes into `pieces`; return why it stopped."""
+        stop, length = "error", 0
+        events = cast(AsyncGenerator[Event], ask(provider, sent, patience))
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    pieces.append(event.text)
+                    length += len(event.text)
+                    self._show(SummaryProgress(part=part[0], parts=part[1], characters=length))
+                elif isinstance(event, Finished):
+                    stop = event.stop
+                    if event.usage is not None:
+                        self.usage = (self.usage or Usage()) + event.usage
+        return stop
+
+
 def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
-    """An exchange as the summariser reads it, under its reference; `redactor` takes the span's
-    secrets out.
+    """Return an exchange as the summarizer reads it, under its reference; `redactor` takes the
+    span's secrets out.
     """
     lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
     lines += [f"[{exchange.ref}] Attached {_file(file)}" for file in exchange.attached]
@@ -98,7 +330,7 @@ def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
 
 
 def _file(file: Attachment) -> str:
-    """What the summariser is told of a file: its name, and how the text in it begins."""
+    """Return a file as the summarizer reads it: its name, and the beginning of its text."""
     name = encode_line(file.name)
     if file.is_image:
         return f"image: {name}, {file.width}×{file.height} pixels"
@@ -110,7 +342,7 @@ def _file(file: Attachment) -> str:
 
 
 def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
-    """The span as texts of at most `room` tokens each, cut between exchanges; an oversized one is
+    """Return the span as texts of at most `room` tokens each, cut between exchanges; an oversized one is
     clipped.
     """
     result: list[list[str]] = []
@@ -127,8 +359,8 @@ def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
 
 
 def cut(span: str, room: int, count: Count) -> list[str]:
-    """A part that was too long for the model that was asked, in two when that is needed, between
-    exchanges.
+    """Return a part that was too long for the model that was asked, in two when that is needed, cut
+    between exchanges.
     """
     if count(span) <= room:
         return [span]
@@ -146,7 +378,7 @@ def request(
     instructions: str = "",
     max_tokens: int | None = None,
 ) -> Request:
-    """The summary call for one part: an independent call, never part of the chat.
+    """Return the summary call for one part: an independent call, never part of the chat.
 
     `before` is the parent's block, `instructions` are the agent's, `focus` is what the user asks to
     keep.
@@ -214,13 +446,13 @@ def narrative(text: str) -> Summary:
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
-    """One line each, without repetitions and without ways to say "nothing"."""
+    """Return one line each, without repetitions and without ways to say "nothing"."""
     cleaned = (" ".join(line.split()) for line in lines)
     return tuple(dict.fromkeys(line for line in cleaned if not _NOTHING.fullmatch(line)))
 
 
 def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
-    """The narratives of a span's parts as one: no text passes through a model twice.
+    """Return the narratives of a span's parts as one.
 
     A model that says nothing about the time before does not erase it.
     """
@@ -236,7 +468,7 @@ def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 
 def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
-    """A narrative without a model: the first sentence of the queries, of many only some, and what
+    """Return a narrative without a model: the first sentence of the queries, of many only some, and what
     was not answered.
     """
     topics = tuple(f"{_sentence(exchange.query.text)} [{exchange.ref}]" for exchange in exchanges)
@@ -259,7 +491,7 @@ def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
 
 
 def _condensed(parent: Summary) -> str:
-    """A parent's block as the background of its child's, without a model."""
+    """Return a parent's block as the background of its child's, without a model."""
     before = _shortened("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)
     earlier = (
         ""

@@ -380,7 +380,7 @@ class Compaction:
         elif not rest:
             outcome = prepared.outcome
         else:
-            from chat_loop.context.compactor import together  # loaded by then
+            from chat_loop.context.summary import together  # loaded by then
 
             more = await self._summarize(rest, thread.inherited, focus, optional=optional)
             outcome = together(prepared.outcome, more)
@@ -428,7 +428,7 @@ class Compaction:
         quiet: bool = False,
         optional: bool = False,
     ) -> Outcome:
-        from chat_loop.context.compactor import summarise  # not before something is summarised
+        from chat_loop.context.summary import summarize  # not before it is needed
 
         context = self._context
         wanted = replace(
@@ -439,7 +439,7 @@ class Compaction:
         )
         if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in self.routes):
             wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
-        return await summarise(
+        return await summarize(
             self.routes,
             span,
             parent,

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
 from chat_loop.context import ledger
-from chat_loop.context.compactor import summarise, together
 from chat_loop.context.messages import Thread
 from chat_loop.context.outcome import Outcome, SummaryOptions
-from chat_loop.context.summary import FIRST
+from chat_loop.context.summary import FIRST, summarize, together
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
@@ -79,7 +78,7 @@ class Made:
     async def _run(
         self, exchanges: tuple[Exchange, ...], parent: Summary | None, focus: str
     ) -> Outcome:
-        return await summarise(
+        return await summarize(
             [self.model] if self.first is None else [self.first, self.model],
             exchanges,
             parent,
@@ -144,7 +143,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
     model = Model(*[SUMMARY] * 4, window=Window(window))
 
     async def run() -> Outcome:
-        return await summarise(
+        return await summarize(
             [model],
             exchanges,
             parent,
@@ -304,7 +303,7 @@ def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:
     model = Model(Says(("**Back",), then="silence"))
 
     async def run() -> None:
-        work = summarise(
+        work = summarize(
             [model],
             talk(("Hi", "Hello.")),
             None,
