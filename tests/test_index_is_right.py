@@ -147,7 +147,7 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
     folder: Path, shelf: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another version of the program, or of Unicode, folds words in another way."""
-    monkeypatch.setattr("chat_loop.library.index.lines", lambda *texts: " ".join(texts).upper())
+    monkeypatch.setattr("chat_loop.library.refresh.lines", lambda *texts: " ".join(texts).upper())
     (folder / "s4.md").unlink()
     write(folder, session("s1", 2, text="Something else, please."), 50)
     shelf.bring_up_to_date()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat, Place
@@ -12,7 +10,7 @@ from chat_loop.commands.options import given
 from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
-from chat_loop.library.filters import SessionFilter
+from chat_loop.library.filters import filter_of
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Session, Undo
 
@@ -24,9 +22,6 @@ HITS = 10
 _LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
 EXCERPT = 60
 """Tokens of a text that are shown of a hit."""
-_AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
-_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
-_NAMED = {"today": 0, "yesterday": 1}
 
 
 @registry.command("search", argument="WORDS")
@@ -83,32 +78,6 @@ def _shown(found: Found, words: str) -> ShownHit:
         related=found.hit.related,
         marked=tuple(word for word in words.split() if len(word) > 1),
     )
-
-
-def filter_of(values: dict[str, str], now: datetime, words: str = "") -> SessionFilter:
-    """Filters as they were given. Raises UsageError for a date that is none."""
-    return SessionFilter(
-        words=words,
-        agent=values.get("agent", ""),
-        tag=values.get("tag", "").lstrip("#"),
-        project=values.get("project", ""),
-        since=moment_of(values["since"], now) if "since" in values else None,
-        before=moment_of(values["before"], now) if "before" in values else None,
-    )
-
-
-def moment_of(text: str, now: datetime) -> datetime:
-    """A date, or so long ago: 30d, 12h, 2w, 6m, 1y, today, yesterday. Raises UsageError."""
-    try:
-        if (age := _AGE.fullmatch(text)) is not None:
-            return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
-        if text.lower() in _NAMED:
-            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_NAMED[text.lower()])
-        return datetime.fromisoformat(text).astimezone(now.tzinfo)
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
-        ) from None
 
 
 @registry.command("show", argument="N|ID [QUERY]")

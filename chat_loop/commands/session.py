@@ -13,10 +13,10 @@ from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
 from chat_loop.commands.references import here_id, numbered_ids, path_of
 from chat_loop.commands.registry import Quit, registry
-from chat_loop.commands.search import filter_of
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
+from chat_loop.library.filters import filter_of
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Header, Session, Summary

@@ -89,7 +89,8 @@ class ExchangeIndex:
     """
 
     def __init__(self) -> None:
-        from chat_loop.library.fulltext import TABLES, FullText
+        from chat_loop.library.fulltext import FullText
+        from chat_loop.library.text_tables import TABLES
 
         self._lock = threading.Lock()
         self._exchanges: dict[Position, Exchange] = {}
@@ -108,9 +109,9 @@ class ExchangeIndex:
 
     def add(self, exchanges: Iterable[Exchange]) -> None:
         """Add the exchanges that are not there yet, in the order in which they were said."""
-        from chat_loop.library.fulltext import count_words, insert
         from chat_loop.library.search import texts
         from chat_loop.library.terms import lines
+        from chat_loop.library.text_tables import count_words, insert
 
         rest = iter(exchanges)
         while batch := list(islice(rest, _BATCH)):

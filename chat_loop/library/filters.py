@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from chat_loop.errors import UsageError
 from chat_loop.sessions.dates import instant
 
 MOST_WORDS = 16
 _SEARCHED = ("name", "id", "agent", "project", "tags", "summary")
 """The columns in which words are looked for."""
+_AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+_NAMED = {"today": 0, "yesterday": 1}
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
@@ -73,6 +78,34 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     @property
     def _words(self) -> list[str]:
         return self.words.lower().split()[:MOST_WORDS]
+
+
+def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
+    """Return the filters that a user has typed. Raises UsageError for a date that is none."""
+    return SessionFilter(
+        words=words,
+        agent=values.get("agent", ""),
+        tag=values.get("tag", "").lstrip("#"),
+        project=values.get("project", ""),
+        since=moment_of(values["since"], now) if "since" in values else None,
+        before=moment_of(values["before"], now) if "before" in values else None,
+    )
+
+
+def moment_of(text: str, now: datetime) -> datetime:
+    """Return the moment of a date or an age: 30d, 12h, 2w, 6m, 1y, today, yesterday. Raises
+    UsageError.
+    """
+    try:
+        if (age := _AGE.fullmatch(text)) is not None:
+            return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
+        if text.lower() in _NAMED:
+            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_NAMED[text.lower()])
+        return datetime.fromisoformat(text).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
+        ) from None
 
 
 def _is_tag(word: str) -> bool:

@@ -23,9 +23,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.library import fulltext
+from chat_loop.library import text_tables
 from chat_loop.library.lineage import Link
-from chat_loop.library.terms import lines
 from chat_loop.sessions.dates import instant, moment
 from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
@@ -84,7 +83,7 @@ CREATE TABLE compactions (
     after INTEGER NOT NULL,
     cost REAL                   -- US dollars; NULL: unknown
 );
-{fulltext.TABLES}
+{text_tables.TABLES}
 CREATE TABLE IF NOT EXISTS vectors (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     content BLOB NOT NULL UNIQUE,  -- that of the exchanges whose texts they are of
@@ -172,12 +171,13 @@ class IndexUnavailable(Exception):
 
 
 class IndexedExchange(Struct, frozen=True):
-    """An exchange without secrets. `number` is its query's."""
+    """An exchange without secrets. `number` is its query's, `lines` are those of `terms.lines`."""
 
     number: int
     at: str
     query: str
     reply: str
+    lines: str
 
     @property
     def content(self) -> bytes:
@@ -394,7 +394,7 @@ class Index:
             self.ask(f"PRAGMA user_version={VERSION}")
             yield
             with _translated(self.path):
-                fulltext.count_words(self._database, self._held)
+                text_tables.count_words(self._database, self._held)
             self.ask("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -439,9 +439,9 @@ class Index:
             for position, one in enumerate(exchanges, start)
         ]
         self._insert("exchanges", [(key, *row) for key, row in enumerate(rows, first)])
-        texts = [(key, lines(row[4], row[5])) for key, row in enumerate(rows, first)]
+        texts = [one.lines for _, _, exchanges in parts for one in exchanges]
         with _translated(self.path):
-            self._held.update(fulltext.insert(self._database, texts))
+            self._held.update(text_tables.insert(self._database, [*enumerate(texts, first)]))
 
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
         return dict(
@@ -464,7 +464,7 @@ class Index:
     def _drop_exchanges(self, condition: str) -> None:
         with _translated(self.path):
             keys = f"SELECT key FROM exchanges WHERE {condition}"
-            self._held.subtract(fulltext.delete(self._database, keys, ()))
+            self._held.subtract(text_tables.delete(self._database, keys, ()))
         self.ask(f"DELETE FROM exchanges WHERE {condition}")
 
     def _forget(self, sessions: Collection[int]) -> None:

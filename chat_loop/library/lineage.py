@@ -301,10 +301,12 @@ def _without_circles(links: Links) -> dict[str, Link]:
     A circle is opened at a session that no other one goes on from, as far as there is one: the
     second walk begins where the first one ended.
     """
-    order = _parents_first(links, links)
-    place = {one: number for number, one in enumerate(_parents_first(reversed(order), links))}
     straight = dict(links)
-    for one, link in links.items():
+    linked = [one for one, link in links.items() if link.parent or link.merged]
+    order = _parents_first(linked, links)
+    place = {one: number for number, one in enumerate(_parents_first(reversed(order), links))}
+    for one in linked:
+        link = links[one]
         gone = [parent for parent in link.parents if place.get(parent, place[one]) >= place[one]]
         if gone:
             parent, merged = ("" if each in gone else each for each in (link.parent, link.merged))

@@ -16,6 +16,7 @@ from chat_loop.library.index import (
     SummaryInfo,
     number,
 )
+from chat_loop.library.terms import lines
 from chat_loop.redact import redacted
 from chat_loop.sessions import legacy, partial, summary_block
 from chat_loop.sessions.files import read_part
@@ -214,11 +215,14 @@ def _summary(seal: Seal, exchanges: Sequence[Exchange]) -> SummaryInfo | None:
 
 
 def _exchange(exchange: Exchange) -> IndexedExchange:
+    query = _stored(exchange.query.text)
+    reply = _stored(exchange.reply.text) if exchange.reply is not None else ""
     return IndexedExchange(
         number=min(exchange.query.number, LARGEST),
         at=exchange.query.at.isoformat(),
-        query=_stored(exchange.query.text),
-        reply=_stored(exchange.reply.text) if exchange.reply is not None else "",
+        query=query,
+        reply=reply,
+        lines=lines(query, reply),
     )
 
 

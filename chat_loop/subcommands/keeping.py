@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from chat_loop.commands.search import moment_of
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SessionError, UsageError
+from chat_loop.library.filters import moment_of
 from chat_loop.library.lineage import Link, ancestry, forgotten, originals
 from chat_loop.sessions import trash
 from chat_loop.sessions.records import SessionRow

@@ -6,11 +6,11 @@ import argparse
 
 from msgspec.structs import asdict
 
-from chat_loop.commands.search import filter_of
 from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err, out, out_bytes, out_json
 from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
 from chat_loop.display.text import one_line
+from chat_loop.library.filters import filter_of
 from chat_loop.library.index import FIGURES
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part

@@ -8,17 +8,20 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chat_loop.agent.agent import Agent
 from chat_loop.config import Config
 from chat_loop.display.plain import Meter, err
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
-from chat_loop.providers import Provider
 from chat_loop.sessions.manager import Loaded, SessionManager
 
-Models = tuple[Agent, Provider | None]
+if TYPE_CHECKING:
+    from chat_loop.agent.agent import Agent
+    from chat_loop.providers import Provider
+
+Models = tuple["Agent", "Provider | None"]
 """Who answers, and who writes the summaries when that is somebody else."""
 
 
