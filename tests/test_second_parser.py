@@ -53,7 +53,7 @@ def test_every_golden_file_reads_the_same(path: Path) -> None:
 
 
 def test_the_exported_chain_reads_the_same() -> None:
-    document = (ROOT / "tests" / "exports" / "chain.md").read_bytes()
+    document = (ROOT / "tests" / "export" / "golden" / "chain.md").read_bytes()
     for transcript in markdown_export.split(document)[0]:
         compare(transcript)
 

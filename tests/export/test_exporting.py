@@ -1,6 +1,6 @@
 """Exports: three documents byte for byte, what comes back from them, and that secrets stay at home.
 
-The documents in `tests/exports/` are written anew by `python -m tests.test_export`.
+The documents in `tests/export/golden/` are written anew by `python -m tests.export.test_exporting`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.sessions.writer import render
 from tests import strategies
-from tests.sharing import FIRST, SECRET, SESSIONS, START, loaded
+from tests.export.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
 
-GOLDEN = Path(__file__).parent / "exports"
+GOLDEN = Path(__file__).parent / "golden"
 FORMS: tuple[Form, ...] = get_args(Form)
 KINDS = tuple(ENTRIES.values())
 

@@ -31,10 +31,10 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Call, Header, Query, Result, Session
 from chat_loop.sessions.writer import render
-from tests.sharing import FIRST, SECOND, SESSIONS, START, loaded
+from tests.export.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
 
-PLAIN = Path(__file__).parent / "plain"
-CHAIN = Path(__file__).parent.parent / "sessions"
+PLAIN = Path(__file__).parent.parent / "plain"
+CHAIN = Path(__file__).parents[2] / "sessions"
 JSON: dict[str, Any] = json.loads(exported(loaded(*SESSIONS), "json", secrets=True))
 
 

@@ -19,8 +19,8 @@ from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
 from tests.browser import chromium
+from tests.export.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.painted import place, png
-from tests.sharing import FIRST, SESSIONS, START, loaded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
