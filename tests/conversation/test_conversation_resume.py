@@ -32,7 +32,7 @@ from tests.talking import START, SUMMARY, Clock, Says, Talk, names, said
 
 CALL = Usage(input=100, output=10)
 FIRST = "sally_20261121_223015"
-PLAIN = Path(__file__).parent / "plain" / "resumed.md"
+PLAIN = Path(__file__).parent.parent / "plain" / "resumed.md"
 
 
 BOB = "Hi, I am Bob [1 user]"

@@ -36,7 +36,7 @@ from tests.strategies import sessions as hostile_sessions
 from tests.strategies import texts as hostile
 from tests.talking import START, SUMMARY, Talk
 
-PLAIN = Path(__file__).parent / "plain" / "resumed.md"
+PLAIN = Path(__file__).parent.parent / "plain" / "resumed.md"
 HEAD = """\
 <!-- chat:session v=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
 # Sally Conversation
