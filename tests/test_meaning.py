@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from array import array
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from chat_loop.library.vectors import (
 )
 from chat_loop.wording import install_hint
 from tests.strategies import texts as hostile
+from tests.support.limits import cpu_limit
 
 
 @pytest.fixture(scope="module")
@@ -138,13 +138,10 @@ def test_a_hundred_thousand_rows_are_searched_fast(embedder: Embedder) -> None:
     count = 100_000
     vectors = Vectors(range(count), random.Random(1).randbytes(count * DIMENSIONS))
     query = random.Random(2).randbytes(DIMENSIONS)
-    seconds = []
-    for _ in range(7):
-        started = time.process_time()
-        assert len(vectors.nearest(query, 60)) == 60
-        seconds.append(time.process_time() - started)
     assert len(vectors) == count
-    assert min(seconds) < 0.05
+    with cpu_limit(1):  # seven take 0.1 s; a loop over the rows takes ten seconds each
+        for _ in range(7):
+            assert len(vectors.nearest(query, 60)) == 60
 
 
 def test_vectors_that_are_none_are_refused(embedder: Embedder) -> None:

@@ -27,6 +27,7 @@ from chat_loop.sessions.writer import open_fence, render, tail
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number
 from tests.strategies import ATOMS, sessions, summaries, texts
+from tests.support.limits import cpu_limit
 
 GOLDEN = sorted((Path(__file__).parent.parent / "sessions").glob("*.md"))
 ZONE = timezone(timedelta(hours=1))
@@ -329,16 +330,16 @@ def test_an_interrupted_reply_is_kept_as_far_as_it_came() -> None:
 
 
 def test_hostile_sizes_are_read_in_linear_steps() -> None:
-    """Shapes that made a backtracking expression take minutes; a quadratic reader would not end
-    here.
-    """
+    """Shapes that made a backtracking expression take minutes, as a quadratic reader would."""
     for piece in (
         b"<!-- SESSION_SUMMARY_START -->\n",
         b"<!-- chat:query n=1 at=x -->\n",
         b"<!-- chat:" + b" " * 40,
     ):
-        parse(piece * 40_000)
-    parse(b"<!-- chat:end" + b" a=b" * 200_000 + b" -->")
+        with cpu_limit(10):
+            parse(piece * 40_000)
+    with cpu_limit(10):
+        parse(b"<!-- chat:end" + b" a=b" * 200_000 + b" -->")
 
 
 @pytest.mark.parametrize(
