@@ -123,42 +123,11 @@ def test_hardly_any_paragraph_of_code_is_changed() -> None:
 
 
 HOSTILE = (
-    *(
-        "a",
-        "4",
-        "sk-",
-        "eyJ",
-        "eyJ.",
-        "AC",
-        "password=",
-        "token=token=",
-        'password="',
-        "password='a\"b`",
-        "://a:b/",
-    ),
-    *(
-        "authorization:",
-        "authorization: basic ",
-        "password: ",
-        "--token ",
-        "-u a:",
-        "((((",
-        "41111111 ",
-        "\\",
-        "[REDACTED:",
-    ),
-    *(
-        "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n",
-        "password=" + "a" * 60 + "1234.",
-        "token: " + "aB" * 60 + "12 ",
-    ),
-    *(
-        "sk-ant-" + "a" * 500 + "-",
-        "password=aB1[REDACTED:x:aaaa]",
-        "password=" + "(" * 70,
-        "login a password ",
-    ),
-)
+    "a", "4", "sk-", "eyJ", "eyJ.", "AC", "password=", "token=token=", 'password="', "password='a\"b`", "://a:b/",
+    "authorization:", "authorization: basic ", "password: ", "--token ", "-u a:", "((((", "41111111 ", "\\", "[REDACTED:",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n", "password=" + "a" * 60 + "1234.", "token: " + "aB" * 60 + "12 ",
+    "sk-ant-" + "a" * 500 + "-", "password=aB1[REDACTED:x:aaaa]", "password=" + "(" * 70, "login a password ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", HOSTILE)

@@ -58,68 +58,49 @@ def header(**values: object) -> Callable[[dict[str, Any]], object]:
     return lambda document: document["sessions"][0]["header"].update(values)
 
 
-LEFT_OUT = "x.json: Session 1 is left out: "
-REFUSED = "x.json: Session sally_20261121_143000 is left out: "
+def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+    """Change the first session."""
+    return lambda document: change(document["sessions"][0])
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (entry(1, text=7), LEFT_OUT + "entry 1 is wrong: expected `str`, got `int` - at `$.text`."),
-        (
-            entry(1, number="1"),
-            LEFT_OUT + "entry 1 is wrong: expected `int`, got `str` - at `$.number`.",
-        ),
-        (
-            entry(1, number=True),
-            LEFT_OUT + "entry 1 is wrong: expected `int`, got `bool` - at `$.number`.",
-        ),
-        (
-            entry(1, at="yesterday"),
-            LEFT_OUT + "entry 1 is wrong: invalid RFC3339 encoded datetime - at `$.at`.",
-        ),
-        (
-            entry(3, stop="never"),
-            LEFT_OUT + "entry 3 is wrong: invalid enum value 'never' - at `$.stop`.",
-        ),
-        (entry(1, number=-1), REFUSED + "its entry 1 (query) holds what no transcript can hold."),
-        (
-            entry(1, number=10**30),
-            REFUSED + "its entry 1 (query) holds what no transcript can hold.",
-        ),
-        (
-            entry(12, media="x --> y"),
-            REFUSED + "its entry 12 (attachment) holds what no transcript can hold.",
-        ),
-        (
-            entry(12, sha256="x\n<!-- chat:end -->"),
-            REFUSED + "its entry 12 (attachment) holds what no transcript can hold.",
-        ),
-        (
-            entry(13, text="in an image"),
-            REFUSED + "its entry 13 (attachment) holds what no transcript can hold.",
-        ),
-        (
-            header(agent=None),
-            LEFT_OUT + "its header is wrong: expected `str`, got `null` - at `$.agent`.",
-        ),
-        (
-            lambda document: document["sessions"][0].pop("header"),
-            LEFT_OUT + "its header is wrong: expected `object`, got `null`.",
-        ),
-        (
-            lambda document: document["sessions"][0]["seal"]["summary"].update(topics="one"),
-            LEFT_OUT + "its seal is wrong: expected `array`, got `str` - at `$.summary.topics`.",
-        ),
-        (
-            lambda document: document["sessions"].__setitem__(0, [1]),
-            LEFT_OUT + "it is not an object with a header and a list of entries.",
-        ),
-    ],
-)
+LEFT_OUT = [
+    (entry(1, text=7), "entry 1 is wrong: expected `str`, got `int` - at `$.text`"),
+    (entry(1, number="1"), "entry 1 is wrong: expected `int`, got `str` - at `$.number`"),
+    (entry(1, number=True), "entry 1 is wrong: expected `int`, got `bool` - at `$.number`"),
+    (entry(1, at="yesterday"), "entry 1 is wrong: invalid RFC3339 encoded datetime - at `$.at`"),
+    (entry(3, stop="never"), "entry 3 is wrong: invalid enum value 'never' - at `$.stop`"),
+    (header(agent=None), "its header is wrong: expected `str`, got `null` - at `$.agent`"),
+    (first(lambda one: one.pop("header")), "its header is wrong: expected `object`, got `null`"),
+    (first(lambda one: one["seal"]["summary"].update(topics="one")),
+     "its seal is wrong: expected `array`, got `str` - at `$.summary.topics`"),
+    (lambda document: document["sessions"].__setitem__(0, [1]),
+     "it is not an object with a header and a list of entries"),
+]  # fmt: skip
+REFUSED = [
+    (entry(1, number=-1), "1 (query)"),
+    (entry(1, number=10**30), "1 (query)"),
+    (entry(12, media="x --> y"), "12 (attachment)"),
+    (entry(12, sha256="x\n<!-- chat:end -->"), "12 (attachment)"),
+    (entry(13, text="in an image"), "13 (attachment)"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), LEFT_OUT)
 def test_one_wrong_session_is_left_out_with_a_sentence(
-    change: Callable[[dict[str, Any]], object], complaint: str
+    change: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
+    complaint = f"x.json: Session 1 is left out: {reason}."
+    assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
+
+
+@pytest.mark.parametrize(("change", "place"), REFUSED)
+def test_a_session_that_no_transcript_can_hold_is_left_out(
+    change: Callable[[dict[str, Any]], object], place: str
+) -> None:
+    complaint = (
+        f"x.json: Session {FIRST.header.id} is left out: its entry {place} holds what no "
+        "transcript can hold."
+    )
     assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
 
 
