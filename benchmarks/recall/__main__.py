@@ -30,7 +30,7 @@ FIVE = 1
 CHANCE = 0.02
 """A difference of two questions in a hundred is none."""
 
-FLOORS = (0.0, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.38, 0.4, 0.45)
+FLOORS = (0.0, 0.2, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.4)
 
 Ranks = dict[str, list[int]]
 

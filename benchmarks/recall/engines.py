@@ -61,7 +61,8 @@ class Engines:
         def near(found: Collection[Position]) -> dict[Position, float]:
             also = [self._places[position] for position in found]
             known = self._vectors.nearest(self._embedder.embed(question), CANDIDATES, None, also)
-            return believed(question, {self._positions[at]: one for at, one in known}, found)
+            near = {self._positions[at]: one for at, one in known}
+            return believed(question, near, near)  # the order is judged; floors are measured apart
 
         started = time.process_time()
         text = self._index.search(question, CANDIDATES)

@@ -188,49 +188,46 @@ class Archive:
         self._semantic = semantic
         self._count = count
         self._lock = threading.Lock()
+        self._building = threading.Lock()
         self._ready = threading.Event()
         self._ready.set()
         self._wanted: tuple[Session, int] | None = None
-        self._worker: threading.Thread | None = None
         self._closed = False
         self._index: ExchangeIndex | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
         self._ids: tuple[str, ...] = ()
-        self._problem = ""
+        self.problem = ""
+        """Why the archive is not whole, as a sentence; empty when it is."""
 
     @property
     def ready(self) -> bool:
-        """Whether everything there is can be found."""
+        """Tell whether everything there is can be found."""
         return self._ready.is_set()
 
-    @property
-    def problem(self) -> str:
-        """Why the archive is not whole, as a sentence; empty when it is."""
-        return self._problem
-
     def __len__(self) -> int:
-        """How many exchanges can be found."""
+        """Return how many exchanges can be found."""
         return sum(map(len, self._archived)) if self.ready else 0
 
     def follow(self, session: Session, depth: int) -> None:
-        """Turn to the ancestors of a session that begins, the depth-th of its chain; returns at
-        once.
+        """Turn to the ancestors of a session that begins, the depth-th of its chain.
+
+        Return at once: a thread reads them.
         """
         with self._lock:
             if self._closed:
                 return
             self._ready.clear()
             self._wanted = (session, depth)
-            if self._worker is None:
-                self._start()
+        threading.Thread(target=self._work, daemon=True, name="archive").start()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the index is ready, at most `timeout` seconds; whether it is."""
+        """Wait until the index is ready, at most `timeout` seconds; return whether it is."""
         return self._ready.wait(timeout)
 
     def search(self, text: str, limit: int = _HITS, without: Collection[str] = ()) -> list[Hit]:
-        """The exchanges whose words fit `text` best, without those under the references `without`;
-        none while not ready.
+        """Return the exchanges whose words fit a text best; none while not ready.
+
+        Those under the references `without` are left out.
         """
         index = self._index
         return index.search(text, limit, without) if index is not None and self.ready else []
@@ -283,10 +280,10 @@ class Archive:
     def recall(
         self, text: str, without: Collection[str] = (), room: int = 400, known: str = ""
     ) -> tuple[str, tuple[str, ...]]:
-        """What is to be attached to a new query `text`, and the references it is from; ("", ())
-        when nothing fits.
+        """Return what to attach to a new query, and the references it is from.
 
-        It is of at most `room` tokens, and says nothing that stands in `known`.
+        That is ("", ()) when nothing fits, and at most `room` tokens. It says nothing that stands
+        in `known`.
         """
         hits = self.search(text, without=without)
         if not hits:
@@ -316,64 +313,47 @@ class Archive:
             return NOT_READY
         archived = self._archived
         if not any(archived):
-            return f"{NO_ARCHIVE} {self._problem}".rstrip()
+            return f"{NO_ARCHIVE} {self.problem}".rstrip()
         if name == READ:
             return read_text(archived[-1], given, ROOM, self._count)
-        room = ROOM - self._count(self._problem)
+        room = ROOM - self._count(self.problem)
         text = found_text(self.search_all(given, without), room, self._count, given)
-        return f"{text}\n\n{self._problem}" if self._problem else text
+        return f"{text}\n\n{self.problem}" if self.problem else text
 
     def close(self) -> None:
         """Give the memory back: at once, or when what is under way has ended."""
         with self._lock:
             self._closed = True
-            self._wanted = None
             self._ready.clear()
-            if self._worker is None:
-                self._drop()
-
-    def _start(self) -> None:
-        self._worker = threading.Thread(target=self._work, daemon=True, name="archive")
-        self._worker.start()
+        if self._building.acquire(blocking=False):
+            self._drop()
+            self._building.release()
 
     def _work(self) -> None:
-        built = True
-        try:
-            while (wanted := self._next()) is not None:
-                built = False
-                try:
-                    self._build(*wanted)
-                except (SessionError, OSError, MemoryError, sqlite3.Error) as error:
-                    self._drop()
-                    self._problem = f"The archive cannot be searched: {error}"
-                built = True
-        finally:
-            # a bug, which the thread dies of: no tool call waits for it, and the next session is
-            # read
-            if not built:
-                self._give_up()
+        """Read what was wanted last, one thread at a time.
 
-    def _next(self) -> tuple[Session, int] | None:
-        """Take what is wanted; None, with the thread given up, when there is nothing more to do."""
-        with self._lock:
-            wanted, self._wanted = self._wanted, None
+        Whatever a thread dies of, the archive is ready afterwards, and the next one reads anew.
+        """
+        with self._building:
+            with self._lock:
+                wanted, self._wanted = self._wanted, None
             if wanted is None:
-                self._worker = None
-                if self._closed:
+                return
+            problem = "reading it failed."
+            try:
+                self._build(*wanted)
+                problem = ""
+            except (SessionError, OSError, MemoryError, sqlite3.Error) as error:
+                problem = str(error)
+            finally:
+                if problem:
                     self._drop()
-                else:
-                    self._ready.set()
-            return wanted
-
-    def _give_up(self) -> None:
-        with self._lock:
-            self._drop()
-            self._problem = "The archive cannot be searched: reading it failed."
-            self._worker = None
-            if self._wanted is not None:
-                self._start()
-            elif not self._closed:
-                self._ready.set()
+                    self.problem = f"The archive cannot be searched: {problem}"
+                with self._lock:
+                    if self._closed:
+                        self._drop()
+                    elif self._wanted is None:
+                        self._ready.set()
 
     def _build(self, session: Session, depth: int) -> None:
         chain = self._reader.read(session)
@@ -382,7 +362,7 @@ class Archive:
         if archived[: len(known)] != known:
             self._drop()
             known = ()
-        self._problem = chain.broken
+        self.problem = chain.broken
         self._archived = archived
         self._ids = tuple(loaded.session.header.id for loaded in reversed(chain.loaded))
         if any(archived):

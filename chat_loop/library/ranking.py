@@ -33,7 +33,7 @@ every word does.
 """
 _COVERAGE = 1.0
 """What an exchange that covers the whole query counts, in similarities."""
-_SURE = 0.1
+_SURE = 0.25
 """From this strength of the surest hit on its words are believed. Both were chosen on LoCoMo and on
 the tuning half of `benchmarks.recall`.
 """
@@ -123,7 +123,7 @@ def fuse(found: Sequence[Scored], near: Mapping[Position, float]) -> list[Scored
     """
     surest = max((one.strength for one in found), default=0.0)
     nearest = max(near.values(), default=0.0)
-    weight = _COVERAGE * min(1.0, surest / _SURE) ** 2
+    weight = _COVERAGE * min(1.0, surest / _SURE)
 
     def worth(one: Scored) -> float:
         return near.get(one.position, nearest) + weight * one.coverage

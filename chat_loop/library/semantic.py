@@ -24,11 +24,11 @@ Key = TypeVar("Key")
 AT_ONCE = 8
 """Exchanges that are embedded between two looks at what else there is to do."""
 NEAREST = 60
-FLOOR, _HIGHER = 0.34, 0.3
-"""What is farther from a question is about something else; so much nearer it must be when the model
-knows none of its words. `benchmarks.recall` chose the floor on its tuning half: there it gives the
-largest sum of two shares, that of the questions whose answer is among the first five, and that of
-the questions without an answer that find nothing.
+FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
+"""Where even the nearest exchange is farther from a question than the floor, all are about
+something else; otherwise those are found that are not much below it. The floor is so much higher
+when the model knows none of the question's words. `benchmarks.recall` chose it on its tuning half,
+for the questions that are answered and for those that rightly find nothing.
 """
 _FOREIGN, _FAMILIAR = 0.4, 0.8
 """`vectors.familiar` of a German question and of an English one, about."""
@@ -164,8 +164,11 @@ def believed(
     trust = (vectors.familiar(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
     trust = min(1.0, max(0.0, trust))
     least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
+    fits = max(near.values(), default=0.0) >= least
     return {
-        key: weight * nearness for key, nearness in near.items() if nearness >= least or key in also
+        key: weight * nearness
+        for key, nearness in near.items()
+        if (fits and nearness >= least - _BELOW) or key in also
     }
 
 
