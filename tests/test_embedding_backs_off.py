@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from chat_loop.library import embedding
 from chat_loop.library.embedding import LOCK, Embedding
 from chat_loop.library.index import Index
 from chat_loop.library.refresh import refresh
@@ -67,6 +70,22 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
         assert 2 <= len(started.read_text().split()) <= 5
         exchanges(embedding, index, 40)
     assert missing(index) == []
+
+
+def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:
+    """The process without a parent embeds everything; where nothing is missing none is started."""
+    modules, pipe = tmp_path / "modules", tmp_path / "pipe"
+    modules.mkdir()
+    (modules / "sitecustomize.py").write_text(NOTING)
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    keys = {"PYTHONPATH": str(modules), "STARTED": str(pipe)}
+    assert run(tmp_path, "sessions", "search", "monad", "--text", keys=keys).returncode == 0
+    assert run(tmp_path, "sessions", "search", "monad", keys=keys).returncode == 0
+    assert select.select([reading], [], [], 60) == ([reading], [], [])
+    assert os.read(reading, 100) == b"started\n"
+    os.close(reading)
+    assert embedding.main([str(tmp_path / "sessions"), str(embedding.NO_PARENT)]) in (0, 1)
 
 
 def wrong_model(tmp_path: Path) -> Path:

@@ -136,14 +136,21 @@ def search_all(
     limit: int,
     progress: Callable[[int, int], None] | None = None,
     semantic: SemanticIndex | None = None,
+    embed: Callable[[Index], object] | None = None,
 ) -> list[Found]:
     """Find in every session of a library, brought up to date before.
 
-    Raises SessionError when it has no index.
+    `embed` has what has no vectors embedded, where `semantic` works. Raises SessionError when there
+    is no index.
     """
-    if not library.directory.exists():
-        return []
-    return library.answered(lambda index: find(index, text, wanted, limit, semantic), progress)
+
+    def ask(index: Index) -> list[Found]:
+        found = find(index, text, wanted, limit, semantic)
+        if embed is not None and semantic is not None and not semantic.problem:
+            embed(index)
+        return found
+
+    return library.answered(ask, progress) if library.directory.exists() else []
 
 
 def find(

@@ -206,6 +206,7 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     their sessions.
     """
     from chat_loop.library.archive_text import excerpt
+    from chat_loop.library.embedding import leave_behind
     from chat_loop.library.search import search_all, texts
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.tokens import estimate
@@ -215,7 +216,9 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     words = " ".join(options.words)
     try:
         semantic = SemanticIndex() if shelf.config.search.meaning and not options.text else None
-        found = search_all(shelf.library, words, wanted, options.limit, progress, semantic)
+        found = search_all(
+            shelf.library, words, wanted, options.limit, progress, semantic, leave_behind
+        )
     finally:
         progress.end()
     shelf.tell_trouble()
