@@ -62,7 +62,12 @@ DOORS = {
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
     "sqlite3": {
-        *("library/archive.py", "library/index.py", "library/text_tables.py"),
+        *(
+            "library/archive.py",
+            "library/index.py",
+            "library/index_file.py",
+            "library/text_tables.py",
+        ),
     },
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},

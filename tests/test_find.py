@@ -19,7 +19,8 @@ from benchmarks.support.planting import FACTS, START, conversation
 from chat_loop.errors import SessionError
 from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.index import Index, IndexUnavailable
+from chat_loop.library.index import Index
+from chat_loop.library.index_file import IndexUnavailable
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import Found, find, search_all, texts

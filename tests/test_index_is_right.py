@@ -18,7 +18,8 @@ import pytest
 from chat_loop.errors import SessionError
 from chat_loop.library import vectors
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.index import FILE, Index
+from chat_loop.library.index import Index
+from chat_loop.library.index_file import FILE
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all

@@ -15,7 +15,8 @@ import pytest
 
 from chat_loop.library import indexer as indexer_module
 from chat_loop.library import refresh as refresh_module
-from chat_loop.library.index import FILE, Index
+from chat_loop.library.index import Index
+from chat_loop.library.index_file import FILE
 from chat_loop.library.indexer import Indexer
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from chat_loop.errors import SessionError
 from chat_loop.library import refresh as refresh_module
-from chat_loop.library.index import FILE, VERSION, Index, IndexUnavailable, make_way
+from chat_loop.library.index import Index
+from chat_loop.library.index_file import FILE, VERSION, IndexUnavailable, make_way
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first

@@ -249,7 +249,8 @@ class Archive:
         """
         if self._semantic is None:
             return {}
-        from chat_loop.library.index import Index, IndexUnavailable  # not before a tool is called
+        from chat_loop.library.index import Index  # not before a tool is called
+        from chat_loop.library.index_file import IndexUnavailable
 
         here = {
             (identity, position): (exchange.depth, exchange.query.number)

@@ -120,7 +120,8 @@ def _started(directory: Path, parent: int) -> subprocess.Popen[bytes] | None:
 
 def main(arguments: Sequence[str]) -> int:
     """Embed until everything has vectors, or the parent is gone; return the exit code."""
-    from chat_loop.library.index import Index, IndexUnavailable
+    from chat_loop.library.index import Index
+    from chat_loop.library.index_file import IndexUnavailable
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.sessions.files import take_lock
 

@@ -1,18 +1,13 @@
-"""The index: one SQLite file beside the sessions of a folder, derived from them, with a row for
-each session and the texts of its exchanges without secrets.
-
-A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write.
-Transactions that write are short, so that nobody waits long for them.
+"""The index: what is known of the sessions of a folder, derived from their files: a row for each,
+and the texts of its exchanges without secrets. Transactions that write are short, so that nobody
+waits long for them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import re
 import sqlite3
-import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -24,82 +19,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import text_tables
+from chat_loop.library.index_file import (
+    BUSY_SECONDS,
+    FILE,
+    TABLES,
+    VERSION,
+    IndexUnavailable,
+    connect,
+    damaged,
+    make_tables,
+    translated,
+)
 from chat_loop.library.lineage import Link
 from chat_loop.sessions.dates import instant, moment
 from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 from chat_loop.values import Compaction
-
-FILE = ".index.sqlite"
-VERSION = 7
-"""An index of an older version is made anew: there are no migrations."""
-APPLICATION = 0x43484C50
-"""The `application_id` of our files: "CHLP"."""
-BUSY_SECONDS = 0.5
-"""How long another process may write before the index is done without."""
-
-TABLES = f"""
-CREATE TABLE sessions (
-    key INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,    -- the file's name without .md
-    size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
-    changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
-    used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
-    state TEXT NOT NULL,
-    name TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    project TEXT NOT NULL,
-    tags TEXT NOT NULL,         -- each between blanks
-    depth INTEGER NOT NULL,
-    summary TEXT NOT NULL,      -- the items of its summary block, a line each
-    queries INTEGER,
-    tokens INTEGER,
-    row TEXT NOT NULL           -- everything that a listing shows, as JSON
-);
-CREATE TABLE exchanges (
-    key INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL,
-    position INTEGER NOT NULL,  -- from 1, in the order of the file
-    number INTEGER NOT NULL,    -- the query's
-    at TEXT NOT NULL,
-    query TEXT NOT NULL,
-    reply TEXT NOT NULL,
-    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
-    content BLOB NOT NULL       -- digest of query and reply
-);
-CREATE INDEX exchanges_content ON exchanges (content);
-CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
-CREATE TABLE message_summaries (
-    session INTEGER PRIMARY KEY,
-    at TEXT NOT NULL,
-    first INTEGER NOT NULL,     -- the queries that the block covers
-    last INTEGER NOT NULL,
-    tokens INTEGER NOT NULL,    -- of the block, estimated
-    source TEXT NOT NULL
-);
-CREATE TABLE compactions (
-    session INTEGER PRIMARY KEY,
-    before INTEGER NOT NULL,    -- tokens
-    after INTEGER NOT NULL,
-    cost REAL                   -- US dollars; NULL: unknown
-);
-{text_tables.TABLES}
-CREATE TABLE IF NOT EXISTS vectors (
-    key INTEGER PRIMARY KEY AUTOINCREMENT,
-    content BLOB NOT NULL UNIQUE,  -- that of the exchanges whose texts they are of
-    space TEXT NOT NULL,
-    data BLOB NOT NULL
-);
-INSERT INTO sqlite_sequence SELECT 'vectors', abs(random() % 1000000000000)
-    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'vectors');
-"""
-"""No key of vectors is given twice, hardly ever in two indexes that replace each other: whoever has
-read them all sees by their count and the last key that they are others.
-"""
-KEPT = ("vectors",)
-"""Tables that stay when everything is read anew: they are dear, and their content says of what they
-are.
-"""
 
 FIGURES = {
     "sessions": "SELECT count(*) FROM sessions",
@@ -116,31 +51,6 @@ FIGURES = {
     "cost_of_compactions": "SELECT CASE WHEN count(cost) < count(*) THEN NULL ELSE "
     "coalesce(sum(cost), 0.0) END FROM compactions",
 }
-_TABLE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
-_DAMAGED = frozenset(
-    (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_FORMAT,
-        sqlite3.SQLITE_SCHEMA,
-        sqlite3.SQLITE_CONSTRAINT,
-        sqlite3.SQLITE_MISMATCH,
-    )
-)
-_NOT_AS_MADE = ("no such table", "no such column", "vtable constructor failed")
-"""How SQLite begins to say that a table is not as it was made; its other objections to a statement
-mean a bug.
-"""
-_REASONS = {
-    sqlite3.SQLITE_BUSY: "another process is writing to it",
-    sqlite3.SQLITE_LOCKED: "another process is writing to it",
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "it may not be written to",
-    sqlite3.SQLITE_PERM: "it may not be read",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-    sqlite3.SQLITE_IOERR: "the disk reports an error",
-    sqlite3.SQLITE_NOMEM: "there is not enough memory",
-}
 _NOWHERE = Path()
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: _NOWHERE)
 """Paths are not stored: they follow from the id."""
@@ -155,19 +65,6 @@ LARGEST = (1 << 63) - 1
 def number(value: int | None) -> int | None:
     """Return a number as a table can hold it."""
     return None if value is None else min(max(value, -LARGEST), LARGEST)
-
-
-class IndexUnavailable(Exception):
-    """The index cannot be used now; a sentence says why. Everything but searching works without it.
-
-    `useless` says why its file must be made anew, if it must. `moved`: another file stands in its
-    place by now, or none.
-    """
-
-    def __init__(self, message: str, *, useless: str = "", moved: bool = False) -> None:
-        super().__init__(message)
-        self.useless = useless
-        self.moved = moved
 
 
 class IndexedExchange(Struct, frozen=True):
@@ -239,7 +136,7 @@ class Index:
             self._database = sqlite3.connect(":memory:", isolation_level=None)
             self._database.executescript(TABLES)
         else:
-            self._database = _open(self.path, busy)
+            self._database = connect(self.path, busy)
 
     def close(self) -> None:
         """Close the file."""
@@ -251,8 +148,8 @@ class Index:
         The file stays, for others have it open: a writer's journal would be taken for that of a new
         file of the same name.
         """
-        with _translated(self.path):
-            _make_tables(self._database)
+        with translated(self.path):
+            make_tables(self._database)
 
     def stale(self, there: Sequence[Stamp]) -> Stale:
         """Compare what is known with the files that are there."""
@@ -307,13 +204,12 @@ class Index:
 
     def compactions(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the tokens before and after the compactions that ended the sessions, by id."""
-        keys = self._keys(ids)
-        chosen = _listed(keys.values())
         found = self.ask(
-            f"SELECT session, before, after FROM compactions WHERE session IN ({chosen})"
+            "SELECT id, before, after FROM compactions JOIN sessions ON key = session "
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(ids),),
         )
-        sizes = {key: (before, after) for key, before, after in found}
-        return {identity: sizes[key] for identity, key in keys.items() if key in sizes}
+        return {identity: (before, after) for identity, before, after in found}
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
         """Store sessions in the place of what was known of them, in one transaction."""
@@ -354,7 +250,7 @@ class Index:
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
         """Store vectors: digest of the texts of an exchange, space, vectors in one piece."""
         rows = list(vectors)
-        with self._writing(), _translated(self.path):
+        with self._writing(), translated(self.path):
             self._database.executemany(
                 "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
@@ -377,12 +273,12 @@ class Index:
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return the rows that it gives."""
-        with _translated(self.path):
+        with translated(self.path):
             return self._database.execute(statement, values).fetchall()
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index that holds something that nobody wrote."""
-        return _damaged(self.path, "it holds something that nobody wrote")
+        return damaged(self.path, "it holds something that nobody wrote")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -393,7 +289,7 @@ class Index:
             # A file that was replaced is noticed here: a virtual table would report another error.
             self.ask(f"PRAGMA user_version={VERSION}")
             yield
-            with _translated(self.path):
+            with translated(self.path):
                 text_tables.count_words(self._database, self._held)
             self.ask("COMMIT")
         except BaseException:
@@ -404,7 +300,7 @@ class Index:
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            with _translated(self.path):
+            with translated(self.path):
                 self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def _insert_session(self, key: int, session: IndexedSession) -> None:
@@ -440,7 +336,7 @@ class Index:
         ]
         self._insert("exchanges", [(key, *row) for key, row in enumerate(rows, first)])
         texts = [one.lines for _, _, exchanges in parts for one in exchanges]
-        with _translated(self.path):
+        with translated(self.path):
             self._held.update(text_tables.insert(self._database, [*enumerate(texts, first)]))
 
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
@@ -462,7 +358,7 @@ class Index:
             self._forget(keys)
 
     def _drop_exchanges(self, condition: str) -> None:
-        with _translated(self.path):
+        with translated(self.path):
             keys = f"SELECT key FROM exchanges WHERE {condition}"
             self._held.subtract(text_tables.delete(self._database, keys, ()))
         self.ask(f"DELETE FROM exchanges WHERE {condition}")
@@ -475,220 +371,5 @@ class Index:
             self.ask(f"DELETE FROM {table} WHERE session IN ({chosen})")
 
 
-def make_way(directory: Path, error: IndexUnavailable) -> str | None:
-    """Delete an index that is of no use, so that another one can be opened. Return the line for the
-    user, empty when there is nothing to tell; None when the index must be done without.
-    """
-    if error.moved:
-        return ""
-    path = directory / FILE
-    if not error.useless or _is_held(path):
-        return None
-    try:
-        _delete(path)
-    except OSError:
-        return None
-    return f"The index {error.useless}: a new one is made from the sessions."
-
-
-class IndexStatus(Struct, frozen=True, kw_only=True):
-    """The state of an index. `size` is in bytes, 0 without an index; `stale` counts files changed
-    since they were indexed; `left_over` are indexes that earlier versions put aside, with sizes.
-    """
-
-    size: int = 0
-    version: int = 0
-    stale: int = 0
-    trouble: str = ""
-    left_over: tuple[tuple[str, int], ...] = ()
-
-
-def index_status(directory: Path, there: Sequence[Stamp]) -> IndexStatus:
-    """Look at the index of a folder that has the files `there`, without changing anything."""
-    path = directory / FILE
-    old: tuple[tuple[str, int], ...] = ()
-    size = version = 0
-    try:
-        old = tuple((one.name, one.lstat().st_size) for one in directory.glob(".index-*.sqlite"))
-        status = path.lstat()
-        size = status.st_size
-        if not stat.S_ISREG(status.st_mode):
-            raise IndexUnavailable(f"{path} is not a regular file: it is not used.")
-        uri = f"{path.as_uri()}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0.5)) as database:
-            [version] = database.execute("PRAGMA user_version").fetchone()
-            _check(database, path)
-            if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                raise _damaged(path, "its pages do not fit together")
-            rows = database.execute("SELECT id, changed, size FROM sessions").fetchall()
-    except FileNotFoundError:
-        return IndexStatus(left_over=old)
-    except OSError as error:
-        trouble = f"{path} cannot be looked at: {_reason(error)}."
-    except IndexUnavailable as error:
-        trouble = str(error)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        trouble = f"{path} cannot be read: {error}."
-    else:
-        known = {identity: stamp for identity, *stamp in rows}
-        stale = sum(known.get(one.id) != [one.changed, one.size] for one in there)
-        return IndexStatus(size=size, version=version, stale=stale, left_over=old)
-    return IndexStatus(size=size, version=version, trouble=trouble, left_over=old)
-
-
-@contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite into IndexUnavailable; to be put around SQLite's calls only.
-
-    Other errors of SQLite come from bugs, and are no fault of the index.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is None and isinstance(error, sqlite3.OperationalError):
-            raise _damaged(path, str(error)) from error  # a text that is no UTF-8
-        if code is None:
-            raise
-        if code & 0xFF in _DAMAGED or str(error).startswith(_NOT_AS_MADE):
-            raise _damaged(path, str(error)) from error
-        if code & 0xFF not in _REASONS:
-            raise
-        why = _REASONS[code & 0xFF]
-        raise IndexUnavailable(
-            f"The index {path} cannot be used now: {why}.",
-            moved=code == sqlite3.SQLITE_READONLY_DBMOVED,
-        ) from error
-    except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
-        raise _damaged(path, "it holds something that nobody wrote") from error
-
-
-def _damaged(path: Path, why: str) -> IndexUnavailable:
-    return IndexUnavailable(f"The index {path} is damaged: {why}.", useless="was damaged")
-
-
-def _open(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index at `path`, and make one when there is none or an older one. Raises
-    IndexUnavailable.
-    """
-    for _ in range(3):
-        try:
-            status = path.lstat()
-        except FileNotFoundError:
-            _create(path)
-            continue
-        except OSError as error:
-            raise IndexUnavailable(
-                f"The index {path} cannot be opened: {_reason(error)}."
-            ) from error
-        if not stat.S_ISREG(status.st_mode):
-            raise IndexUnavailable(f"The index {path} is not a regular file: it is left alone.")
-        if stat.S_IMODE(status.st_mode) & 0o077:
-            with contextlib.suppress(OSError):
-                path.chmod(0o600)
-        with _translated(path):
-            database = _connect(path, busy)
-            try:
-                if _version(database) == (0, 0) and not status.st_size:
-                    _make_tables(database, unless_made=True)
-                application, version = _version(database)
-                if application != APPLICATION or version >= VERSION:
-                    _check(database, path)
-                    return database
-            except BaseException:
-                database.close()
-                raise
-        database.close()
-        with contextlib.suppress(OSError):
-            _delete(path)  # of an older version
-    raise IndexUnavailable(f"The index {path} cannot be used now: another process replaces it.")
-
-
-def _create(path: Path) -> None:
-    """Create an empty private file unless there is one. Raises IndexUnavailable."""
-    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        os.close(os.open(path, flags, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise IndexUnavailable(
-            f"The index cannot be made in {path.parent}: {_reason(error)}."
-        ) from error
-
-
-def _connect(path: Path, busy: float) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
-    try:
-        database.execute("PRAGMA journal_mode=TRUNCATE")
-        database.execute("PRAGMA synchronous=NORMAL")
-        database.execute("PRAGMA mmap_size=0")
-        database.execute("PRAGMA temp_store=MEMORY")
-        database.execute("PRAGMA trusted_schema=OFF")
-        database.execute("PRAGMA cell_size_check=ON")
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
-
-
-def _version(database: sqlite3.Connection) -> tuple[int, int]:
-    [application] = database.execute("PRAGMA application_id").fetchone()
-    [version] = database.execute("PRAGMA user_version").fetchone()
-    return application, version
-
-
-def _check(database: sqlite3.Connection, path: Path) -> None:
-    """Raise IndexUnavailable for a database that is no index of this version."""
-    application, version = _version(database)
-    if application != APPLICATION:
-        raise _damaged(path, "it is no index of sessions")
-    if version != VERSION:
-        age = "a newer" if version > VERSION else "an older"
-        raise IndexUnavailable(
-            f"The index {path} was made by {age} version of the program.",
-            useless=f"was made by {age} version of the program",
-        )
-
-
-def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
-    """Make every table anew, empty, in one transaction. Raises sqlite3.Error."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        if not (unless_made and _version(database) != (0, 0)):
-            for table in re.findall(_TABLE, TABLES):
-                if table not in KEPT:
-                    database.execute(f"DROP TABLE IF EXISTS {table}")
-            database.execute(f"PRAGMA application_id={APPLICATION}")
-            database.execute(f"PRAGMA user_version={VERSION}")
-            for statement in TABLES.split(";\n"):
-                database.execute(statement)
-        database.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
-
-
-def _is_held(path: Path) -> bool:
-    """Return True while another process is using an index."""
-    with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
-        try:
-            database.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return False
-
-
-def _delete(path: Path) -> None:
-    for suffix in ("-journal", "-wal", "-shm", ""):  # a journal must not outlive its file
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
 def _listed(keys: Iterable[int]) -> str:
     return ", ".join(str(int(key)) for key in keys)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

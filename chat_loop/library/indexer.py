@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index, IndexUnavailable
+    from chat_loop.library.index import Index
+    from chat_loop.library.index_file import IndexUnavailable
 
 PAUSE_SECONDS = 0.002
 """Between two batches, so that whoever waits for the processor or the index gets it."""
@@ -61,7 +62,7 @@ class Indexer:
             self._thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
-        from chat_loop.library.index import IndexUnavailable
+        from chat_loop.library.index_file import IndexUnavailable
 
         failures = 0
         while not self._closed:
@@ -113,7 +114,7 @@ class Indexer:
 
     def _makes_way(self, error: IndexUnavailable) -> bool:
         """Close the index and say why. Return True when another one can be opened."""
-        from chat_loop.library.index import make_way
+        from chat_loop.library.index_file import make_way
 
         if self._index is not None:
             self._index.close()

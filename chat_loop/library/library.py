@@ -21,7 +21,8 @@ from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index, IndexUnavailable, Stale
+    from chat_loop.library.index import Index, Stale
+    from chat_loop.library.index_file import IndexUnavailable
     from chat_loop.library.lineage import Chain, Fork, Link, Shares
 
 SOON_FILES = 100
@@ -210,7 +211,7 @@ class Library:
         anew: bool = False,
     ) -> T:
         """Bring the index up to date, and return what it answers then. Raises SessionError."""
-        from chat_loop.library.index import FILE, IndexUnavailable
+        from chat_loop.library.index_file import FILE, IndexUnavailable
         from chat_loop.library.refresh import refresh
 
         self.trouble = ""
@@ -244,7 +245,8 @@ class Library:
         """Return what an index answers that knows every file as it is: the folder's, else one in
         memory. Raises SessionError.
         """
-        from chat_loop.library.index import BUSY_SECONDS, Index, IndexUnavailable
+        from chat_loop.library.index import Index
+        from chat_loop.library.index_file import BUSY_SECONDS, IndexUnavailable
 
         self.trouble = ""
         there = self._stamps()
@@ -289,7 +291,7 @@ class Library:
 
     def _makes_way(self, error: IndexUnavailable) -> bool:
         """Close the index and say why. Return True when another one can be opened."""
-        from chat_loop.library.index import make_way
+        from chat_loop.library.index_file import make_way
 
         if self._index is not None:
             self._index.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chat_loop.display.rows import unlisted_text
 from chat_loop.errors import SessionError, SessionLocked
-from chat_loop.library.index import index_status
+from chat_loop.library.index_file import index_status
 from chat_loop.library.library import AHEAD
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
