@@ -376,7 +376,7 @@ def _interact(
     setting = Setting(
         config=composing.config,
         agent=agent,
-        summariser=composing.summariser(agent),
+        summarizer=composing.summarizer(agent),
         sessions=sessions,
         history=paths.history,
         facts=(

@@ -103,7 +103,7 @@ class Composing(Struct, frozen=True, kw_only=True):
 
         return equipped(agent, self.definition)
 
-    def summariser(self, agent: Agent) -> Provider | None:
+    def summarizer(self, agent: Agent) -> Provider | None:
         """Who writes the summaries, when the config names somebody. Raises UsageError and
         ConfigError.
         """
@@ -132,7 +132,7 @@ class Composing(Struct, frozen=True, kw_only=True):
         both.
         """
         agent = self.agent()
-        return agent, None if self.options.model or self.options.local else self.summariser(agent)
+        return agent, None if self.options.model or self.options.local else self.summarizer(agent)
 
     def others(self) -> Models:
         """Where another model comes from while a conversation goes on."""

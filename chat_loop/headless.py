@@ -300,7 +300,7 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
     offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
     if offer.left_out:
         output.show(
-            Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarised.")
+            Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarized.")
         )
     await conversation.accept(offer, acknowledge=False)
 

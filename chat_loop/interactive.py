@@ -71,7 +71,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     config: Config
     agent: Agent
-    summariser: Provider | None
+    summarizer: Provider | None
     sessions: SessionManager
     history: Path
     facts: tuple[tuple[str, str], ...]
@@ -120,7 +120,7 @@ class Interactive:
             setting.sessions,
             count=self._count,
             show=self._show,
-            options=options_of(setting.config, setting.summariser, self._semantic),
+            options=options_of(setting.config, setting.summarizer, self._semantic),
             memory=self._memory.block if self._memory is not None else str,
             servers=setting.servers,
         )

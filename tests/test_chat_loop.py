@@ -99,7 +99,7 @@ Conversation
   /edit [TEXT]                Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
   /retry                      Ask the last query again, with its files as they were; the first answer stays in the file.
 Context
-  /compact [FOCUS]            Summarise and go on in a new session; --preview asks first, --diff lists what only the archive has.
+  /compact [FOCUS]            Summarize and go on in a new session; --preview asks first, --diff lists what only the archive has.
   /context                    Show what fills the model's window, part by part, and when it is compacted.
   /pin TEXT                   Keep a text word for word through every compaction and resume.
   /pins                       List the pins; the numbers are those that unpin takes.
@@ -157,7 +157,7 @@ def test_help_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path:
     screen = Screen(tmp_path, ["/help", "/help compact"], out=Terminal())
     shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text)
     listed, _, told = shown.partition("/help compact\n")
-    assert "  /compact [FOCUS]            Summarise and go on in a new session.\n" in listed
+    assert "  /compact [FOCUS]            Summarize and go on in a new session.\n" in listed
     assert "  /exit                       Save the session with a summary and leave.\n" in listed
     assert "  /untag TAG …                Take tags off this conversation.\n" in listed
     assert max(map(len, listed.split("\n"))) <= 80

@@ -174,7 +174,7 @@ def test_pydantic_ai_whose_tool_wants_to_be_called_again() -> None:
 
 
 def test_a_summary_call_tells_text_only() -> None:
-    kinds = [type(event) for event in asked(dice(), "Summarise", system="Task", summary=True)]
+    kinds = [type(event) for event in asked(dice(), "Summarize", system="Task", summary=True)]
     assert kinds == [TextDelta, TextDelta, TextDelta, Finished]
 
 
@@ -485,7 +485,7 @@ def test_who_writes_the_summary(tmp_path: Path) -> None:
     events.clear()
     assert asyncio.run(talk(tmp_path / "b", lambda prompt: "So.")) == ["extracted"]
     events.clear()
-    other = Options(attach_from_archive=False, summariser=Model(SUMMARY))
+    other = Options(attach_from_archive=False, summarizer=Model(SUMMARY))
     assert asyncio.run(talk(tmp_path / "c", broken_summary, other)) == ["model"]
 
 

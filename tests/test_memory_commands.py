@@ -127,7 +127,7 @@ def test_an_edit_by_hand_counts_from_the_next_session_of_the_chain_on(tmp_path: 
         "one\n- two",
     ]
     assert screen.text.count("⚠️  The memory has changed. Memory: 2 facts from ./MEMORY.md.\n") == 1
-    assert systems[1].startswith("Task: session summary")  # who summarises needs no memory
+    assert systems[1].startswith("Task: session summary")  # who summarizes needs no memory
     assert "- one" not in systems[1]
 
 

@@ -84,7 +84,7 @@ async def fork(chat: Chat, argument: str) -> None:
     offer = await conversation.offers().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
     words = f"{counted(len(offer.beginning.carried), 'exchange')} in the context"
-    words += f", {counted(offer.left_out, 'exchange')} summarised" if offer.left_out else ""
+    words += f", {counted(offer.left_out, 'exchange')} summarized" if offer.left_out else ""
     chat.display.prose(
         f"Forked after query {number}: {words}. The other way is kept: /resume {left}", "dim"
     )

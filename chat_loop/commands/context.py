@@ -24,7 +24,7 @@ SHOWN = 40
 
 @registry.command("compact", argument="[FOCUS]", bare="compact")
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarise and go on in a new session; --preview asks first, --diff lists what only the
+    """Summarize and go on in a new session; --preview asks first, --diff lists what only the
     archive has.
 
     /compact ports and paths   and say what the summary must keep
@@ -122,7 +122,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
         chat.display.prose(
             f"All the words would not fit: the newest {counted(fitting, 'exchange')} would "
             "stand in their own words, "
-            f"the {counted(offer.left_out, 'exchange')} before them stay summarised."
+            f"the {counted(offer.left_out, 'exchange')} before them stay summarized."
         )
         if not await chat.confirm("Go on so? (y/n) "):
             chat.display.line("Nothing is changed.", "dim")

@@ -169,7 +169,7 @@ async def resume(chat: Chat, argument: str) -> None:
     chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")
     if offer.left_out:
         chat.display.prose(
-            f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarised.",
+            f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarized.",
             "dim",
             indent=2,
         )

@@ -28,8 +28,8 @@ class _Tool(Struct, frozen=True):
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return one line for each tool, `archive_search: 3 uses (port of the database; …)`, those of `before`
-    counted in.
+    """Return one line for each tool, `archive_search: 3 uses (port of the database; …)`, those of
+    `before` counted in.
     """
     found, others = _read(before)
     for use in _uses(exchanges):
@@ -42,7 +42,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
 def counted_together(
     first: Sequence[str], second: Sequence[str], base: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the lines of two branches as one: what was used before both, in `base`, counts once."""
+    """Return the lines of two branches as one: what was used before both counts once."""
     (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
     found = {}
     for name in dict.fromkeys((*ours, *theirs)):
@@ -76,8 +76,8 @@ def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ..
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return the files that tools changed or the user gave, those of `before` first, each once, the newest
-    `MOST_FILES`.
+    """Return the files that tools changed or the user gave, those of `before` first, each once, the
+    newest `MOST_FILES`.
     """
     attached = (_attached(file) for exchange in exchanges for file in exchange.attached)
     changed = (
@@ -116,7 +116,7 @@ def _paths(use: Use) -> Iterable[str]:
 
 
 def _told(use: Use) -> str:
-    """Return a use in a few words: its arguments' texts, on one line that the tool's line can hold."""
+    """Return a use in a few words, which the tool's line can hold: its arguments' texts."""
     texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
     flat = (
         redacted(" ".join(" ".join(texts)[:500].split()))

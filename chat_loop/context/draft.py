@@ -35,11 +35,11 @@ class Draft(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     seconds: float | None = None
     answered: bool = True
-    """Whether the model answered when it was asked for the summary."""
+    """False when the model failed to answer when it was asked for the summary."""
 
 
 def spanned(thread: Thread, plan: Plan) -> tuple[Exchange, ...]:
-    """What a plan compacts and no block covers yet."""
+    """Return what a plan compacts and no block covers yet."""
     fresh = {exchange.ref for exchange in thread.fresh}
     return tuple(exchange for exchange in plan.compact if exchange.ref in fresh)
 
@@ -61,8 +61,8 @@ def covering(
     room: int,
     count: Count,
 ) -> Kept:
-    """The block that covers `span`. `narrative` is a model's, of the beginning `covered` of the
-    span; the rest of the span's topics are extracted. `room` are the ledger's tokens.
+    """Return the block that covers `span`. `narrative` is a model's, of the beginning `covered` of
+    the span; the rest of the span's topics are extracted. `room` are the ledger's tokens.
     """
     from chat_loop.context import ledger, summary  # not before something is compacted
 

@@ -45,7 +45,9 @@ BLOCK_SHARE = 0.6
 Long = TypeVar("Long", bound=Query | Reply | Result | Attachment)
 """An entry that may be too long for the window."""
 
-TASK = """Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) that includes:
+TASK = """\
+Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) \
+that includes:
 1. Main topics discussed
 2. Key decisions made
 3. Confirmation you're ready to continue
@@ -91,7 +93,7 @@ class Thread(Struct, frozen=True):
 
     @property
     def fresh(self) -> tuple[Exchange, ...]:
-        """Those of them that no summary block covers yet."""
+        """The exchanges of the context that no summary block covers yet."""
         restoration = self.session.restoration
         carried: tuple[Exchange, ...] = ()
         if restoration is not None and restoration.unsummarized_from:
@@ -285,10 +287,8 @@ def restoration_text(header: Header, restoration: Restoration) -> str:
         GUIDE,
     ]
     if restoration.verbatim_from:
-        lines += [
-            "",
-            f"What follows are the words of the conversation itself, from [{restoration.verbatim_from}] on.",
-        ]
+        since = f"from [{restoration.verbatim_from}] on"
+        lines += ["", f"What follows are the words of the conversation itself, {since}."]
     return "\n".join(lines)
 
 

@@ -10,7 +10,8 @@ from chat_loop.values import Usage
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """How summaries are made. `max_tokens` is the ceiling of one; `limit` is in seconds, per call.
+    """The wishes for a summary call. `max_tokens` is the ceiling of one; `limit` is in seconds, per
+    call.
 
     `instructions` are the agent's own. `patience` has the limits of a call. `after_error`: seconds
     within which a provider that failed must begin to answer the one more call that it gets.
@@ -30,7 +31,8 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a summary call came to: a narrative, or None and in `problem` why, as a sentence's rest.
+    """The result of a summary call: a narrative, or None and in `problem` why, as a sentence's
+    rest.
 
     `invented` are lines that were left out, because they name exact values that nobody said.
     `model` is provider:model of whoever wrote it.
@@ -45,4 +47,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     answered: bool = True
     """False when a provider failed at last; one that wrote something else has answered."""
     partial: Summary | None = None
-    """What had come of a narrative that failed: of its first parts, or until the time was over."""
+    """The beginning of a narrative that failed: its first parts, or what came until the time was
+    over.
+    """

@@ -11,9 +11,9 @@ from chat_loop.values import ToolSpec
 
 
 def archive_tools(archive: Archive, known: Callable[[], Collection[str]]) -> tuple[Tool, ...]:
-    """The tools that read and search `archive`. `known` gives the references that stand in the
-    context already. Secrets are taken out of what comes back: it is recorded in another session's
-    file.
+    """Return the tools that read and search `archive`. `known` gives the references that stand in
+    the context already. Secrets are taken out of what comes back: it is recorded in another
+    session's file.
     """
 
     def tool(name: str, description: str, parameters: Mapping[str, object]) -> Tool:

@@ -30,7 +30,7 @@ TOO_MANY = "newer ones take the room"
 
 
 class NotShown(Exception):
-    """An image is not sent; the message says why, as the rest of a sentence."""
+    """Raised for an image that is not sent; the message says why, as the rest of a sentence."""
 
 
 async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:

@@ -75,9 +75,9 @@ class Compaction:
 
     @property
     def routes(self) -> tuple[Provider, ...]:
-        """Who is asked for a summary, in this order."""
+        """The providers that are asked for a summary, in this order."""
         own = self._context.agent.provider
-        first = self._options.summariser
+        first = self._options.summarizer
         return (own,) if first is None else (first, own)
 
     @property

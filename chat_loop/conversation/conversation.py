@@ -90,7 +90,7 @@ class Conversation(LiveContext):
 
     @property
     def next_usage(self) -> Usage:
-        """What the next request would be charged for before its reply."""
+        """The usage that the next request would be charged for before its reply."""
         return Usage(input=self.budget.used, estimated=True)
 
     @property

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 LONGEST_PAUSE = 5.0
 """Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
 ACKNOWLEDGMENT_TOKENS = 80
-"""What an acknowledgment is expected to take, before it is there."""
+"""Tokens that an acknowledgment is expected to take, before it is there."""
 CREDIBLE_TOKENS = 1_000
 """From this size on a report tells how the server counts; below it what the wire adds weighs
 more.
@@ -149,7 +149,7 @@ class LiveContext:
         self._problem_told = False
         self._begun_told = False
         self._fixed = 0
-        """What the system prompt, the memory and the tools took in the last reported request, by
+        """Tokens of the system prompt, the memory and the tools in the last reported request, by
         our count.
         """
         self._ratio = 1.0
@@ -162,7 +162,7 @@ class LiveContext:
         self._edited: Summary | None = None
         """That block, when it was changed there since this session began."""
         self._block_most: int | None = None
-        """What the restored block may take in this session, once a query has needed its room."""
+        """Tokens that the restored block may take, once a query has needed its room."""
         self._shortened = lru_cache(maxsize=4)(
             lambda text, most: shortened_block(text, most, count)
         )
@@ -187,12 +187,12 @@ class LiveContext:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the model would be sent now."""
+        """The messages that the model would be sent now."""
         return self.fitted(self.thread)[0]
 
     @property
     def otherwise(self) -> str:
-        """What happens when a resume fails, as a sentence."""
+        """A sentence for a resume that fails: how things go on."""
         return "Starting fresh." if self.live.empty else "This session goes on."
 
     def known(self) -> frozenset[str]:
@@ -235,8 +235,8 @@ class LiveContext:
 
     @property
     def left_out(self) -> int:
-        """How many exchanges the limits leave out of the next request while nothing is compacted
-        automatically.
+        """The number of exchanges that the limits leave out of the next request while nothing is
+        compacted automatically.
         """
         thread = self.thread
         short = self._truncated(thread)

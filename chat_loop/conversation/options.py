@@ -19,7 +19,7 @@ def _unknown(model: str, usage: Usage) -> float | None:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """`summariser` writes the summaries, before the agent's own model is asked; None: that one
+    """`summarizer` writes the summaries, before the agent's own model is asked; None: that one
     only.
 
     With `semantic` the archive is searched by meaning as well.
@@ -34,15 +34,15 @@ class Options(Struct, frozen=True, kw_only=True):
     attach_from_archive: bool = True
     limits: Limits = field(default_factory=Limits)
     wanted: SummaryOptions = field(default_factory=SummaryOptions)
-    summariser: Provider | None = None
+    summarizer: Provider | None = None
     semantic: SemanticIndex | None = None
     cost: Callable[[str, Usage], float | None] = _unknown
 
 
 def options_of(
-    config: Config, summariser: Provider | None, semantic: SemanticIndex | None = None
+    config: Config, summarizer: Provider | None, semantic: SemanticIndex | None = None
 ) -> Options:
-    """The conversation's part of the config."""
+    """Return the conversation's part of the config."""
     auto, context = config.auto_compact, config.context
     return Options(
         acknowledge=config.restoration.acknowledge,
@@ -63,15 +63,15 @@ def options_of(
             limit=config.summary.timeout,
             instructions=config.agent.summary_instructions,
         ),
-        summariser=summariser,
+        summarizer=summarizer,
         semantic=semantic,
         cost=costs(config),
     )
 
 
 def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """What a call costs in US dollars, by provider:model and usage; None when the price is
-    unknown.
+    """Return a function that prices a call in US dollars, by provider:model and usage; None when
+    the price is unknown.
     """
 
     def cost(reference: str, usage: Usage) -> float | None:

@@ -284,7 +284,7 @@ class Offers:
             )
         if not thread.fresh:
             raise SessionError(
-                f"Nothing was said in session {session.header.id} that could be summarised."
+                f"Nothing was said in session {session.header.id} that could be summarized."
             )
         outcome = None
         if self._options.use_ai_summary:

@@ -87,7 +87,7 @@ class _Records:
         self._writer: ReplyWriter | None = live.begin_reply(number, at)
         """The step that streams; None while tools run, and at the end."""
         self._calls: list[ToolCall] = []
-        """Those of the step that streams."""
+        """The calls of the step that streams."""
         self._waiting: list[str] = []
         """The ids of the calls that run."""
         self._steps: list[Reply] = []
@@ -135,7 +135,7 @@ class _Records:
         return exchange.reply
 
     def _now(self) -> datetime:
-        """The time of day, in whole seconds as everywhere in a transcript."""
+        """Return the time of day, in whole seconds as everywhere in a transcript."""
         return self._at + timedelta(seconds=int(self._clock() - self._started))
 
     def _begun(self) -> ReplyWriter:

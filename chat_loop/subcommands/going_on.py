@@ -176,8 +176,8 @@ def _conversation(shelf: Shelf, header: Header, *, optional: bool) -> Conversati
     """
     config = shelf.config
     try:
-        agent, summariser = shelf.models()
-        options = options_of(config, summariser)
+        agent, summarizer = shelf.models()
+        options = options_of(config, summarizer)
     except NoProvider as error:
         if not optional:
             raise

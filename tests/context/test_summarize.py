@@ -1,4 +1,4 @@
-"""Summarising as an act: calls that fit the window, one retry by another route, the checks; and
+"""Summarizing as an act: calls that fit the window, one retry by another route, the checks; and
 pins along a chain.
 """
 
@@ -246,7 +246,7 @@ INVENTED = """**Topics Discussed:**
             USAGE + USAGE,
         ),
         ((Says((SUMMARY,), then="refusal"),) * 2, "the model refused to write it.", USAGE + USAGE),
-        ((LARGE, LARGE), "the summary is larger than what it summarises.", USAGE + USAGE),
+        ((LARGE, LARGE), "the summary is larger than what it summarizes.", USAGE + USAGE),
         ((INVENTED, INVENTED), "most of the summary names values that nobody said.", USAGE + USAGE),
         ((AuthenticationFailed("The key is wrong."),), "The key is wrong.", None),
     ],

@@ -145,7 +145,7 @@ def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path
 
 
 def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, Loaded]:
-    """A session of one exchange that was summarised, or whose process was killed."""
+    """A session of one exchange that was summarized, or whose process was killed."""
     talk = Talk(folder, "Oak.", SUMMARY)
 
     async def run() -> None:

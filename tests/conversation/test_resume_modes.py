@@ -105,7 +105,7 @@ def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int)
     asyncio.run(run())
     assert queries_of(later.sent[1]) == [*EIGHT[-last:], "again"]
     spoken = later.sent[2][0].text
-    assert "[2.1] User: again" in spoken, "what is new is summarised"
+    assert "[2.1] User: again" in spoken, "what is new is summarized"
     assert "[1.8]" not in spoken, (
         "the last exchanges stand in a summary already: no text passes through a model twice"
     )
