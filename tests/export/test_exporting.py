@@ -55,6 +55,11 @@ def test_a_chain_is_this_document(form: Form) -> None:
     assert golden(form).decode() == (GOLDEN / f"chain{SUFFIXES[form]}").read_bytes().decode()
 
 
+def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
+    read = imported((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
+    assert read == Imported(tuple(without_secrets(session) for session in SESSIONS))
+
+
 def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
     """Sessions as a chain: the parent of each is the one before."""
     parents = ["", *(session.header.id for session in sessions)]
