@@ -28,9 +28,9 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.values import Usage
+from tests.library.test_index import contents, fill, held, up_to_date
 from tests.shelves import START, session, write
 from tests.test_headless import run
-from tests.test_library_index import contents, fill, held, up_to_date
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 PATIENCE = 20.0
