@@ -19,7 +19,6 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     providers/                  one adapter per wire protocol, all yielding the same events
     agent/                      a provider with a name, a system prompt, tools, MCP servers and
                                 one retry loop; the files that define one, and their trust
-    facts/                      what is exact in a text, found by code
     context/                    what the model sees: budget, plan, ledger, summary, archive
     conversation/               the live end of a chain: turns, compaction, resume, attachments
     display/, lines, input/, prompt, editor, browser/

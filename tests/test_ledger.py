@@ -332,7 +332,6 @@ The meeting is on Monday at 9:00.|Actually, the meeting is on Wednesday at 14:00
 Grandma's phone number is 030 5550101.|Grandma's phone number is 030 5550199 now.
 The config lives in conf/app.yaml:12.|The config has moved to conf/main.yaml:40.
 Die Kaution beträgt 2.150 €.|Die Kaution beträgt jetzt 2.300 €.
-Der Zahnarzttermin von Leo ist am Dienstag um 15:40 Uhr.|Leos Zahnarzttermin wurde auf Donnerstag, 10:15 Uhr verschoben.
 Der Zug fährt um 17:52 ab.|Der Zug fährt jetzt um 18:10 ab.
 Die Miete ist 1.150 Euro.|Ab Mai ist die Miete 1.210 Euro.
 Le budget de la cuisine est de 8 000 €.|Le budget de la cuisine passe à 9 500 €.
@@ -394,6 +393,7 @@ Our flight is LH 438 on 3 June.|We rebooked, our flight is now LH 442 on 4 June.
 
 
 NEITHER = """\
+Der Zahnarzttermin von Leo ist am Dienstag um 15:40 Uhr.|Leos Zahnarzttermin wurde auf Donnerstag, 10:15 Uhr verschoben.
 The API limit is 90 requests per minute.|The API limit was bumped from 90 to 120 requests per minute.
 Our kitchen budget is 8,000 euros.|The kitchen budget is no longer 8,000 but 9,500 euros.
 We're using PostgreSQL for the billing service.|We've switched the billing service from PostgreSQL to MariaDB.

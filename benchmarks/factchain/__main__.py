@@ -7,14 +7,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +20,7 @@ from benchmarks.factchain.standin import WINDOW
 from benchmarks.factchain.summarisers import LOSSES, Lossy, Real, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Talk
 from benchmarks.factchain.wording import PROFILES
+from benchmarks.support.results import environment
 from chat_loop.config import find_paths
 from chat_loop.config_file import load
 from chat_loop.errors import ChatLoopError
@@ -115,19 +112,11 @@ async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> 
             if seed == 1 and provider is None:
                 results.faults.append(await run.faults(talk, folder, count, window))
                 results.waits.append(await run.waits(talk, folder, count, window))
-                results.hundreds.append(await run.hundred(talk, folder, count))
+                results.work.append(run.work(talk, count))
             sys.stderr.write(f"{profile} {seed} done\n")
     if provider is not None:
         await provider.close()
     return results
-
-
-def _commit() -> str:
-    """The commit of the working tree; empty where git does not know it."""
-    found = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip()
 
 
 def main() -> int:
@@ -166,10 +155,7 @@ def main() -> int:
             "summaries": summaries,
             "loss": "" if options.local else options.loss,
             "seconds": round(results.seconds, 1),
-            "commit": _commit(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        }
+        } | environment()
         files["json"].write_text(report.as_json(results, settings, options.window), "utf-8")
     if "svg" in files:
         drawn = plot.svg(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Talk, Turn
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
+from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -27,7 +28,7 @@ from chat_loop.events import Compacted, Event
 from chat_loop.library.archive import SEARCH, Archive
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Summary
+from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 
 Count = Callable[[str], int]
 
@@ -43,6 +44,38 @@ class Unsynced(Files):
 
     def sync_directory(self, path: Path) -> None:
         """Trust the system."""
+
+
+def exchanges(turns: Sequence[Turn], depth: int = 1) -> list[Exchange]:
+    """Return turns as the exchanges of the chain's session `depth`."""
+    at = Clock().now()
+    return [
+        Exchange(
+            Query(number=number, at=at, text=turn.query),
+            Reply(number=number, at=at, text=turn.reply),
+            depth,
+        )
+        for number, turn in enumerate(turns, 1)
+    ]
+
+
+def scan(turns: Sequence[Turn]) -> float:
+    """Return the seconds of work that it takes to read turns for the ledger."""
+    fresh = exchanges(turns)
+    ledger.forget()
+    started = time.process_time()
+    ledger.harvest(fresh)
+    return time.process_time() - started
+
+
+def block(before: Sequence[Turn], turns: Sequence[Turn], room: int, count: Count) -> float:
+    """Return the seconds of work for the block of turns that were read, when others fill it."""
+    parent = ledger.ledger(None, None, exchanges(before), (), (), room, count).summary
+    fresh = exchanges(turns, 2)
+    ledger.harvest(fresh)
+    started = time.process_time()
+    ledger.ledger(parent, None, fresh, (), (), room, count)
+    return time.process_time() - started
 
 
 async def _at_once(seconds: float) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.factchain.baselines import baselines
-from benchmarks.factchain.ours import Compaction, Ours
+from benchmarks.factchain.ours import Compaction, Ours, block, scan
 from benchmarks.factchain.scoring import Context, invented, stale, survived
 from benchmarks.factchain.summarisers import Faulty, Lossy, Summariser
 from benchmarks.factchain.talk import SEGMENTS, Fact, Talk
@@ -24,7 +24,8 @@ SCORED = (1, 3, 5, SEGMENTS)
 HIT_TOKENS = 1_500
 """How much of a search's answer counts."""
 HUNDRED = 100
-LARGE_WINDOW = 200_000
+FULL = 12_000
+"""Tokens of a ledger in a large window."""
 SLOW_SECONDS = 0.1
 """What a summary takes where the wait for it is measured."""
 
@@ -103,10 +104,8 @@ class Results:
     compactions: list[Compaction] = field(default_factory=list)
     faults: list[Faults] = field(default_factory=list)
     waits: list[Waits] = field(default_factory=list)
-    hundreds: list[float] = field(default_factory=list)
-    """Seconds of one compaction of 100 messages into a full ledger, beside the model's; one per
-    conversation.
-    """
+    work: list[dict[str, float]] = field(default_factory=list)
+    """Seconds of work for 100 messages, one per conversation."""
     sentences: list[int] = field(default_factory=list)
     """Tokens of the sentences of all facts that are live in the end, per conversation."""
     seconds: float = 0.0
@@ -227,19 +226,14 @@ async def faults(talk: Talk, folder: Path, count: Count, window: int) -> Faults:
     )
 
 
-async def hundred(talk: Talk, folder: Path, count: Count) -> float:
-    """Seconds of the program's own work for 100 messages, with a ledger that 100 others have
-    filled.
-    """
-    chat = Ours(folder / "hundred", Lossy(talk.facts, talk.seed, count), count, window=LARGE_WINDOW)
-    turns = [turn for segment in talk.segments for turn in segment]
-    took = 0.0
-    for first in (0, HUNDRED // 2):
-        for turn in turns[first : first + HUNDRED // 2]:
-            await chat.say(turn)
-        took = (await chat.compact()).wait
-    chat.close()
-    return took
+def work(talk: Talk, count: Count) -> dict[str, float]:
+    """Return the seconds of work for 100 messages: to scan them, and to make a full block."""
+    turns = talk.turns()
+    half = HUNDRED // 2
+    return {
+        "scan of 100 messages": scan(turns[half : 2 * half]),
+        "ledger of 100 messages": block(turns[:half], turns[half : 2 * half], FULL, count),
+    }
 
 
 async def waits(talk: Talk, folder: Path, count: Count, window: int) -> Waits:

@@ -82,7 +82,6 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
     short.
     """
     full_sentence: int = 18
-    recent: float = 1.0
     replaces: bool = True
     follows: bool = True
     """A line that may give a newer value goes before the older one stays without it."""
@@ -302,6 +301,12 @@ def read(text: str) -> Sentence:
     )
 
 
+def forget() -> None:
+    """Forget what was read."""
+    _heard.cache_clear()
+    read.cache_clear()
+
+
 def _exactness(value: Value) -> int:
     if value.kind in ("number", "quote"):
         return 1
@@ -320,7 +325,7 @@ _SAME, _LOOSELY = 0.8, 0.7
 """How much of a sentence's words another has to hold to say it, and a line to say a bullet."""
 _DONE = 0.5
 """How much of an open point's words a sentence has to hold to say that it is done."""
-_RELATED = 0.1
+_RELATED = 0.2
 """From this likeness on an older line does not stay where the newer has no room."""
 _RIVAL = 0.5
 """From this likeness on the user is asked which of two branches is right."""
@@ -582,14 +587,13 @@ def _is_told(bullet: _Entry, lines: Sequence[_Entry], index: Index) -> bool:
 def _score(lines: Sequence[_Entry], index: Index) -> None:
     """Give every line its points, and find for each one that may give a newer value."""
     points = POINTS
-    for number, entry in enumerate(lines):
+    for entry in lines:
         said = entry.said
         entry.score = (
             points.label * bool(said.label)
             + points.marked * (entry.section != "key_facts")
             + points.shape[said.exactness]
             + points.words * min(1.0, len(said.words) / points.full_sentence)
-            + points.recent * number / len(lines)
         )
     there = {id(entry) for entry in lines if entry.section != "pending"}
     for new in lines if points.follows else ():
@@ -602,7 +606,7 @@ def _score(lines: Sequence[_Entry], index: Index) -> None:
 
 
 def _fit(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> None:
-    """Keep the lines of the highest scores as far as there is room.
+    """Keep the lines of the highest scores as far as there is room, of equal ones the newer.
 
     An older value does not stay where one that may have replaced it goes: the newer comes first.
     """
@@ -621,10 +625,10 @@ def _fit(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> Non
         room -= needed
         return True
 
-    for entry in sorted(lines, key=lambda one: -one.score):
+    for at in sorted(range(len(lines)), key=lambda at: (lines[at].score, at), reverse=True):
         if room < _LEAST_LINE:
             break
-        chain = [entry]
+        chain = [lines[at]]
         while (newer := chain[-1].newer) is not None and not newer.kept and len(chain) < _CHAIN:
             chain.append(newer)
         for one in reversed(chain):
