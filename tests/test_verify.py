@@ -35,6 +35,7 @@ SOURCE = """\
         "ABC-123 is open [12-14]",
         "14 guests are coming",
         "3 recipes were discussed",
+        "5 recipes were discussed",
         '"We start on time." [2]',
         "“we start on time”",
         "Clara Winter was named",

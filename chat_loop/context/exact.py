@@ -34,7 +34,7 @@ class Value(msgspec.Struct, frozen=True):
 
 _UNITS = {
     "ms": "ms millisecond milliseconds millisekunden millisecondes milisegundos millisecondi",
-    "s": "s sec secs second seconds sek sekunde sekunden seconde secondes segundos secondi seconden",
+    "s": "s sec secs second seconds sek sekunde sekunden seconde secondes segundos seconden",
     "min": "min mins minute minutes minuten minuto minutos minuti minuut minut",
     "h": "h hr hrs hour hours stunde stunden std heure heures hora horas ora ore uur godzin",
     "day": "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen dni",
@@ -64,14 +64,14 @@ _UNITS = {
     "kb": "kb kib", "mb": "mb mib", "gb": "gb gib", "tb": "tb tib",
     "w": "w watt watts", "kw": "kw kilowatt", "kwh": "kwh", "wh": "wh", "v": "v volt volts",
     "mah": "mah", "hz": "hz", "khz": "khz", "mhz": "mhz", "ghz": "ghz", "kmh": "km/h kph",
-    "mph": "mph", "bar": "bar", "kcal": "kcal calories kalorien", "db": "db", "px": "px pixel pixels",
-    "dpi": "dpi", "rpm": "rpm", "bpm": "bpm",
+    "mph": "mph", "bar": "bar", "kcal": "kcal calories kalorien", "db": "db",
+    "px": "px pixel pixels", "dpi": "dpi", "rpm": "rpm", "bpm": "bpm",
     "c": "°c ℃ celsius grad degrees degrés grados gradi graus stopni",
     "f": "°f fahrenheit",
     "%": "% percent prozent pourcent porcento pct procent",
     "eur": "€ eur euro euros", "usd": "$ usd us$ dollar dollars", "gbp": "£ gbp quid",
-    "chf": "chf franken francs", "jpy": "¥ jpy yen 円", "cny": "cny rmb yuan 元", "krw": "₩ krw won 원",
-    "inr": "₹ inr rupees", "sek": "sek kronor", "nok": "nok", "dkk": "dkk", "pln": "pln zł złotych",
+    "chf": "chf franken francs", "jpy": "¥ jpy yen 円", "cny": "cny rmb yuan 元",
+    "krw": "₩ krw won 원", "inr": "₹ inr rupees", "sek": "sek kronor", "nok": "nok", "dkk": "dkk", "pln": "pln zł złotych",
     "czk": "czk kč", "brl": "brl r$ reais", "cad": "cad", "aud": "aud", "rub": "rub ₽",
     "cent": "cent cents ct centimes",
 }  # fmt: skip

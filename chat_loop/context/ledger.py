@@ -57,12 +57,16 @@ _PREFIX = 5
 """Letters by which two words count as forms of one."""
 
 _LABELS = {
-    "decision": "decision decided agreed entscheidung beschlossen décision decisión decisione decisão besluit",
+    "decision": (
+        "decision decided agreed entscheidung beschlossen décision decisión decisione decisão besluit"
+    ),
     "rule": "rule constraint regel vorgabe règle regla regola regra",
     "pending": "todo task open pending action aufgabe offen tâche tarea compito tarefa taak",
     "done": "done finished erledigt fertig fait hecho fatto feito gedaan gereed",
-    "correction": "correction update change korrektur änderung mise corrección correzione correção correctie",
-}  # fmt: skip
+    "correction": (
+        "correction update change korrektur änderung corrección correzione correção correctie"
+    ),
+}
 LABELS: Mapping[str, str] = {
     word: kind for kind, words in _LABELS.items() for word in words.split()
 }
@@ -78,8 +82,8 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
     shape: tuple[float, ...] = (0.0, 2.0, 4.0, 6.0)
     """By what would be lost with the values: nothing, a bare number, a measure or name, an id."""
     words: float = 8.0
-    """A full sentence, of `full_sentence` words; of shorter ones a part: what is said on the side is
-    short.
+    """A full sentence, of `full_sentence` words; a shorter one gets a part of it, since what is
+    said on the side is short.
     """
     full_sentence: int = 18
     replaces: bool = True

@@ -43,7 +43,7 @@ class Merged(Struct, frozen=True):
 
 
 def in_both(first: Summary, second: Summary) -> Summary:
-    """What two blocks have in common."""
+    """Return what two blocks have in common."""
     names = (*_PLAIN, "tools", *_LINES)
     lists: dict[str, Any] = {
         name: tuple(one for one in getattr(first, name) if one in getattr(second, name))
@@ -55,7 +55,7 @@ def in_both(first: Summary, second: Summary) -> Summary:
 def merge(
     first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int
 ) -> Merged:
-    """One block of two branches. `base` is what both began with.
+    """Return one block of two branches. `base` is what both began with.
 
     `fork` is the last session of the chain that both have; those of the second one's own come
     `shift` places later.
@@ -77,7 +77,7 @@ def merge(
 
 
 def _background(first: Summary, second: Summary) -> str:
-    """Both, but for what says nothing and for what the first one says as well."""
+    """Return both, but for what says nothing and for what the first one says as well."""
     told = [one.background for one in (first, second) if one.background != _NOTHING_BEFORE]
     both = [
         one for number, one in enumerate(told) if not any(one in other for other in told[:number])
@@ -86,7 +86,7 @@ def _background(first: Summary, second: Summary) -> str:
 
 
 def without(summary: Summary, dropped: Collection[str]) -> Summary:
-    """A block without some of its lines."""
+    """Return a block without some of its lines."""
     lists: dict[str, Any] = {
         name: tuple(one for one in getattr(summary, name) if one not in dropped) for name in _LINES
     }
@@ -94,7 +94,7 @@ def without(summary: Summary, dropped: Collection[str]) -> Summary:
 
 
 def in_room(summary: Summary, room: int, count: Count) -> Summary:
-    """A block whose lines fit into `room` tokens: the least important ones go."""
+    """Return a block whose lines fit into `room` tokens: those of the lowest scores go."""
     return replace(
         ledger(summary, summary, (), (), summary.pinned, room, count).summary,
         topics=summary.topics,
@@ -103,7 +103,7 @@ def in_room(summary: Summary, room: int, count: Count) -> Summary:
 
 
 def _contradictions(ours: Sequence[Line], theirs: Sequence[Line]) -> list[Contradiction]:
-    """Pairs of which one would replace the other, had it been said later."""
+    """Return pairs of lines that may give different values of the same."""
     same = {item.text for item in ours} & {item.text for item in theirs}
     ours = [item for item in ours if item.text not in same]
     theirs = [item for item in theirs if item.text not in same]
@@ -116,7 +116,7 @@ def _contradictions(ours: Sequence[Line], theirs: Sequence[Line]) -> list[Contra
 
 
 def _moved(item: Line, fork: int, shift: int) -> Line:
-    """A line of the second branch under the place that its session has in the chain of both."""
+    """Return a line of the second branch under its session's place in the chain of both."""
     if item.speaker == "narrative":
         moved = _referring(item.line, fork, shift)
         return Line(moved, item.section, moved, item.ref, item.speaker)
@@ -138,7 +138,7 @@ def _relined(second: Summary, fork: int, shift: int) -> Summary:
 
 
 def _referring(text: str, fork: int, shift: int) -> str:
-    """A narrative's text with the places that it names moved: `[2.14]`, `[2.1-2.3]`."""
+    """Return a narrative's text with the places in it moved: `[2.14]`, `[2.1-2.3]`."""
 
     def session(match: re.Match[str]) -> str:
         depth = int(match[1])

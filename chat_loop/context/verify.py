@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from chat_loop.context.exact import SCALES, UNITS, Value, figure, figures, find, normalize
+from chat_loop.context.exact import SCALES, Value, figure, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.sessions.records import Summary
 from chat_loop.text import sentences
@@ -34,26 +34,31 @@ _NOUNS = 0.15
 """The share of words inside sentences that have capitals in a text whose nouns are written so."""
 _OPENING = " \"'`“„«*_([-–—"
 _OWN_COUNTS = 12
-"""Up to here a number with a plain noun may be the narrator's own count: "three recipes"."""
-_SHORT_UNITS = frozenset(UNITS.values())
+"""Up to here a number without a unit may be the narrator's own count: "3 recipes"."""
 _NUMBER_WORDS = {
     word: str(number)
     for number, words in enumerate(
         (
-            "two zwei deux dos due dois twee", "three drei trois tres tre três drie",
-            "four vier quatre cuatro quattro quatro", "five fünf cinq cinco cinque vijf", "six sechs seis sei zes",
-            "seven sieben sept siete sette sete zeven", "eight acht huit ocho otto oito",
-            "nine neun neuf nueve nove negen", "ten zehn dix diez dieci dez tien", "eleven elf onze once undici",
+            "two zwei deux dos due dois twee",
+            "three drei trois tres tre três drie",
+            "four vier quatre cuatro quattro quatro",
+            "five fünf cinq cinco cinque vijf",
+            "six sechs seis sei zes",
+            "seven sieben sept siete sette sete zeven",
+            "eight acht huit ocho otto oito",
+            "nine neun neuf nueve nove negen",
+            "ten zehn dix diez dieci dez tien",
+            "eleven elf onze once undici",
             "twelve zwölf douze doce dodici doze twaalf",
         ),
         2,
     )
     for word in words.split()
-}  # fmt: skip
+}
 
 
 def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
-    """The narrative without what it invented, and what was taken out of it, in order.
+    """Return the narrative without what it invented, and what was taken out of it, in order.
 
     A bullet, or a sentence of the background, goes when it holds an exact value that never occurs
     in `source` (numbers with units, dates, paths, ids, addresses, versions) or quotes what nobody
@@ -107,7 +112,7 @@ class _Source:
         }
 
     def supports(self, line: str) -> bool:
-        """Whether everything exact in a line of the narrative stands in the text."""
+        """Tell whether everything exact in a line of the narrative stands in the text."""
         bare = REFERENCE.sub("", line).strip()
         quoted = _QUOTED.fullmatch(bare)
         if quoted is not None:
@@ -115,8 +120,8 @@ class _Source:
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
     def lacks_a_term(self, line: str) -> bool:
-        """Whether a line names somebody or something that the text does not name, as far as
-        capitals tell.
+        """Tell whether a line names somebody or something that the text does not name, as far as
+        capitals show.
 
         Other forms of a word count as the word. Where all nouns have capitals, as in German, only
         those tell that are written as no noun is.
@@ -136,7 +141,7 @@ class _Source:
         return False
 
     def _begins_a_word(self, word: str) -> bool:
-        """Whether some word of the text begins as this one does, but for its ending."""
+        """Tell whether some word of the text begins as this one does, but for its ending."""
         least = word if len(word) < 5 or not word.isalpha() else word[: max(4, len(word) - 3)]
         return re.search(rf"(?<![^\W_]){re.escape(least)}", self._flat) is not None
 
@@ -155,21 +160,14 @@ class _Source:
         if value.kind not in ("quantity", "number", "date", "time"):
             return True
         wanted = figures(value.text)
-        own_count = (
-            value.kind == "quantity" and value.unit not in _SHORT_UNITS and all(map(_small, wanted))
-        )
+        own_count = value.kind == "number" and all(map(_small, wanted))
         if own_count or not wanted or self._stands(value.text):
             return True
-        if any(
-            self._means(near, value)
-            for number in _alternatives(value, wanted)
-            for near in self._near(number)
-        ):
-            return True
-        return set(wanted) <= self._spelled
+        near = (one for figure_ in _alternatives(value, wanted) for one in self._near(figure_))
+        return any(_means(one, value) for one in near) or set(wanted) <= self._spelled
 
     def _stands(self, text: str) -> bool:
-        """Whether the text stands in the source as it is, and not inside another number or word."""
+        """Tell whether the text stands in the source, and not inside another number or word."""
         wanted = _plain(text)
         at = -1
         for _ in range(_PLACES if wanted else 0):
@@ -185,22 +183,22 @@ class _Source:
         return False
 
     def _near(self, number: str) -> Iterator[Value]:
-        """The exact values around the places where a figure stands."""
+        """Yield the exact values around the places where a figure stands."""
         for place in self._places.get(number.lstrip("0") or "0", ())[:_PLACES]:
             yield from find(self._text[max(0, place - _AROUND) : place + _AROUND])
 
-    def _means(self, near: Value, value: Value) -> bool:
-        if normalize(near.text) == normalize(value.text):
-            return True
-        if value.kind == "date" and near.kind == "date":
-            return normalize(near.text).endswith(normalize(value.text)) or normalize(
-                value.text
-            ).endswith(normalize(near.text))
-        if "number" in (near.kind, value.kind) or not {near.unit, value.unit} <= _SHORT_UNITS:
-            return near.kind in ("number", "quantity", "id") and figures(near.text) == figures(
-                value.text
-            )
-        return False
+
+def _means(near: Value, value: Value) -> bool:
+    """Tell whether a value of the source is the one that is asked for, perhaps said otherwise."""
+    said, asked = normalize(near.text), normalize(value.text)
+    if said == asked:
+        return True
+    if value.kind == "date" and near.kind == "date":
+        return said.endswith(asked) or asked.endswith(said)
+    counts = near.kind in ("number", "quantity", "id")
+    return (
+        counts and "number" in (near.kind, value.kind) and figures(near.text) == figures(value.text)
+    )
 
 
 def _has_capital_nouns(text: str) -> bool:
@@ -215,9 +213,7 @@ def _plain(text: str) -> str:
 
 
 def _characteristic(value: Value) -> bool:
-    """Whether a value in code's dress is more than a word: `npm run build`, get_user, but not
-    `fast`.
-    """
+    """Tell whether a value written as code is more than a word: `npm run build`, not `fast`."""
     return not value.text.strip("`").isalpha()
 
 
@@ -226,7 +222,7 @@ def _small(number: str) -> bool:
 
 
 def _alternatives(value: Value, wanted: list[str]) -> list[str]:
-    """The figures by which a value may be found: 15:00 also as 3, 2 million also as 2000000."""
+    """Return the figures by which a value may be found: 15:00 also as 3, 2 million as 2000000."""
     numbers = [wanted[0]] if wanted else []
     canonical = normalize(value.text)
     if value.kind == "time" and canonical[:2].isdigit():
