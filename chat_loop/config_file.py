@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from chat_loop.config import HOW, STATUS, Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import ConfigError
 from chat_loop.frontmatter import read_yaml
+from chat_loop.redact import find_secrets
 
 MAX_BYTES = 256 * 1024
 
@@ -184,9 +185,7 @@ def _names_variable(text: str) -> bool:
     """Whether `text` may be a variable's name, and is no key that was put in its place: names are
     shown, keys never.
     """
-    from chat_loop.redact import redacted
-
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", text) or redacted(text) != text:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", text) or find_secrets(text):
         return False
     return len(text) <= 24 or "_" in text
 

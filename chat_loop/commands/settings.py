@@ -16,6 +16,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
+from chat_loop.redact import redacted
 
 HIDDEN = "(not shown)"
 _SECRET = ("headers", "env")
@@ -112,8 +113,6 @@ def _shown(value: object, parts: tuple[str, ...]) -> str:
         return text if _VARIABLES.fullmatch(text) else HIDDEN
     if last.endswith("url"):
         text = _QUERY.sub("?…", text)
-    from chat_loop.redact import redacted
-
     return one_line(redacted(_USER.sub("//…@", text)), LONGEST)
 
 

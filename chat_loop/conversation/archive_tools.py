@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from chat_loop.agent.tools import Tool
 from chat_loop.library.archive import TOOLS, Archive
+from chat_loop.redact import redacted
 from chat_loop.values import ToolSpec
 
 
@@ -18,8 +19,6 @@ def archive_tools(archive: Archive, known: Callable[[], Collection[str]]) -> tup
 
     def tool(name: str, description: str, parameters: Mapping[str, object]) -> Tool:
         async def run(arguments: Mapping[str, object]) -> str:
-            from chat_loop.redact import redacted  # not before a tool is called
-
             return redacted(await asyncio.to_thread(archive.call, name, arguments, known()))
 
         return Tool(ToolSpec(name, description, parameters), run)

@@ -23,6 +23,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, ContextTooLong, ProviderError, SessionError, UsageError
 from chat_loop.events import Connecting, Event, Recalled, Warned
 from chat_loop.providers import Provider
+from chat_loop.redact import redacted
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import (
     ArchiveContext,
@@ -183,8 +184,6 @@ class Conversation(LiveContext):
             text, self.known(), min(MOST_RECALLED, self.window // 16, free), restoration.block
         )
         if found:
-            from chat_loop.redact import redacted  # not before something is found
-
             self.add(ArchiveContext(number=number, at=self.sessions.now(), text=redacted(found)))
             self.show(Recalled(refs))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from prompt_toolkit.history import History
 
 from chat_loop.lines import clean
+from chat_loop.redact import find_secrets
 
 LONGEST = 10_000
 """Characters; longer entries are not kept."""
@@ -46,7 +47,7 @@ class PrivateHistory(History):
 
     def store_string(self, string: str) -> None:
         """Keep an entry, if it is one to be kept."""
-        if len(string) > LONGEST or self._withheld(string) or _secret(string):
+        if len(string) > LONGEST or self._withheld(string) or find_secrets(string):
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,9 +108,3 @@ def _read(path: Path) -> bytes:
     except OSError:
         return b""
     return data[data.find(b"\n# ") + 1 :] if start else data
-
-
-def _secret(text: str) -> bool:
-    from chat_loop.redact import redacted  # not before something was entered
-
-    return redacted(text) != text
