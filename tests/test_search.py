@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from chat_loop.library.archive import ExchangeIndex
+from chat_loop.library.ranking import Scored, Sentence, fuse
 from chat_loop.library.search import Hit, texts
-from chat_loop.library.terms import MOST_TERMS, fold, related, terms
+from chat_loop.library.terms import MOST_TERMS, asks, fold, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.strategies import texts as hostile
 
@@ -343,3 +344,45 @@ def test_nothing_is_strong_for_chatter(planted: ExchangeIndex) -> None:
         if any(hit.strength >= 0.4 for hit in planted.search(query))
     ]
     assert strong == ["Explain password hashing to a beginner.", "What does a database index do?"]
+
+
+def scored(position: int, coverage: float, exact: int = 0) -> Scored:
+    held = (Sentence(0, "", {0: 1.0}),) if coverage else ()
+    return Scored((1, position), exact, coverage, coverage, coverage, held)
+
+
+def order(found: list[Scored], near: dict[int, float]) -> list[int]:
+    fused = fuse(found, {(1, position): nearness for position, nearness in near.items()})
+    return [one.position[1] for one in fused]
+
+
+def test_one_order_of_words_and_meaning() -> None:
+    far, near = scored(1, 0.0), scored(2, 0.0)
+    assert order([far, near], {1: 0.4, 2: 0.6}) == [2, 1]
+    assert order([scored(1, 0.9), near], {1: 0.1, 2: 0.6}) == [1, 2], "most of the query"
+    assert order([scored(1, 0.2), near], {1: 0.1, 2: 0.6}) == [2, 1], "hardly a word of it"
+    assert order([near, scored(1, 0.1, exact=1)], {2: 0.9, 1: 0.1}) == [1, 2], "an id decides"
+    assert order([near, scored(3, 0.2)], {2: 0.6}) == [3, 2], "3 has no vector yet"
+    assert order([scored(1, 0.5), scored(2, 0.5)], {1: 0.5, 2: 0.5}) == [1, 2], "equals stay"
+    assert order([], {}) == []
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.floats(0, 1)), max_size=12))
+def test_nothing_is_lost_and_who_holds_most_ids_stays_first(
+    drawn: list[tuple[float, int, float]],
+) -> None:
+    found = [scored(at, coverage, exact) for at, (coverage, exact, _) in enumerate(drawn)]
+    fused = order(found, {at: near for at, (_, _, near) in enumerate(drawn)})
+    assert sorted(fused) == list(range(len(drawn)))
+    exact = [drawn[at][1] for at in fused]
+    assert exact == sorted(exact, reverse=True)
+
+
+def test_the_lines_of_texts() -> None:
+    assert (
+        lines("Which port? Port 5433 it is.", "Fine.") == "? which port\n# port 5433 it is\n fine"
+    )
+    assert lines("", "") == ""
+    assert [asks(text) for text in ("Go on.", "Write a poem", "It is so.", "Is it?")] == [
+        True, True, False, True,
+    ]  # fmt: skip
