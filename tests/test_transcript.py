@@ -29,7 +29,12 @@ from chat_loop.wording import compact_number
 from tests.strategies import ATOMS, sessions, summaries, texts
 from tests.support.limits import cpu_limit
 
-GOLDEN = sorted((Path(__file__).parent.parent / "sessions").glob("*.md"))
+FORMATS = Path(__file__).parent / "golden"
+"""Transcripts of every minor version of the format, each with the same sessions."""
+GOLDEN = [
+    *sorted((Path(__file__).parent.parent / "sessions").glob("*.md")),
+    *sorted(FORMATS.glob("*/*.md")),
+]
 ZONE = timezone(timedelta(hours=1))
 
 
@@ -203,8 +208,8 @@ def test_law_parse_of_render_is_identity(session: Session) -> None:
     assert data[len(data) if parsed.tail is None else parsed.tail :] == end
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)
-def test_law_render_of_parse_is_identity_for_the_worked_chain(path: Path) -> None:
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_law_render_of_parse_is_identity_for_golden_files(path: Path) -> None:
     data = path.read_bytes()
     parsed = parse(data)
     assert parsed.damage == ()

@@ -1,10 +1,10 @@
-r"""How free text stands in a transcript: two bijections, so that text can never be read as structure.
+r"""Free text in a transcript: two bijections, so that text can never be read as structure.
 
-1. Characters that do not survive editors or terminals (C0 but newline and tab, DEL, C1, carriage return, lone
-   surrogates, line separators, bidirectional controls, byte order mark, tags) are written visibly as `⟦U+XXXX⟧`; a
-   literal `⟦` before `U+` is written the same way.
-2. A line that could be taken for a marker, that is one matching `^[ \t]*\\*<!--`, gains one backslash. In markdown
-   `\<!--` shows the characters instead of hiding a comment.
+1. Characters that do not survive editors or terminals (C0 but newline and tab, DEL, C1, carriage
+   return, lone surrogates, line separators, bidirectional controls, byte order mark, tags) are
+   written visibly as `⟦U+XXXX⟧`; a literal `⟦` before `U+` is written the same way.
+2. A line that could be taken for a marker, that is one matching `^[ \t]*\\*<!--`, gains one
+   backslash. In markdown `\<!--` shows the characters instead of hiding a comment.
 
 `decode(encode(text)) == text` for every string, and `encode(text)` is always encodable as UTF-8.
 """
