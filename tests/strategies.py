@@ -137,6 +137,7 @@ headers = st.builds(
     title=texts,
     tags=tags,
     project=texts,
+    minor=st.sampled_from((0, 1)),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Query, number=st.integers(1, 10**6), at=times, text=texts),

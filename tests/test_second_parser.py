@@ -28,6 +28,7 @@ FILES = sorted(
         *(ROOT / "sessions").glob("*.md"),
         *(ROOT / "tests" / "chains").rglob("*.md"),
         *(ROOT / "tests" / "grouped").glob("*.md"),
+        *(ROOT / "tests" / "golden").rglob("*.md"),
     ]
 )
 

@@ -186,7 +186,7 @@ def _between(entry: Entry, session: Session) -> str:
 
 
 def _restoration(entry: Restoration, session: Session) -> str:
-    source = restored_text(entry, session.header.parent)
+    source = restored_text(entry, session.header.parent, entry.merged)
     found = summary_block.parse(entry.block)
     inner = _summary(found) if found != Summary(background="") else plain(entry.block)
     title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'

@@ -151,7 +151,8 @@ def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[
     yield f'<section class="session" id="{name}" aria-labelledby="{name}t">\n<header>\n'
     yield f'<h2 id="{name}t">Session {depth}</h2>\n'
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
-    about = [*fields_of(session.header), *accounting(session.totals)]
+    header = [pair for pair in fields_of(session.header) if pair[0] != "Minor"]
+    about = [*header, *accounting(session.totals)]
     if session.seal is not None:
         about += [(f"Seal: {field.lower()}", value) for field, value in fields_of(session.seal)]
     about += [("Damage", sentence) for sentence in loaded.damage]

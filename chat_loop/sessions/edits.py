@@ -34,7 +34,10 @@ def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     header = replace(
         session.header, name=session.name, tags=session.tags, title=title(session, seal)
     )
-    return replace_header(data, session, header) + writer.tail(seal, session.totals).encode()
+    return (
+        replace_header(data, session, header)
+        + writer.tail(seal, session.totals, header.minor).encode()
+    )
 
 
 def replace_header(data: bytes, session: Session, header: Header) -> bytes:
@@ -56,7 +59,8 @@ def update_metadata(
     assert session is not None
     if session.seal is not None:
         fields = {} if name is None else {"Name": encode_line(name)}
-        return _with_fields(data, fields | ({} if tags is None else {"Tags": ", ".join(tags)}))
+        fields |= {} if tags is None else {"Tags": ", ".join(tags)}
+        return _with_fields(data, fields, spaced=session.header.minor > 0)
     notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
     if tags is not None:
         notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
@@ -73,20 +77,22 @@ def _header_end(data: bytes) -> int:
     return max(0, data.find(b"\n" + marker.PREFIX + b"end"))
 
 
-def _with_fields(data: bytes, fields: Mapping[str, str]) -> bytes:
-    """Return `data` with other values for some of the header's fields. An empty value leaves no
-    line.
+def _with_fields(data: bytes, fields: Mapping[str, str], *, spaced: bool) -> bytes:
+    """Return `data` with other values for some of the header's fields, `spaced` by empty lines. An
+    empty value leaves no line.
     """
     end = _header_end(data)
     lines = data[:end].split(b"\n")
     for field, value in fields.items():
-        lines = [line for line in lines if not line.startswith(_label(field))]
+        while at := next((at for at, one in enumerate(lines) if one.startswith(_label(field))), 0):
+            del lines[at - 1 if spaced and not lines[at - 1].strip() else at : at + 1]
         before = tuple(map(_label, writer.FIELDS[: writer.FIELDS.index(field)]))
         at = max(
             (number for number, line in enumerate(lines, 1) if line.startswith(before)),
             default=len(lines),
         )
-        lines[at:at] = [_label(field) + b" " + value.encode()] if value else []
+        line = _label(field) + b" " + value.encode()
+        lines[at:at] = ([b"", line] if spaced else [line]) if value else []
     return b"\n".join(lines) + data[end:]
 
 

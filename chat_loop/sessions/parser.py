@@ -23,6 +23,7 @@ from chat_loop.sessions.records import (
     EPOCH,
     ID_PATTERN,
     IMAGES,
+    MINOR,
     REF_PATTERN,
     TAG_PATTERN,
     ArchiveContext,
@@ -288,6 +289,7 @@ class Reader:
             parent=_id(opened.marker, "parent"),
             tags=tags,
             mode="print" if values.get("mode") == "print" else "",
+            minor=min(opened.marker.count("minor"), MINOR),
             **fields,
         )
 

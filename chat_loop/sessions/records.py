@@ -176,6 +176,8 @@ ENTRIES: Mapping[str, type[Entry]] = {
 }
 """The kinds of entries by their names in JSON."""
 
+MINOR = 1
+"""The minor version of the file format that this program writes."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of what has none."""
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
@@ -225,6 +227,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """The working directory in which the session began."""
     mode: str = ""
     """`print`: the conversation was only held with `-p` so far; empty: in a chat."""
+    minor: int = MINOR
+    """The minor version of the file format: how its page is laid out."""
 
 
 class Seal(Struct, frozen=True, kw_only=True):

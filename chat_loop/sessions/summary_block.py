@@ -66,9 +66,12 @@ def _ungrouped(items: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(reversed(result))
 
 
-def render(summary: Summary, *, grouped: bool = True) -> str:
-    """Return the block's inner text, without the markers and without a final newline."""
-    parts = [_item(summary.background, _BACKGROUND), "", _CURRENT]
+def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
+    """Return the block's inner text, without the markers and without a final newline.
+
+    `spaced` sets an empty line between two headings, which a page would show on one line.
+    """
+    parts = [_item(summary.background, _BACKGROUND), "", _CURRENT, *([""] if spaced else [])]
     for name, heading in _LISTS.items():
         items: tuple[str, ...] = getattr(summary, name)
         if items or name in _ALWAYS:

@@ -1,5 +1,8 @@
 r"""The file format, writing side: values -> markdown.
 
+A session is written in the minor version that its header names, so that a file of an earlier one
+stays of one piece when it is sealed or renamed.
+
 A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line.
 Inside it, headings and labels are decoration for people; the parser takes off exactly the
 decoration written here. `parse(render(session)) == session` for every Session whose ids and names
@@ -88,15 +91,14 @@ def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
         yield "Combined Total", f"{totals.combined:,}"
 
 
-def restored_text(entry: Restoration, parent: str) -> str:
-    """Return where a session comes from: `ID (5 queries, 2.3K tokens; forked at 1.4), merged with
-    ID2`.
+def restored_text(entry: Restoration, parent: str, merged: str) -> str:
+    """Return where a session comes from, with its two parents named so: `ID (5 queries, 2.3K
+    tokens; forked at 1.4), merged with ID2`.
     """
     parts = [counts_text(entry.queries, entry.tokens)]
     parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
     parts += [f"forked at {entry.until}"] if entry.until else []
-    merged = f", merged with {entry.merged}" if entry.merged else ""
-    return f"{parent} ({'; '.join(parts)}){merged}"
+    return f"{parent} ({'; '.join(parts)}){f', merged with {merged}' if merged else ''}"
 
 
 def label(agent: str) -> str:
@@ -110,6 +112,7 @@ def head(header: Header, totals: Totals | None = None) -> str:
     """Return the header record, with the `totals` of a sealed session."""
     values = {
         "v": "1",
+        "minor": str(header.minor or ""),
         "id": header.id,
         "created": header.created.isoformat(),
         "parent": header.parent,
@@ -128,11 +131,11 @@ def head(header: Header, totals: Totals | None = None) -> str:
         header.title,
         ", ".join(header.tags),
     )
-    lines = [marker.write("session", values), f"# {encode_line(header.agent)} Conversation", ""]
+    title = f"{marker.write('session', values)}\n# {encode_line(header.agent)} Conversation\n\n"
     fields = zip(FIELDS, texts, strict=True)
-    lines += [f"**{name}:** {encode_line(value)}" for name, value in fields if value]
+    lines = [f"**{name}:** {encode_line(value)}" for name, value in fields if value]
     lines += [f"**{name}:** {value}" for name, value in accounting(totals)] if totals else []
-    return "\n".join(lines) + _end()
+    return title + ("\n\n" if header.minor else "\n").join(lines) + _end()
 
 
 def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
@@ -248,13 +251,15 @@ def _attachment(entry: Attachment, folder: str) -> str:
 
 
 def _restoration(entry: Restoration, header: Header) -> str:
-    lines = [
-        f"## Session Restored ({entry.at:%H:%M:%S})",
-        f"**Context:** Resumed from {restored_text(entry, header.parent)}",
-        f"**Previous Session:** {encode_line(header.parent_path)}",
-        "",
-        _fold("Restored context", entry.block),
-    ]
+    lines = [f"## Session Restored ({entry.at:%H:%M:%S})"]
+    if header.minor:  # as many lines as before, which earlier readers count
+        source = restored_text(entry, _link(header.parent), _link(entry.merged))
+        lines += ["", f"**Context:** Resumed from {source}", ""]
+    else:
+        source = restored_text(entry, header.parent, entry.merged)
+        lines += [f"**Context:** Resumed from {source}"]
+        lines += [f"**Previous Session:** {encode_line(header.parent_path)}", ""]
+    lines += [_fold("Restored context", entry.block)]
     values = {
         "queries": str(entry.queries),
         "tokens": str(entry.tokens),
@@ -269,13 +274,18 @@ def _restoration(entry: Restoration, header: Header) -> str:
     return "\n---\n" + _opening("restoration", entry.at, **values) + "\n".join(lines) + _end()
 
 
-def tail(seal: Seal, totals: Totals) -> str:
+def _link(identity: str) -> str:
+    """Return a link to a session beside this one."""
+    return f"[{identity}]({identity}.md)" if identity else ""
+
+
+def tail(seal: Seal, totals: Totals, minor: int) -> str:
     """Return the summary block and the seal's line, which repeats the totals so that a listing need
     only read it.
     """
     lines = ["", "---", ""]
     if seal.summary is not None:
-        block = summary_block.render(seal.summary, grouped=False)
+        block = summary_block.render(seal.summary, grouped=False, spaced=minor > 0)
         lines += [marker.SUMMARY_START, block, marker.SUMMARY_END, ""]
     if seal.compaction is not None:
         lines += [_audit(seal.compaction)]
@@ -310,7 +320,7 @@ def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
     totals = session.totals
     parts = [head(session.header, totals if session.seal else None)]
     parts += [entry_text(entry, session.header, folder) for entry in session.entries]
-    parts += [tail(session.seal, totals)] if session.seal else []
+    parts += [tail(session.seal, totals, session.header.minor)] if session.seal else []
     return "".join(parts).encode()
 
 

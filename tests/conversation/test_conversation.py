@@ -31,15 +31,21 @@ CALL = Usage(input=100, output=10)
 PARENT = "sally_20261121_223015"
 CHILD = "sally_20261121_223031"
 
-PARENT_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
+PARENT_TEXT = r"""<!-- chat:session v=1 minor=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
 # Sally Conversation
 
 **Session ID:** sally_20261121_223015
+
 **Date:** 2026-11-21T22:30:15+01:00
+
 **Agent:** Sally
+
 **Model:** scripted:test
+
 **Title:** Greetings
+
 **Total Queries:** 2
+
 **Session Tokens:** 220 (in: 200, out: 20)
 <!-- chat:end -->
 
@@ -84,6 +90,7 @@ Bob is 41 years old
 **Background Context:** Initial session.
 
 **Current Session Summary:**
+
 **Topics Discussed:**
 - Greetings [1]
 
@@ -110,19 +117,29 @@ Bob is 41 years old
 <!-- chat:sealed at=2026-11-21T22:30:31+01:00 reason=compact summary=model queries=2 tokens=220 time=2.0 in=100 out=10 -->
 """
 
-CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-21T22:30:31+01:00 parent=sally_20261121_223015 -->
+CHILD_TEXT = r"""<!-- chat:session v=1 minor=1 id=sally_20261121_223031 created=2026-11-21T22:30:31+01:00 parent=sally_20261121_223015 -->
 # Sally Conversation
 
 **Session ID:** sally_20261121_223031
+
 **Date:** 2026-11-21T22:30:31+01:00
+
 **Agent:** Sally
+
 **Model:** scripted:test
+
 **Resumed From:** sally_20261121_223015
+
 **Previous Session:** {folder}/sally_20261121_223015.md
+
 **Title:** Greetings
+
 **Total Queries:** 1
+
 **Restoration Tokens:** 110 (in: 100, out: 10)
+
 **Session Tokens:** 110 (in: 100, out: 10)
+
 **Combined Total:** 220
 <!-- chat:end -->
 
@@ -130,8 +147,8 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 
 <!-- chat:restoration queries=2 tokens=220 of=2026-11-21T22:30:15+01:00 at=2026-11-21T22:30:31+01:00 -->
 ## Session Restored (22:30:31)
-**Context:** Resumed from sally_20261121_223015 (2 queries, 220 tokens)
-**Previous Session:** {folder}/sally_20261121_223015.md
+
+**Context:** Resumed from [sally_20261121_223015](sally_20261121_223015.md) (2 queries, 220 tokens)
 
 <details><summary>Restored context</summary>
 
@@ -182,6 +199,7 @@ CHILD_TEXT = r"""<!-- chat:session v=1 id=sally_20261121_223031 created=2026-11-
 **Background Context:** Bob said hello before.
 
 **Current Session Summary:**
+
 **Topics Discussed:**
 - Bob's name [1]
 

@@ -38,12 +38,15 @@ from tests.talking import START, SUMMARY, Talk
 
 PLAIN = Path(__file__).parent.parent / "plain" / "resumed.md"
 HEAD = """\
-<!-- chat:session v=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
+<!-- chat:session v=1 minor=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
 # Sally Conversation
 
 **Session ID:** sally_20261121_223015
+
 **Date:** 2026-11-21T22:30:15+01:00
+
 **Agent:** Sally
+
 **Model:** scripted:test
 """
 FIRST = """\
@@ -126,8 +129,10 @@ def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) 
 
     asyncio.run(run())
     [path] = tmp_path.glob("*.md")
-    totals = "**Total Queries:** 2\n**Session Tokens:** 220 (in: 200, out: 20)\n<!-- chat:end -->\n"
-    names = "**Name:** Wood for the kitchen\n**Tags:** wood\n"
+    totals = (
+        "\n**Total Queries:** 2\n\n**Session Tokens:** 220 (in: 200, out: 20)\n<!-- chat:end -->\n"
+    )
+    names = "\n**Name:** Wood for the kitchen\n\n**Tags:** wood\n"
     assert path.read_text() == f"{HEAD}{names}{totals}{FIRST}{NOTES}{SECOND}{TAIL}"
     read = parse(path.read_bytes())
     assert read.session is not None
@@ -140,7 +145,7 @@ def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path
     talk.conversation.tag(["b", "a"])
     assert not list(tmp_path.iterdir())
     asyncio.run(talk.conversation.ask("Which wood is hard?"))
-    assert talk.text == f"{HEAD}**Name:** Wood\n**Tags:** b, a\n<!-- chat:end -->\n{FIRST}"
+    assert talk.text == f"{HEAD}\n**Name:** Wood\n\n**Tags:** b, a\n<!-- chat:end -->\n{FIRST}"
     talk.conversation.close()
 
 
@@ -161,7 +166,7 @@ def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, Loaded
 def changes(before: bytes, after: bytes) -> list[str]:
     """The lines that went and those that came."""
     lines = difflib.ndiff(before.decode().split("\n"), after.decode().split("\n"))
-    return [line for line in lines if line[0] in "+-"]
+    return [line for line in lines if line[0] in "+-" and line[2:]]
 
 
 def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path) -> None:

@@ -117,16 +117,23 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
     text = (tmp_path / "sally_20261121_223019.md").read_text().replace(str(tmp_path), "/sessions")
     assert (
         text == """\
-<!-- chat:session v=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223015 -->
+<!-- chat:session v=1 minor=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223015 -->
 # Sally Conversation
 
 **Session ID:** sally_20261121_223019
+
 **Date:** 2026-11-21T22:30:19+01:00
+
 **Agent:** Sally
+
 **Model:** scripted:test
+
 **Resumed From:** sally_20261121_223015
+
 **Previous Session:** /sessions/sally_20261121_223015.md
+
 **Name:** Shelves
+
 **Title:** Question 1: where is item 1001?
 <!-- chat:end -->
 
@@ -138,8 +145,8 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
         "at=2026-11-21T22:30:19+01:00 -->\n"
         """\
 ## Session Restored (22:30:19)
-**Context:** Resumed from sally_20261121_223015 (2 queries, 220 tokens; the words from 1.1 on; forked at 1.1)
-**Previous Session:** /sessions/sally_20261121_223015.md
+
+**Context:** Resumed from [sally_20261121_223015](sally_20261121_223015.md) (2 queries, 220 tokens; the words from 1.1 on; forked at 1.1)
 
 <details><summary>Restored context</summary>
 

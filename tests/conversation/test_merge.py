@@ -329,16 +329,23 @@ def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
 
     assert asyncio.run(run()) == (
         """\
-<!-- chat:session v=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223017 -->
+<!-- chat:session v=1 minor=1 id=sally_20261121_223019 created=2026-11-21T22:30:19+01:00 parent=sally_20261121_223017 -->
 # Sally Conversation
 
 **Session ID:** sally_20261121_223019
+
 **Date:** 2026-11-21T22:30:19+01:00
+
 **Agent:** Sally
+
 **Model:** scripted:test
+
 **Resumed From:** sally_20261121_223017
+
 **Previous Session:** /sessions/sally_20261121_223017.md
+
 **Title:** The budget is 8,400 euros.
+
 **Tags:** home, work
 <!-- chat:end -->
 
@@ -350,8 +357,8 @@ def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
         "depth=4 merged=sally_20261126_023015 at=2026-11-21T22:30:19+01:00 -->\n"
         """\
 ## Session Restored (22:30:19)
-**Context:** Resumed from sally_20261121_223017 (1 query, 110 tokens), merged with sally_20261126_023015
-**Previous Session:** /sessions/sally_20261121_223017.md
+
+**Context:** Resumed from [sally_20261121_223017](sally_20261121_223017.md) (1 query, 110 tokens), merged with [sally_20261126_023015](sally_20261126_023015.md)
 
 <details><summary>Restored context</summary>
 
