@@ -47,7 +47,7 @@ Progress = Callable[[int, int], None]
 class Library:
     """One folder's sessions. `now()` is the time. Not for several threads at once.
 
-    `progress(done, of)` is called while files are read for a partial. A `thorough` library reads
+    `progress(done, of)` is called while files are read for a listing. A `thorough` library reads
     everything that changed into the index, however much that is. `trouble` says why the index was
     not used the last time, or was made anew, as a sentence; empty: all is well.
     """
@@ -103,46 +103,26 @@ class Library:
         with `everything`, except for the one that is open `here`. Raises SessionError when the
         folder cannot be read.
         """
-        view = (wanted or SessionFilter(), fold, here, everything)
-
-        def ask(index: Index) -> tuple[list[SessionRow], int]:
-            with index.reading():
-                return self._listed(index, limit, unfolded, *view)
-
-        return self._answer(ask)
-
-    def _listed(
-        self,
-        index: Index,
-        limit: int | None,
-        unfolded: Collection[str],
-        wanted: SessionFilter,
-        fold: bool,
-        here: str,
-        everything: bool,
-    ) -> tuple[list[SessionRow], int]:
         from chat_loop.library.lineage import Chain, Shares, chains
 
         latest = self._latest()
-        links = index.links(latest)
-        every = chains(links, here) if fold else [Chain(one, {one: 0}) for one in links]
-        chosen = [
-            chain for chain in every if everything or chain.id == here or links[chain.id].is_listed
-        ]
-        if of_any := wanted.of_any:
-            found = index.matching(*of_any.condition())
-            chosen = [chain for chain in chosen if not found.isdisjoint(chain.taken)]
-        if of_newest := wanted.of_newest:
-            condition, values = of_newest.condition()
-            if wanted.is_dated:
-                condition, values = f"{condition} AND used <= ?", [*values, latest]
-            found = index.matching(condition, values)
-            chosen = [chain for chain in chosen if chain.id in found]
-        shown = chosen if limit is None else chosen[:limit]
-        ids = {one for chain in shown for one in chain.taken}
-        sessions = index.rows([*ids], latest)
-        if len(sessions) < len(ids):
-            raise index.damage()
+
+        def ask(index: Index) -> tuple[dict[str, Link], list[Chain], list[Chain], int, Rows]:
+            links = index.links(latest)
+            every = chains(links, here) if fold else [Chain(one, {one: 0}) for one in links]
+            found = [
+                one for one in every if everything or one.id == here or links[one.id].is_listed
+            ]
+            if wanted is not None:
+                found = _matching(index, wanted, latest, found)
+            shown = found if limit is None else found[:limit]
+            ids = {one for chain in shown for one in chain.taken}
+            sessions = index.rows([*ids], latest)
+            if len(sessions) < len(ids):
+                raise index.damage()
+            return links, every, shown, len(found) - len(shown), sessions
+
+        links, every, shown, more, sessions = self._answer(ask)
         shares = Shares(every if fold else ())
         listed = {chain.id for chain in shown}
         rows: list[SessionRow] = []
@@ -154,7 +134,7 @@ class Library:
                 listed.update(older)
                 rows += [replace(sessions[one], behind=chain.id) for one in older]
         rows = [replace(row, current=True) if here and row.id == here else row for row in rows]
-        return rows, len(chosen) - len(shown)
+        return rows, more
 
     def _latest(self) -> int:
         """Return the microsecond after which no record can have been written."""
@@ -258,7 +238,8 @@ class Library:
                 if self._in_memory is not None:
                     self._in_memory.close()
                     self._in_memory = None
-                return question(index)
+                with index.reading():
+                    return question(index)
             except IndexUnavailable as error:
                 if not self._makes_way(error):
                     break
@@ -353,6 +334,20 @@ class Library:
             return part
         found = without_secrets(partial.row_of(session.until(number), row.path))
         return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
+
+
+def _matching(index: Index, wanted: SessionFilter, latest: int, found: list[Chain]) -> list[Chain]:
+    """Return the conversations that are wanted. Raises IndexUnavailable."""
+    if of_any := wanted.of_any:
+        ids = index.matching(*of_any.condition())
+        found = [chain for chain in found if not ids.isdisjoint(chain.taken)]
+    if of_newest := wanted.of_newest:
+        condition, values = of_newest.condition()
+        if wanted.is_dated:
+            condition, values = f"{condition} AND used <= ?", [*values, latest]
+        ids = index.matching(condition, values)
+        found = [chain for chain in found if chain.id in ids]
+    return found
 
 
 def _branch(fork: Fork | None, chain: Chain, sessions: Rows) -> Branch | None:
