@@ -22,8 +22,8 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Undo, Use
 from chat_loop.values import ToolSpec
 from chat_loop.wording import ALLOWED
-from tests.painted import png
 from tests.screens import Line, Screen
+from tests.support.images import png
 from tests.talking import START, SUMMARY, Model, Says, Step, Talk, said
 from tests.test_tool_chat import PATIENCE, calling, chatting
 

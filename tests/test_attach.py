@@ -32,8 +32,8 @@ from chat_loop.attach.reading import (
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.wording import file_size_text
-from tests.painted import gif, huge_png, jpeg, png, webp
 from tests.strategies import texts
+from tests.support.images import gif, huge_png, jpeg, png, webp
 from tests.support.limits import cpu_limit
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.painted import png
 from tests.screens import Screen
+from tests.support.images import png
 from tests.talking import SUMMARY
 from tests.test_terminal import answered, chat, leave, saved
 

@@ -18,7 +18,8 @@ from chat_loop.providers.choose import World, create
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
-from tests.asking import (
+from tests.support.images import base64, gif, jpeg, place, png, webp
+from tests.support.providers import (
     anthropic_at,
     clear_environment,
     compatible_at,
@@ -26,7 +27,6 @@ from tests.asking import (
     failure_of,
     openai_at,
 )
-from tests.painted import base64, gif, jpeg, place, png, webp
 from tests.test_headless import run, saved
 
 PHOTO = png(640, 480)

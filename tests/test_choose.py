@@ -22,7 +22,7 @@ from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import World, choose, default_model, ready
 from chat_loop.providers.servers import served_model
 from chat_loop.values import Window
-from tests.asking import clear_environment, events_of, failure_of
+from tests.support.providers import clear_environment, events_of, failure_of
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, choose, completed, offered, real_world
 from chat_loop.providers.servers import is_foreign
 from chat_loop.subcommands.providers import providers
-from tests.asking import clear_environment
+from tests.support.providers import clear_environment
 from tests.test_headless import run
 from tests.test_windows import serving
 

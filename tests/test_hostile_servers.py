@@ -20,7 +20,7 @@ from chat_loop.providers import anthropic, completions
 from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
 from chat_loop.providers.wire import LARGEST_COUNT, LARGEST_EVENT, server_sent
 from chat_loop.values import Usage
-from tests.asking import (
+from tests.support.providers import (
     MakeProvider,
     anthropic_at,
     clear_environment,

@@ -16,7 +16,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.cli import main
 from chat_loop.providers import local
 from chat_loop.values import Message, Request
-from tests.reaching import ALL, Reach
+from tests.support.catalogue import ALL, Service
 from tests.talking import Model
 from tests.test_headless import run
 from tests.test_terminal import answered, chat, compatible
@@ -25,37 +25,37 @@ LIMIT = 77
 
 
 def asked(
-    reach: Reach, home: Path, patch: pytest.MonkeyPatch, *options: str, ceiling: int = 0
+    service: Service, home: Path, patch: pytest.MonkeyPatch, *options: str, ceiling: int = 0
 ) -> dict[str, Any]:
     """The body of the request for one question; `ceiling` is what the config says."""
-    reach.set_up(patch, home)
+    service.set_up(patch, home)
     patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     patch.setenv("CHAT_LOOP_HOME", str(home))
     setting = {
-        "api_version": reach.setting.api_version,
-        "tools": reach.setting.tools,
+        "api_version": service.setting.api_version,
+        "tools": service.setting.tools,
         "max_tokens": ceiling,
     }
     with Loopback() as server:
         given = {name: value for name, value in setting.items() if value} | {
-            "base_url": f"{server.url}{reach.base}"
+            "base_url": f"{server.url}{service.base}"
         }
-        (home / "config.yaml").write_text(json.dumps({"providers": {reach.name: given}}))
-        assert main(["--model", f"{reach.name}:{reach.model}", *options, "-p", "Hi"]) == 0
+        (home / "config.yaml").write_text(json.dumps({"providers": {service.name: given}}))
+        assert main(["--model", f"{service.name}:{service.model}", *options, "-p", "Hi"]) == 0
         [request] = server.requests
     found: dict[str, Any] = request.body
     found.pop("anthropic_version", None)  # it is the SDK's
     return found
 
 
-def body(reach: Reach, limit: int | None) -> dict[str, Any]:
+def body(service: Service, limit: int | None) -> dict[str, Any]:
     """What the request holds, whole."""
     system = "You are a helpful assistant. Answer clearly and to the point."
-    if reach.wire == "openai":
+    if service.wire == "openai":
         said = [{"role": "system", "content": system}, {"role": "user", "content": "Hi"}]
-        ceiling = {} if limit is None else {reach.limit: limit}
+        ceiling = {} if limit is None else {service.limit: limit}
         return {
-            "model": reach.model,
+            "model": service.model,
             "messages": said,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -67,23 +67,25 @@ def body(reach: Reach, limit: int | None) -> dict[str, Any]:
         "system": [marked | {"text": system}],
         "messages": [{"role": "user", "content": [marked | {"text": "Hi"}]}],
     }
-    return whole | ({} if reach.wire == "bedrock" else {"model": reach.model, "stream": True})
+    return whole | ({} if service.wire == "bedrock" else {"model": service.model, "stream": True})
 
 
-@pytest.mark.parametrize("reach", ALL, ids=str)
-def test_every_wire_is_told(reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asked(reach, tmp_path, monkeypatch, "--max-tokens", str(LIMIT)) == body(reach, LIMIT)
-
-
-@pytest.mark.parametrize("reach", ALL, ids=str)
-def test_without_it_the_config_or_the_wire_says(
-    reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("service", ALL, ids=str)
+def test_every_wire_is_told(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = None if reach.wire == "openai" else 32_000
-    assert asked(reach, tmp_path, monkeypatch) == body(reach, usual)
-    assert asked(reach, tmp_path, monkeypatch, ceiling=55) == body(reach, 55)
-    assert asked(reach, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(
-        reach, LIMIT
+    assert asked(service, tmp_path, monkeypatch, "--max-tokens", str(LIMIT)) == body(service, LIMIT)
+
+
+@pytest.mark.parametrize("service", ALL, ids=str)
+def test_without_it_the_config_or_the_wire_says(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = None if service.wire == "openai" else 32_000
+    assert asked(service, tmp_path, monkeypatch) == body(service, usual)
+    assert asked(service, tmp_path, monkeypatch, ceiling=55) == body(service, 55)
+    assert asked(service, tmp_path, monkeypatch, "--max-tokens", str(LIMIT), ceiling=55) == body(
+        service, LIMIT
     )
 
 

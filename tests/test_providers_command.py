@@ -19,7 +19,7 @@ from chat_loop.providers.catalogue import CATALOGUE, entry_of
 from chat_loop.providers.choose import World
 from chat_loop.providers.servers import listens, place_of, shown
 from chat_loop.subcommands import providers
-from tests.asking import clear_environment
+from tests.support.providers import clear_environment
 from tests.test_choose import closed_port, port_of
 
 SECRET = "sk-not-to-be-shown"

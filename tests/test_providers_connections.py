@@ -23,7 +23,7 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.values import Usage
-from tests.asking import (
+from tests.support.providers import (
     MakeProvider,
     anthropic_at,
     clear_environment,

@@ -52,9 +52,9 @@ def test_each_cell_names_a_test_that_exists() -> None:
 
 
 def test_the_parametrised_tests_cover_every_provider_that_they_are_named_for() -> None:
-    from tests.reaching import ALL
+    from tests.support.catalogue import ALL
 
-    covered = {reach.name for reach in ALL}
+    covered = {service.name for service in ALL}
     named = {
         row[0]
         for row in tables()[0][1:]

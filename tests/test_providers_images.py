@@ -13,9 +13,9 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.values import Image, Message, Request
-from tests.asking import events_of
-from tests.painted import base64, jpeg, png
-from tests.reaching import ALL, Reach
+from tests.support.catalogue import ALL, Service
+from tests.support.images import base64, jpeg, png
+from tests.support.providers import events_of
 
 SHOWN = {"image/png": base64(png()), "image/jpeg": base64(jpeg())}
 LOOK = Request(
@@ -37,8 +37,10 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture(params=ALL, ids=str)
-def reach(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Reach:
-    made: Reach = request.param
+def service(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Service:
+    made: Service = request.param
     made.set_up(monkeypatch, tmp_path)
     return made
 
@@ -49,12 +51,12 @@ def image(wire: str, media: str, data: str) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
 
 
-def test_images(server: Loopback, reach: Reach, tmp_path: Path) -> None:
-    events_of(reach.at(server.url, tmp_path), LOOK)
+def test_images(server: Loopback, service: Service, tmp_path: Path) -> None:
+    events_of(service.at(server.url, tmp_path), LOOK)
 
     [request] = server.requests
     blocks = [
-        *(image(reach.wire, *each) for each in SHOWN.items()),
+        *(image(service.wire, *each) for each in SHOWN.items()),
         {"type": "text", "text": "Compare."},
     ]
     [sent] = unmarked(request.body["messages"][-1:])

@@ -35,14 +35,14 @@ from chat_loop.providers.catalogue import entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
-from tests.asking import events_of, failure_of, host, told
-from tests.reaching import ALL, AZURE, BEDROCK, SECRET, Reach
+from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
+from tests.support.providers import events_of, failure_of, host, told
 
 TALK = Request(
     system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2
 )
 TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
-BY_NAME = {reach.name: reach for reach in ALL}
+BY_NAME = {service.name: service for service in ALL}
 
 
 @pytest.fixture
@@ -53,15 +53,15 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for reach in ALL:
-        reach.set_up(monkeypatch, tmp_path)
-    for reach in ALL:  # each clears what was there before
-        for name, value in reach.variables.items():
+    for service in ALL:
+        service.set_up(monkeypatch, tmp_path)
+    for service in ALL:  # each clears what was there before
+        for name, value in service.variables.items():
             monkeypatch.setenv(name, value)
 
 
-def setting(reach: Reach, **changes: object) -> Reach:
-    return replace(reach, setting=replace(reach.setting, **changes))
+def setting(service: Service, **changes: object) -> Service:
+    return replace(service, setting=replace(service.setting, **changes))
 
 
 # --- Azure and Bedrock

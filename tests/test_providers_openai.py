@@ -23,7 +23,7 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, Usage, Window
-from tests.asking import (
+from tests.support.providers import (
     REQUEST,
     clear_environment,
     compatible_at,

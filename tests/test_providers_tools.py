@@ -32,7 +32,7 @@ from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
-from tests.asking import (
+from tests.support.providers import (
     REQUEST,
     MakeProvider,
     anthropic_at,

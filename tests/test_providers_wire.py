@@ -25,7 +25,7 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.values import Message, Request, Usage
-from tests.asking import (
+from tests.support.providers import (
     MakeProvider,
     anthropic_at,
     clear_environment,

@@ -26,7 +26,7 @@ from chat_loop.events import Event, TextDelta, ToolReturned
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Call, Result
 from chat_loop.values import ToolCall, Usage
-from tests.asking import anthropic_at, clear_environment, openai_at
+from tests.support.providers import anthropic_at, clear_environment, openai_at
 from tests.test_tools import Turns
 
 RELEASED = threading.Event()

@@ -36,7 +36,7 @@ from chat_loop.providers.choose import World, create
 from chat_loop.providers.prices import known_window
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
-from tests.asking import clear_environment, events_of
+from tests.support.providers import clear_environment, events_of
 from tests.test_headless import run
 
 MODEL = "qwen3:8b"

@@ -50,8 +50,8 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import render
 from chat_loop.tokens import MOST_IMAGE_TOKENS, estimate, image_tokens
 from chat_loop.values import Image, Message, Usage, Window
-from tests.painted import base64, jpeg, place, png
 from tests.strategies import texts
+from tests.support.images import base64, jpeg, place, png
 from tests.talking import START, SUMMARY, Clock, Says, Talk, names, words
 
 PHOTO = png(640, 480)

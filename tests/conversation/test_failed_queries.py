@@ -34,8 +34,8 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Reply
 from chat_loop.tokens import estimate
 from chat_loop.values import ToolCall, ToolSpec, Window
-from tests.asking import anthropic_at, openai_at
 from tests.screens import Line, Screen
+from tests.support.providers import anthropic_at, openai_at
 from tests.talking import SUMMARY, Says, Step, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)

@@ -20,9 +20,9 @@ from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import ToolCall, ToolSpec, Usage, Window
-from tests.asking import anthropic_at, openai_at
 from tests.counting import LONG, CountedChat, Numbers, answered, counted, quiet
-from tests.painted import png
+from tests.support.images import png
+from tests.support.providers import anthropic_at, openai_at
 
 TALK = [f"Tell me of boat {number}, and of port {8000 + number}." for number in range(1, 7)]
 SHORT = ["We take oak for the hull.", "And which paint?"]

@@ -20,7 +20,7 @@ from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
 from tests.browser import chromium
 from tests.export.hostile_chain import FIRST, SESSIONS, START, loaded
-from tests.painted import place, png
+from tests.support.images import place, png
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page

@@ -19,7 +19,7 @@ from chat_loop.export.storing import store
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session
-from tests.painted import png
+from tests.support.images import png
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 PHOTO, CHART = png(64, 48), png(32, 32)

@@ -14,13 +14,13 @@ from benchmarks.support.loopback import Received
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, create
-from tests.asking import clear_environment
+from tests.support.providers import clear_environment
 
 SECRET = "sk-the-secret-key"
 ACCESS = "AKIAEXAMPLEEXAMPLE00"
 
 
-class Reach(Struct, frozen=True, kw_only=True):
+class Service(Struct, frozen=True, kw_only=True):
     """A provider, as the tests set it up."""
 
     name: str
@@ -89,7 +89,7 @@ KEYED = {
 CLAUDE = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"
 COMPLETIONS = "max_completion_tokens"
 
-ANTHROPIC = Reach(
+ANTHROPIC = Service(
     name="anthropic",
     model="claude-sonnet-5-5",
     variables={"ANTHROPIC_API_KEY": SECRET},
@@ -97,7 +97,7 @@ ANTHROPIC = Reach(
     path="/v1/messages",
     wire="anthropic",
 )
-BEDROCK = Reach(
+BEDROCK = Service(
     name="bedrock",
     model=CLAUDE,
     variables={
@@ -110,7 +110,7 @@ BEDROCK = Reach(
     header="",
     wire="bedrock",
 )
-AZURE = Reach(
+AZURE = Service(
     name="azure",
     model="our-gpt",
     variables={"AZURE_OPENAI_API_KEY": SECRET},
@@ -119,11 +119,11 @@ AZURE = Reach(
     setting=ProviderConfig(api_version="2024-10-21"),
     limit=COMPLETIONS,
 )
-OPENAI = Reach(
+OPENAI = Service(
     name="openai", model="gpt-4o", variables={"OPENAI_API_KEY": SECRET}, limit=COMPLETIONS
 )
 OTHERS = tuple(
-    Reach(
+    Service(
         name=name,
         model=model,
         variables={variable: SECRET},
@@ -134,7 +134,7 @@ OTHERS = tuple(
     for name, (variable, model, base) in KEYED.items()
 )
 KEYLESS = tuple(
-    Reach(name=name, model="qwen3:8b", header="Bearer none", setting=ProviderConfig(tools=True))
+    Service(name=name, model="qwen3:8b", header="Bearer none", setting=ProviderConfig(tools=True))
     for name in ("ollama", "lmstudio", "llama-server", "vllm", "compatible", "office")
 )
 """`office` is a name of the user's own."""

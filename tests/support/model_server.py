@@ -21,7 +21,7 @@ PIECE = 250_000
 
 
 @dataclass
-class Shop:
+class ModelServer:
     """What the server offers, how it misbehaves, and what it was asked."""
 
     address: str
@@ -105,10 +105,10 @@ def fake_model(*sources: Source, content: bytes = CONTENT) -> EmbeddedModel:
 
 
 @contextmanager
-def open_shop() -> Iterator[Shop]:
+def open_model_server() -> Iterator[ModelServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = False
-    shop = _SHOPS[server.server_port] = Shop(f"http://127.0.0.1:{server.server_port}")
+    shop = _SHOPS[server.server_port] = ModelServer(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
@@ -120,7 +120,7 @@ def open_shop() -> Iterator[Shop]:
         del _SHOPS[server.server_port]
 
 
-_SHOPS: dict[int, Shop] = {}
+_SHOPS: dict[int, ModelServer] = {}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return int(span.removeprefix("bytes=").removesuffix("-"))
 
-    def _index(self, shop: Shop, distribution: str) -> None:
+    def _index(self, shop: ModelServer, distribution: str) -> None:
         stem = f"/files/{distribution.replace('-', '_')}-"
         links = {path.rpartition("/")[2]: path for path in shop.files if path.startswith(stem)}
         if shop.html_index:
@@ -184,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _sha256(self, shop: Shop, path: str) -> str:
+    def _sha256(self, shop: ModelServer, path: str) -> str:
         return shop.listed_sha256.get(path, hashlib.sha256(shop.files[path]).hexdigest())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
