@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from math import log
+from math import fsum, log
 from typing import Literal
 
 import msgspec
@@ -329,7 +329,7 @@ _SAME, _LOOSELY = 0.8, 0.7
 """How much of a sentence's words another has to hold to say it, and a line to say a bullet."""
 _DONE = 0.5
 """How much of an open point's words a sentence has to hold to say that it is done."""
-_RELATED = 0.2
+_RELATED = 0.16
 """From this likeness on an older line does not stay where the newer has no room."""
 _RIVAL = 0.5
 """From this likeness on the user is asked which of two branches is right."""
@@ -353,7 +353,7 @@ class _Weights(dict[str, float]):
         return self._most
 
     def of(self, words: Iterable[str]) -> float:
-        return sum(map(self.__getitem__, words))
+        return fsum(map(self.__getitem__, words))  # in any order the same
 
 
 class Index:
@@ -369,16 +369,15 @@ class Index:
 
     def near(self, said: Sentence) -> list[int]:
         """Return the numbers of added sentences that share a telling word or a value."""
-        buckets = [
-            bucket for key in (*said.figures, *said.words) if (bucket := self._near.get(key))
-        ]
-        buckets.sort(key=len)
-        return sorted({number for bucket in buckets[:_KEYS] for number in bucket[-_NEAR:]})
+        keys = [key for key in (*said.figures, *said.words) if key in self._near]
+        keys.sort(key=lambda key: (len(self._near[key]), key))
+        return sorted({number for key in keys[:_KEYS] for number in self._near[key][-_NEAR:]})
 
     def covered(self, one: Sentence, other: Sentence) -> float:
         """Return how much of what `one` says in words `other` says too, from 0 to 1."""
-        whole = self._weights.of(one.words)
-        return self._weights.of(one.words & other.words) / whole if whole else 1.0
+        if one.words <= other.words:
+            return 1.0
+        return self._weights.of(one.words & other.words) / self._weights.of(one.words)
 
     def says(self, other: Sentence, one: Sentence) -> bool:
         """Tell whether `other` says what `one` says: all its values and nearly all its words."""
