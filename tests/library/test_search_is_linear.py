@@ -18,7 +18,7 @@ from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from tests.test_find import write
+from tests.library.test_find import write
 
 
 @contextmanager

@@ -28,8 +28,8 @@ from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
+from tests.library.test_search import QUERIES
 from tests.made_secrets import TOKENS
-from tests.test_search import QUERIES
 
 
 def write(
