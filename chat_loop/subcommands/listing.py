@@ -24,6 +24,8 @@ SCHEMA = 2
 """Of what `sessions list --json` prints; docs/using.md describes it."""
 NAME = 60
 """Columns of a name."""
+AT_ONCE = 500
+"""Rows that are written at once: the first stand there while the last are priced."""
 EXCERPT = 60
 """Tokens of a text that are shown of a hit."""
 
@@ -49,27 +51,29 @@ def list_sessions(shelf: Shelf, options: argparse.Namespace) -> int:
         err(
             nothing_text(filtered=bool(wanted), hidden=bool(newest_first(shelf.sessions.directory)))
         )
-    lines = []
-    for row in rows:
-        price = cost_of(row, cost)
-        counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-        tags = " ".join(f"#{tag}" for tag in row.tags)
-        parts = (
-            f"{numbers.get(row.id, ''):>4}",
-            _date(row),
-            row.id,
-            row.state,
-            f"{counts}, {dollars_text(price)}" if price else counts,
-            compactions_text(row),
-            " ".join(filter(None, (name_text(row, NAME), tags))),
-        )
-        lines.append("  ".join(part for part in parts if part) + "\n")
-    out("".join(lines))
+    for start in range(0, len(rows), AT_ONCE):
+        part = rows[start : start + AT_ONCE]
+        out("".join(_line(row, numbers.get(row.id), cost_of(row, cost)) for row in part))
     if more:
         err(f"… and {more:,} older")
     if names := unlisted(shelf.sessions.directory):
         err(unlisted_text(names))
     return code
+
+
+def _line(row: SessionRow, number: int | None, price: float | None) -> str:
+    counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
+    tags = " ".join(f"#{tag}" for tag in row.tags)
+    parts = (
+        f"{number or '':>4}",
+        _date(row),
+        row.id,
+        row.state,
+        f"{counts}, {dollars_text(price)}" if price else counts,
+        compactions_text(row),
+        " ".join(filter(None, (name_text(row, NAME), tags))),
+    )
+    return "  ".join(part for part in parts if part) + "\n"
 
 
 def _date(row: SessionRow) -> str:
