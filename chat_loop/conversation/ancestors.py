@@ -1,10 +1,13 @@
-"""Ancestors: the words that a session was given, and its parent's block, read from their files."""
+"""Ancestors: what a session is given of those before it, and what stands in their files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context.messages import Thread, place
@@ -12,10 +15,64 @@ from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, known_to, placed
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.sessions.records import Exchange, Pin, Restoration, Session, Summary, Unpin
 
 if TYPE_CHECKING:
     from chat_loop.conversation.live_context import LiveContext
+
+
+class Beginning(Struct, frozen=True, kw_only=True):
+    """The start of a child session: its parent, and the block and the words that stand for what was
+    said before.
+
+    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
+    are those that hold now, whatever the block says. A fork leaves out what the parent said after
+    `until`; `merged` is a second parent, and `depth` then the child's place in the chain of both.
+    """
+
+    parent: Session
+    path: Path
+    block: str
+    carried: tuple[Exchange, ...] = ()
+    fresh: str = ""
+    in_file: bool = False
+    pins: tuple[str, ...] | None = None
+    until: str = ""
+    merged: Session | None = None
+    depth: int = 0
+
+    def renamed(self, was: str, identity: str) -> Beginning:
+        """Return it with the session `was` called `identity`: its file was changed from outside,
+        and it was sealed in another one.
+        """
+
+        def named(session: Session) -> Session:
+            if session.header.id != was:
+                return session
+            return replace(session, header=replace(session.header, id=identity))
+
+        path = self.path
+        if self.parent.header.id == was:
+            path = path.with_name(f"{identity}.md")
+        merged = named(self.merged) if self.merged is not None else None
+        return replace(self, parent=named(self.parent), path=path, merged=merged)
+
+    def restoration(self, at: datetime) -> Restoration:
+        """Return the record of what the child is given."""
+        parent, totals = self.parent, self.parent.totals
+        return Restoration(
+            at=at,
+            parent_created=parent.header.created,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=self.block,
+            grandparent=parent.header.parent,
+            depth=self.depth or parent.depth + 1,
+            verbatim_from=self.carried[0].ref if self.carried else "",
+            unsummarized_from=self.fresh,
+            until=self.until,
+            merged=self.merged.header.id if self.merged is not None else "",
+        )
 
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
@@ -118,12 +175,27 @@ def only_in_archive(context: LiveContext) -> tuple[str, ...]:
     Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
     read.
     """
-    from chat_loop.context.archived import only_archived  # rarely asked for
+    from chat_loop.context.ledger import harvest, items, unsaid  # rarely asked for
+    from chat_loop.redact import redacted
 
-    session = context.session
+    thread, session = context.thread, context.session
     parent_of(session)
     chain = ChainReader(context.sessions).read(session)
     if chain.broken:
         raise SessionError(chain.broken)
-    ancestors = placed(chain, session.depth)
-    return only_archived((one for sessions in ancestors for one in sessions), context.thread)
+    known = context.known()
+    before = (one for ancestor in placed(chain, session.depth) for one in ancestor)
+    lines = [item.text for item in items(thread.inherited or Summary())]
+    lines += [*thread.pins, *(fact.text for fact in harvest(thread.exchanges))]
+    whole = frozenset(lines)
+    facts = harvest(exchange for exchange in before if exchange.ref not in known)
+    missing = unsaid([fact for fact in facts if redacted(fact.text) not in whole], lines)
+    return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
+
+
+def repinned(standing: Sequence[str], wanted: Sequence[str], at: datetime) -> list[Pin | Unpin]:
+    """Return the entries that make `wanted` of the pins that stand."""
+    return [
+        *(Unpin(at=at, text=text) for text in standing if text not in wanted),
+        *(Pin(at=at, text=text) for text in wanted if text not in standing),
+    ]

@@ -17,8 +17,9 @@ from chat_loop.context.budget import Plan, room
 from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned, with_summary
 from chat_loop.context.messages import Thread, shortened_block
 from chat_loop.context.outcome import Outcome
+from chat_loop.conversation.ancestors import Beginning
 from chat_loop.conversation.background import Background, Prepared
-from chat_loop.conversation.live_context import Beginning, LiveContext
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
 from chat_loop.providers import Provider

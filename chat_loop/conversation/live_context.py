@@ -6,12 +6,10 @@ The order of acts is the contract of `sessions/live.py`. Everything that happens
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
@@ -24,7 +22,7 @@ from chat_loop.context.messages import (
     pieces,
     shortened_block,
 )
-from chat_loop.conversation.ancestors import edited_block
+from chat_loop.conversation.ancestors import Beginning, edited_block, repinned
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
@@ -34,14 +32,12 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
     Entry,
     Exchange,
-    Pin,
     QueryEntry,
     Reply,
     Restoration,
     Seal,
     Session,
     Summary,
-    Unpin,
 )
 from chat_loop.values import Message, ToolSpec, Usage
 
@@ -65,60 +61,6 @@ MARGIN = 20
 """Tokens by which a shortened block is smaller than it must be: its parts are counted apart."""
 PROBE = "0123456789"
 """Counted otherwise once the encoding is loaded."""
-
-
-class Beginning(Struct, frozen=True, kw_only=True):
-    """The start of a child session: its parent, and the block and the words that stand for what was
-    said before.
-
-    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
-    are those that hold now, whatever the block says. A fork leaves out what the parent said after
-    `until`; `merged` is a second parent, and `depth` then the child's place in the chain of both.
-    """
-
-    parent: Session
-    path: Path
-    block: str
-    carried: tuple[Exchange, ...] = ()
-    fresh: str = ""
-    in_file: bool = False
-    pins: tuple[str, ...] | None = None
-    until: str = ""
-    merged: Session | None = None
-    depth: int = 0
-
-    def renamed(self, was: str, identity: str) -> Beginning:
-        """Return it with the session `was` called `identity`: its file was changed from outside,
-        and it was sealed in another one.
-        """
-
-        def named(session: Session) -> Session:
-            if session.header.id != was:
-                return session
-            return replace(session, header=replace(session.header, id=identity))
-
-        path = self.path
-        if self.parent.header.id == was:
-            path = path.with_name(f"{identity}.md")
-        merged = named(self.merged) if self.merged is not None else None
-        return replace(self, parent=named(self.parent), path=path, merged=merged)
-
-    def restoration(self, at: datetime) -> Restoration:
-        """Return the record of what the child is given."""
-        parent, totals = self.parent, self.parent.totals
-        return Restoration(
-            at=at,
-            parent_created=parent.header.created,
-            queries=totals.queries,
-            tokens=totals.combined,
-            block=self.block,
-            grandparent=parent.header.parent,
-            depth=self.depth or parent.depth + 1,
-            verbatim_from=self.carried[0].ref if self.carried else "",
-            unsummarized_from=self.fresh,
-            until=self.until,
-            merged=self.merged.header.id if self.merged is not None else "",
-        )
 
 
 class LiveContext:
@@ -537,11 +479,3 @@ class LiveContext:
         return self.sessions.begin(
             agent=self.agent.name, agent_path=self.agent.path, model=self.agent.model
         )
-
-
-def repinned(standing: Sequence[str], wanted: Sequence[str], at: datetime) -> list[Pin | Unpin]:
-    """Return the entries that make `wanted` of the pins that stand."""
-    return [
-        *(Unpin(at=at, text=text) for text in standing if text not in wanted),
-        *(Pin(at=at, text=text) for text in wanted if text not in standing),
-    ]

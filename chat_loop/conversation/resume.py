@@ -17,9 +17,15 @@ from chat_loop.context.budget import exchange_size, trigger
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.messages import Thread, place
 from chat_loop.context.outcome import Outcome
-from chat_loop.conversation.ancestors import conversation_totals, parent_of, thread_of
+from chat_loop.conversation.ancestors import (
+    Beginning,
+    conversation_totals,
+    parent_of,
+    repinned,
+    thread_of,
+)
 from chat_loop.conversation.compaction import Compaction, uncancel
-from chat_loop.conversation.live_context import Beginning, LiveContext, repinned
+from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import summary_block
