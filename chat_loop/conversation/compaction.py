@@ -112,10 +112,13 @@ class Compaction:
         limits = self._options.limits
         thread = self._context.thread
         used = self._context.budget.used + waiting
-        if self._near(thread, used) < 1 or not (plan := self._plan(thread, used)).compact:
+        if self._near(thread, used) < 1:
             return
         full = limits.max_messages and budget.messages_in(thread.exchanges) >= limits.max_messages
         if used < self._not_below and not full:
+            return
+        plan = await asyncio.to_thread(self._plan, thread, used)
+        if not plan.compact:
             return
         draft = await self._without_waiting(plan, used, waiting)
         if draft.compaction.after >= used and not full:
@@ -133,10 +136,11 @@ class Compaction:
         if all(exchange.ref == last.ref for exchange in context.thread.fresh):
             return False
         context.add(Undo(number=last.query.number, at=context.sessions.now()))
-        plan = replace(self._asked(context.thread), reason=TOO_LONG)
+        plan = await asyncio.to_thread(self._asked, context.thread)
+        plan = replace(plan, reason=TOO_LONG)
         return await self.take(await self._without_waiting(plan, used, waiting))
 
-    def watch(self) -> None:
+    async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         context, limits = self._context, self._options.limits
         asyncio.get_running_loop().run_in_executor(None, read_ahead, context.session)
@@ -155,8 +159,9 @@ class Compaction:
         near = self._near(thread, used)
         if near < budget.EARLY or used < self._not_below or not self._background.may_start(used):
             return
-        span = spanned(thread, self._plan(thread, used, ahead=max(1, int(used / near - used))))
-        if span:
+        ahead = max(1, int(used / near - used))
+        plan = await asyncio.to_thread(self._plan, thread, used, ahead=ahead)
+        if span := spanned(thread, plan):
             inherited = thread.inherited
             self._background.start(
                 span, lambda: self._summarize(span, inherited, "", quiet=True), used
@@ -187,7 +192,7 @@ class Compaction:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
         used = context.budget.used
         thread = await asyncio.to_thread(context.reread)
-        plan = self._asked(thread)
+        plan = await asyncio.to_thread(self._asked, thread)
         confirmed = self._options.acknowledge
         draft = await self._drafted(thread, plan, None, (), used, acknowledged=confirmed)
         larger = draft.compaction.after >= used

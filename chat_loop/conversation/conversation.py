@@ -156,7 +156,7 @@ class Conversation(LiveContext):
             )
             raise
         reply = await self.answer(number, messages)
-        self.compaction.watch()
+        await self.compaction.watch()
         return reply
 
     def _add_query(self, text: str, files: Sequence[Given]) -> int:

@@ -31,7 +31,7 @@ ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 
 
-WORDS = " ".join(["word"] * 40)
+WORDS = " ".join(["word"] * 400)
 """A query that is worth summarizing: with shorter ones a compaction by their number gains no
 tokens.
 """

@@ -52,6 +52,11 @@ class Crossed:
         if code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
             self.codes.add(code)
 
+    def note_in_worker(self, frame: FrameType, event: str, argument: object) -> None:
+        """Note what a worker does that the way waits for; the archive's index is made beside it."""
+        if threading.current_thread().name.startswith("asyncio"):
+            self.note(frame, event, argument)
+
     @property
     def modules(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -72,7 +77,7 @@ class Crossed:
 def crossing() -> Iterator[Crossed]:
     found = Crossed()
     sys.setprofile(found.note)
-    threading.setprofile(found.note)
+    threading.setprofile(found.note_in_worker)
     try:
         yield found
     finally:
