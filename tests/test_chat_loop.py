@@ -13,8 +13,8 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
 from chat_loop.values import Window
 from tests.screens import Screen, Terminal
+from tests.sessions.test_sessions import FailingFiles
 from tests.talking import SUMMARY, Says, names
-from tests.test_sessions import FailingFiles
 
 ID = "sally_20261121_223015"
 

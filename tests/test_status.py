@@ -21,9 +21,9 @@ from chat_loop.display.status import NOT_SAVED, Status, status_line
 from chat_loop.display.text import cells, cut_to
 from chat_loop.values import Usage, Window
 from tests.screens import Line, Screen
+from tests.sessions.test_sessions import FailingFiles
 from tests.talking import SUMMARY, Says, Step, Talk
 from tests.test_asking_again import QUIET
-from tests.test_sessions import FailingFiles
 from tests.test_terminal import answered, chat, compatible, leave
 
 FULL = Status(

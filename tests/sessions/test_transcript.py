@@ -32,10 +32,10 @@ from tests.export.hostile_chain import SESSIONS
 from tests.strategies import ATOMS, sessions, summaries, texts
 from tests.support.limits import cpu_limit
 
-FORMATS = Path(__file__).parent / "golden"
+FORMATS = Path(__file__).parent.parent / "golden"
 """Transcripts of every minor version of the format, each with the same sessions."""
 GOLDEN = [
-    *sorted((Path(__file__).parent.parent / "sessions").glob("*.md")),
+    *sorted((Path(__file__).parent.parent.parent / "sessions").glob("*.md")),
     *sorted(FORMATS.glob("*/*.md")),
 ]
 ZONE = timezone(timedelta(hours=1))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
 FILES = {
-    path.stem: path.read_bytes() for path in sorted((Path(__file__).parent / "plain").glob("*.md"))
+    path.stem: path.read_bytes()
+    for path in sorted((Path(__file__).parent.parent / "plain").glob("*.md"))
 }
 
 

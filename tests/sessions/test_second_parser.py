@@ -18,7 +18,7 @@ from chat_loop.sessions.writer import render
 from tests import strategies
 from tests.support import second_parser
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "format.md").read_text("utf-8")
 EXAMPLE = "".join(
     re.findall(r"^~~~~markdown\n(.*?)^~~~~$", PAGE, re.MULTILINE | re.DOTALL)

@@ -132,7 +132,7 @@ def test_a_chain_has_an_end(tmp_path: Path) -> None:
 
 def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
-    plain = min((Path(__file__).parent / "plain").glob("*.md"))
+    plain = min((Path(__file__).parent.parent / "plain").glob("*.md"))
     (tmp_path / "old.md").write_bytes(plain.read_bytes())
     chain = ChainReader(sessions).read(
         Session(header=Header(id="x", created=START, agent="A", parent="old"))
