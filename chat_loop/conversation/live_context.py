@@ -5,7 +5,8 @@ The order of acts is the contract of `sessions/live.py`. Everything that happens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.redact import redacted
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import (
@@ -467,13 +469,27 @@ class LiveContext:
 
     def _follow(self, depth: int) -> None:
         """Give the agent the archive of a session that begins, the depth-th of its chain."""
-        from chat_loop.conversation.archive_tools import archive_tools
-        from chat_loop.library.archive import Archive  # not before there is an archive
+        from chat_loop.library.archive import TOOLS, Archive  # not before there is an archive
 
         if self.archive is None:
             self.archive = Archive(self.sessions, count=self.count, semantic=self.options.semantic)
         self.archive.follow(self.session, depth)
-        self._equip(archive_tools(self.archive, self.known))
+        self._equip(
+            [self._archive_tool(ToolSpec(name, *described)) for name, described in TOOLS.items()]
+        )
+
+    def _archive_tool(self, spec: ToolSpec) -> Tool:
+        """Return a tool that reads or searches the archive. Secrets are taken out of what comes
+        back: it is recorded in another session's file.
+        """
+        from chat_loop.agent.tools import Tool  # not before there is an archive
+
+        async def run(arguments: Mapping[str, object]) -> str:
+            assert self.archive is not None
+            call = self.archive.call
+            return redacted(await asyncio.to_thread(call, spec.name, arguments, self.known()))
+
+        return Tool(spec, run)
 
     def _fresh(self) -> LiveSession:
         return self.sessions.begin(
