@@ -10,6 +10,7 @@ from chat_loop.commands.references import load, own_id, path_of
 from chat_loop.commands.registry import registry
 from chat_loop.display.lists import SHOWN_NAME, Branch, show_contradiction, show_tree
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.library.lineage import Node, tree
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.naming import first_words, name_of, shortened
@@ -18,7 +19,6 @@ from chat_loop.wording import counted
 
 if TYPE_CHECKING:
     from chat_loop.context.merge import Contradiction
-    from chat_loop.library.lineage import Node
 
 _EARLIER = (
     "/history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session."
@@ -33,8 +33,6 @@ async def lineage(chat: Chat, argument: str) -> None:
     """Show where a conversation comes from and where it branches, with tokens and compactions per
     session.
     """
-    from chat_loop.library.lineage import tree  # not before it is asked for
-
     identity = (
         path_of(chat, argument).stem
         if argument

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library.filters import SessionFilter
+from chat_loop.library.lineage import ALL, Chain, Fork, Link, Shares, chains
 from chat_loop.sessions import partial
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
@@ -23,7 +24,6 @@ from chat_loop.wording import compact_number, counted
 if TYPE_CHECKING:
     from chat_loop.library.index import Index, Stale
     from chat_loop.library.index_file import IndexUnavailable
-    from chat_loop.library.lineage import Chain, Fork, Link, Shares
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
@@ -103,8 +103,6 @@ class Library:
         with `everything`, except for the one that is open `here`. Raises SessionError when the
         folder cannot be read.
         """
-        from chat_loop.library.lineage import Chain, Shares, chains
-
         latest = self._latest()
 
         def ask(index: Index) -> tuple[dict[str, Link], list[Chain], list[Chain], int, Rows]:
@@ -144,8 +142,6 @@ class Library:
         """Return the ids of the conversations in the order in which lists number them. Raises
         SessionError.
         """
-        from chat_loop.library.lineage import chains
-
         links = self.links()
         return [chain.id for chain in chains(links) if links[chain.id].is_listed]
 
@@ -165,7 +161,6 @@ class Library:
         float, None where a price is unknown. Raises SessionError.
         """
         from chat_loop.library.index import FIGURES
-        from chat_loop.library.lineage import chains
 
         def ask(index: Index) -> dict[str, int | float | None]:
             figures = {name: index.ask(text)[0][0] for name, text in FIGURES.items() if text}
@@ -319,7 +314,6 @@ class Library:
         """Return the row of a session up to a query, as the sessions that fork there go on from
         it.
         """
-        from chat_loop.library.lineage import ALL
         from chat_loop.library.refresh import without_secrets
 
         if row.queries is None or number >= row.queries:

@@ -12,6 +12,7 @@ from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing
 from chat_loop.display.text import one_line
 from chat_loop.library.filters import filter_of
 from chat_loop.library.index import FIGURES
+from chat_loop.library.lineage import tree as tree_of
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.naming import name_of
@@ -271,12 +272,10 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
 
 def tree(shelf: Shelf, options: argparse.Namespace) -> int:
     """Print a chain with its branches, the oldest first."""
-    from chat_loop.library.lineage import tree as drawn
-
     identity = shelf.path(options.reference).stem
     links = shelf.library.links()
     shelf.tell_trouble()
-    nodes = drawn(identity, links)
+    nodes = tree_of(identity, links)
     rows = shelf.library.rows_of(node.id for node in nodes)
     compactions = shelf.library.compactions(node.id for node in nodes)
     if options.as_json:
