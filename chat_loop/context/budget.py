@@ -5,6 +5,7 @@ The number that is shown is the number that compaction is judged by.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -198,8 +199,6 @@ def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
     """Return about how many tokens a model is told of its tools in: names, descriptions and schemas
     as JSON.
     """
-    import json  # not before there are tools
-
     return sum(
         count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}")
         + TOOL_TOKENS

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from chat_loop.context.messages import Thread, place
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.redact import redacted
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, known_to, placed
 from chat_loop.sessions.manager import SessionManager
@@ -176,7 +177,6 @@ def only_in_archive(context: LiveContext) -> tuple[str, ...]:
     read.
     """
     from chat_loop.context.ledger import harvest, items, unsaid  # rarely asked for
-    from chat_loop.redact import redacted
 
     thread, session = context.thread, context.session
     parent_of(session)
