@@ -8,7 +8,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     tokens, config, servers, options, options_commands
                                 estimates of sizes; settings, read once; those of MCP servers; the
                                 command line
-    sessions/                   the file format and the only code that writes transcripts
+    sessions/                   the file format, and the manager that writes transcripts
     search/                     exchanges found by what was said in them
     templates                   texts of the user's, sent as `/name`
     memory                      facts of the project, in a file of the user's, given to the model

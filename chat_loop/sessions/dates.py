@@ -1,5 +1,5 @@
-"""When a session was used (pure), from its records: copies, restores and sync tools change the
-times of files.
+"""The date of the last use of a session (pure), from its records: copies, restores and sync tools
+change the times of files.
 """
 
 from __future__ import annotations

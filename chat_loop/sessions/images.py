@@ -68,14 +68,14 @@ class ImageStore:
         self._files.replace(path, data)
 
     def base64(self, file: str) -> str:
-        """The image `file` in base64. Raises ImageGone when it is not there, or not what it was."""
+        """Return the image `file` in base64. Raises ImageGone when it is gone or was changed."""
         if (known := self._known.get(file)) is not None:
             self._known.move_to_end(file)
             return known
         return self._remember(file, b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
-        """The bytes of the image `file`, read from the folder. Raises ImageGone as `base64`
+        """Return the bytes of the image `file`, read from the folder. Raises ImageGone as `base64`
         does.
         """
         if not file:

@@ -77,7 +77,7 @@ class LiveSession:
         self._monotonic = monotonic
         self._entries: list[Entry] = []
         self._held = 0
-        """How many of the first entries are not worth a file by themselves."""
+        """The number of first entries that are not worth a file by themselves."""
         self._headed = False
         self._written = 0
         self._descriptor: int | None = None

@@ -1,7 +1,7 @@
-"""SessionManager: the sessions folder. Begins, finds, reads, seals and describes sessions.
+"""SessionManager: the sessions of a folder. It begins, finds, reads, seals, names and tags them.
 
-Transcripts are written here, by `LiveSession` while a session lives, and by `storing.store` when
-they come from elsewhere.
+A session that it begins is a `LiveSession`, which alone appends to its file; the manager replaces
+files of sessions that have ended.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ _OPENING = 1 << 16
 
 
 class Loaded(Struct, frozen=True):
-    """A session as read from disk. `plain`: another program's file. `tears`: how many of
-    the faults in `damage` are records that a crash broke off."""
+    """A session as read from disk."""
 
     session: Session
     path: Path
     damage: tuple[str, ...] = ()
+    """A sentence for each fault."""
     plain: bool = False
+    """It is another program's file."""
     tears: int = 0
+    """The number of faults that are records which a crash broke off."""
     open: bool = False
     """It is the session that goes on here: only its writer adds to it."""
     ends: bool = False
@@ -51,8 +53,8 @@ class Loaded(Struct, frozen=True):
 
     @property
     def sealable(self) -> bool:
-        """Whether a summary may be added: not to another program's file, nor to one with damage
-        other than tears.
+        """True when the file may be written to: it is ours, no chat writes to it here, and its only
+        damage is tears.
         """
         return not (self.plain or self.open) and len(self.damage) <= self.tears
 
@@ -62,8 +64,8 @@ def _now() -> datetime:
 
 
 def slug(name: str) -> str:
-    """An agent's name as the first part of an id: ASCII letters and digits joined by `_`, at most
-    40 characters.
+    """Return an agent's name as the first part of an id: ASCII letters and digits joined by `_`, at
+    most 40 characters.
     """
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:40].rstrip("_") or "agent"
 
@@ -116,9 +118,8 @@ class SessionManager:
         created = self.now()
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
         number = 1
-        while (
-            parent and (self.directory / f"{identity}.md").exists()
-        ):  # its id is used before it has a file
+        # the id of a child is used before it has a file
+        while parent and (self.directory / f"{identity}.md").exists():
             number += 1
             identity = f"{base}_{number}"
         header = Header(
@@ -160,8 +161,8 @@ class SessionManager:
             ) from error
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
-        """The file of a session given by its number in the listing `shown` (ids), its id, or the
-        id's unique beginning.
+        """Return the file of a session given by its number in the listing `shown` (ids), its id, or
+        the id's unique beginning.
 
         Raises SessionNotFound; nothing outside the folder is ever looked at.
         """
@@ -294,8 +295,8 @@ class SessionManager:
         )
 
     def opening(self, identity: str) -> Session | None:
-        """The beginning of a session: its header and its first records. None when they cannot be
-        read.
+        """Return the beginning of a session: its header and its first records. None when they
+        cannot be read.
         """
         try:
             data, _, _ = read_part(self.directory / f"{identity}.md", _OPENING)
@@ -334,7 +335,7 @@ class SessionManager:
                     release_lock(lock)
 
     def current(self) -> str:
-        """The id of the session that was used last, or an empty string."""
+        """Return the id of the session that was used last, or an empty string."""
         return next(iter(self._pointed()), "")
 
     def last_offered(self) -> tuple[str, SessionRow | None]:

@@ -73,11 +73,11 @@ class Parsed(Struct, frozen=True):
     torn: bool = False
     """The file ends inside a record or a line: whatever is appended must be fenced off first."""
     tears: int = 0
-    """How many of the faults are records that a crash or a full disk broke off: the program's own,
-    and harmless.
+    """The number of faults that are records which a crash or a full disk broke off: the program's
+    own, and harmless.
     """
     tail: int | None = None
-    """Where the summary block, the audit and the seal begin, in bytes; None when there are none."""
+    """The byte at which the summary block, the audit and the seal begin; None without them."""
 
 
 @dataclasses.dataclass(slots=True)

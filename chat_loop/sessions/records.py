@@ -1,4 +1,4 @@
-"""What a transcript holds, as values: a header, entries in the order they happened, and a seal."""
+"""The content of a transcript as values: a header, entries in their order, and a seal."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
 
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
-"""Who made the summary block: a model; code, from the words themselves; nobody yet."""
+"""The maker of the summary block: a model; code, from the words themselves; nobody yet."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -207,7 +207,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """Who talks, where and when. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
+    """The facts of a session. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
     TAG_PATTERN.
 
     `name` is the user's, `title` was made by the program.
@@ -260,7 +260,7 @@ class Exchange(Struct, frozen=True):
     query: Query
     reply: Reply | None = None
     depth: int = 1
-    """Which session of the chain it belongs to, the first being 1."""
+    """The place of its session in the chain, from 1 on."""
     uses: tuple[Use, ...] = ()
     attached: tuple[Attachment, ...] = ()
 
@@ -412,7 +412,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def usage_of_models(self) -> dict[str, Usage]:
-        """What each model has taken and given, by its reference; the summary apart."""
+        """The usage of each model by its reference, without that of the summary."""
         found: dict[str, Usage] = {}
         model = self.header.model
         for entry in self.entries:
@@ -424,7 +424,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def depth(self) -> int:
-        """Which session of its chain it is, as far as it was told; 1 without a parent."""
+        """The place of the session in its chain as the restoration tells it; 1 without one."""
         restoration = self.restoration
         return restoration.depth if restoration is not None else 1
 
@@ -444,7 +444,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """What was pinned in this session and not unpinned again."""
+        """The texts that were pinned in this session and not unpinned again."""
         return pinned_after((), self.entries)
 
     @property
@@ -477,7 +477,7 @@ def answers(reply: Reply) -> bool:
 
 
 def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
-    """The pins that stand after `entries`, each once, those of `before` first."""
+    """Return the pins that hold after `entries`, each once, those of `before` first."""
     pins = dict.fromkeys(before)
     for entry in entries:
         if isinstance(entry, Pin):
@@ -536,11 +536,11 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     queries: int | None = None
     tokens: int | None = None
     name: str = ""
-    """What it is called: by the user, else by the program, else its first query's first line."""
+    """The name that the user gave, else the title, else the first query's first line."""
     tags: tuple[str, ...] = ()
     depth: int = 1
     compacted: bool = False
-    """Whether it ended because its context was compacted."""
+    """True when it ended because its context was compacted."""
     until: str = ""
     """The reference of its parent's last query that it goes on from; empty: it goes on from all of
     its parent.
@@ -554,13 +554,13 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     spent: tuple[tuple[str, Usage], ...] | None = None
     """The tokens of each model by its reference; None when only the whole file could tell."""
     compactions: int = 0
-    """How often the chain was compacted."""
+    """The number of compactions of the chain."""
     folded: int = 0
-    """How many older sessions of its chain stand behind it in a listing of conversations."""
+    """The number of older sessions of its chain behind it in a listing of conversations."""
     shared: int = 0
-    """How many queries of its chain belong to other conversations as well."""
+    """The number of queries of its chain that belong to other conversations as well."""
     branch: Branch | None = None
-    """Where its chain leaves that of another conversation."""
+    """The place where its chain leaves that of another conversation."""
     behind: str = ""
     """The id of the conversation's newest session, where it is listed below that."""
     current: bool = False

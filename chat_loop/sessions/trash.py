@@ -1,4 +1,4 @@
-"""The trash: sessions that were taken away, whole, in a folder beside the others, until their owner
+"""The trash: sessions that were taken away, whole, in a folder beside the others. Their owner
 empties it.
 """
 
@@ -60,7 +60,7 @@ def bring_back(directory: Path, identity: str) -> Path:
 
 
 def trashed(directory: Path) -> Sequence[SessionRow]:
-    """What is in the trash, the newest sessions first. Raises SessionError when it cannot be
+    """Return the sessions in the trash, last used first. Raises SessionError when it cannot be
     read.
     """
     try:
@@ -72,9 +72,7 @@ def trashed(directory: Path) -> Sequence[SessionRow]:
 
 
 def _moved(path: Path, folder: Path) -> Path:
-    """Move the file under its own name, or under the next that is free: nothing in the trash is
-    overwritten.
-    """
+    """Move the file under its own name, or the next free one, so that nothing is overwritten."""
     target, count = folder / path.name, 1
     while os.path.lexists(target):
         count += 1

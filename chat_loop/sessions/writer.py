@@ -71,7 +71,7 @@ NOTES: dict[type[Note], tuple[str, str]] = {
 }
 """The records that hold a time and a text: their kinds and labels."""
 FOLD_LINES = 2
-"""How many lines a fold has before its text."""
+"""The number of lines in a fold before its text."""
 _SOURCES = {
     "model": "Summary",
     "extracted": "Summary extracted without a model",
