@@ -1,8 +1,8 @@
-"""The archive's words for a model (pure): what a search found, what was asked to be read, what is
-attached unasked.
+"""The archive's texts for a model (pure): hits of a search, queries to read, and what is attached
+to a new query unasked.
 
-Texts are as they were said; what is left out of one is marked by `…`. Sizes are in tokens as
-`count` estimates them.
+Texts are as they were said; `…` marks what is left out. Sizes are in tokens as `count` estimates
+them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ _REQUEST = re.compile(
 
 
 def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
-    """A search's answer: at most MOST_HITS exchanges under their references in at most `room`
-    tokens.
-    """
+    """Return a search's answer: at most MOST_HITS exchanges in at most `room` tokens."""
     hits = hits[:MOST_HITS]
     if not hits:
         return NOTHING.format(f"“{_short(asked)}”" if asked.strip() else "that")
@@ -75,12 +73,10 @@ def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") ->
 def recall_text(
     hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
-    """What is attached to a new query: the sentences of strong hits, marked as such, and the
-    references they are from.
+    """Return what to attach to a new query, and the references that it is from.
 
-    What stands word for word in `known`, the restored block, is not said again.
-
-    Nothing, `("", ())`, unless a hit is strong. What tools gave back is never attached.
+    It is the best sentences of strong hits; without any, `("", ())`. What stands word for word in
+    `known`, the restored block, is not said again. What tools gave back is never attached.
     """
     strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
     best = max((hit.strength for hit in strong), default=0.0)
@@ -100,7 +96,7 @@ def recall_text(
 
 
 def _is_known(line: str, known: str) -> bool:
-    """Whether everything that a line quotes stands in `known`."""
+    """Tell whether everything that a line quotes stands in `known`."""
     quoted = line.partition("“")[2].rpartition("”")[0]
     return bool(quoted) and all(
         piece.strip() in known for piece in quoted.split("…") if piece.strip()
@@ -108,11 +104,10 @@ def _is_known(line: str, known: str) -> bool:
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
-    """Queries of the previous session as they were said; what does not fit is left for the next
-    call, which is named.
+    """Return queries of the previous session as they were said.
 
-    `request` is "14", "12-16", "2.14", or "14:2" for the second part of a query that is too long
-    for one answer.
+    What does not fit is left for a next call, which is named. `request` is "14", "12-16", "2.14",
+    or "14:2" for the second part of a query that is too long for one answer.
     """
     if not exchanges:
         return "There is no previous session to read."
@@ -158,7 +153,7 @@ def _pages(chosen: Sequence[Exchange], part: int, room: int, count: Count) -> st
 
 
 def _part(chosen: Sequence[Exchange], part: int, room: int, count: Count) -> str:
-    """The part-th piece of the first exchange, which is too long for one."""
+    """Return the part-th piece of the first exchange, which is too long for one answer."""
     text, number = _spoken(chosen[0]), chosen[0].query.number
     pieces, fitting = 1, _fitting(text, room, count)
     while pieces < part and fitting < len(text):
@@ -178,7 +173,7 @@ def _no_part(exchange: Exchange, parts: int) -> str:
 
 
 def _fitting(text: str, room: int, count: Count) -> int:
-    """How many characters from the beginning fit, up to a blank where there is one near."""
+    """Return how many characters from the beginning fit, up to a blank if one is near."""
     size = min(len(text), _CHARACTERS * room)
     while size > _LEAST and (tokens := count(text[:size])) > room:
         size = max(_LEAST, min(size - 1, int(size * room / tokens)))
@@ -189,7 +184,7 @@ def _fitting(text: str, room: int, count: Count) -> int:
 
 
 def _tokens(text: str, room: int, count: Count) -> int:
-    """The tokens of a text; no more than guessed of one that is far too long for `room`."""
+    """Return the tokens of a text, guessed where it is far too long for `room`."""
     return count(text) if len(text) <= 2 * _CHARACTERS * room else len(text) // 4
 
 
@@ -243,7 +238,7 @@ def _hit_text(hit: Hit, room: int, count: Count) -> str:
 
 
 def _recalled(hit: Hit, count: Count) -> str:
-    """The best sentence of a hit, and what was answered when that is a question of the user."""
+    """Return the best sentence of a hit, with the answer when it is a question of the user."""
     said = texts(hit.exchange)
     places = [place for place in hit.places if place.part < 2]
     if not places:
@@ -265,10 +260,9 @@ def _text(said: Sequence[tuple[str, str]], place: Place) -> str:
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
-    """`text` in at most `room` tokens: what is around the places, the first ones above all; without
-    any its beginning.
+    """Cut a text to at most `room` tokens around its places; without any, to its beginning.
 
-    A few words stay whatever the room is.
+    The first places come first. A few words stay, however small the room is.
     """
     tokens = _tokens(text, room, count)
     if tokens <= room:
@@ -282,7 +276,7 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
 
 
 def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
-    """About `size` characters around as many of the places as fit into two thirds of them."""
+    """Cut about `size` characters around as many places as fit into two thirds of them."""
     chosen = [(places[0][0], min(places[0][1], places[0][0] + size))]
     for start, end in places[1:]:
         if 3 * (end - start + sum(last - first for first, last in chosen)) <= 2 * size:
@@ -300,7 +294,7 @@ def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
 
 
 def _snapped(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the words that it would cut, when they are not long."""
+    """Shrink a span so that it cuts no word, where the words are not long."""
     start, end = max(start, 0), min(end, len(text))
     if start:
         blank = text.find(" ", start, min(start + 30, end))
