@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
-from tests.test_siblings import AT_LENGTH, COMPACT, chat, configure
+from tests.context.test_siblings import AT_LENGTH, COMPACT, chat, configure
 from tests.test_whole_runs import environment
 
 KEY = "zq-Private-Key-77Xy88Zw-own"

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Received, Reply
 from chat_loop.values import Usage
-from tests.test_siblings import AT_LENGTH, COMPACT, WIRES, chat, configure
+from tests.context.test_siblings import AT_LENGTH, COMPACT, WIRES, chat, configure
 
 SUMMARY = """\
 **Background Context:** Initial session.
