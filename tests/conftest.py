@@ -7,9 +7,8 @@ import os
 import pytest
 from hypothesis import settings
 
-settings.register_profile(
-    "tests", deadline=None
-)  # how long an example takes is the machine's affair
+# How long an example takes is the machine's affair.
+settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
 
