@@ -36,7 +36,7 @@ FORMATS = Path(__file__).parent.parent / "golden"
 """Transcripts of every minor version of the format, each with the same sessions."""
 GOLDEN = [
     *sorted((Path(__file__).parent.parent.parent / "sessions").glob("*.md")),
-    *sorted(FORMATS.glob("*/*.md")),
+    *sorted(FORMATS.rglob("*.md")),
 ]
 ZONE = timezone(timedelta(hours=1))
 
