@@ -168,7 +168,7 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
 def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
     model = smollm2_path()
     # A small model goes on until it is stopped.
-    config = "providers: {local: {max_tokens: 64}}\nauto_compact: {summary_max_tokens: 800}\n"
+    config = "providers: {local: {max_tokens: 64, threads: 1}}\nauto_compact: {summary_max_tokens: 800}\n"
     (tmp_path / "config.yaml").write_text(config)
     program = Program(("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180)
     found = whole_run(program)
