@@ -228,6 +228,8 @@ class Ours:
         await self.conversation.end()
         self.conversation.close()
         self._begin()
+        if not (self.folder / f"{last}.md").exists():  # a child in which nothing was said yet
+            last = max(path.stem for path in self.folder.glob("*.md"))
         await self._resume(last)
 
     async def _resume(self, identity: str) -> None:
