@@ -254,6 +254,7 @@ def test_show_as_json(home: Path) -> None:
         "tags": [],
         "project": "",
         "mode": "",
+        "minor": 1,
         "path": str(home / "sessions" / f"{OLD.header.id}.md"),
         "damage": [],
         "totals": {"queries": 1, "session": usage, "restoration": nothing},
