@@ -482,8 +482,12 @@ def ledger(
     there = {id(entry) for entry in (*pinned, *live)}
     lines = [entry for entry in live if not _is_said(entry, there, index)]
     lines += [entry for entry in bullets if not _is_told(entry, lines, index)]
-    _score(lines, index)
-    _fit(lines, room, count)
+    if _all_fit(lines, room, count):
+        for entry in lines:
+            entry.kept = True
+    else:
+        _score(lines, index)
+        _fit(lines, room, count)
     chosen = sorted((entry for entry in lines if entry.kept), key=_place)
     made = _without_secrets(chosen, parent, narrative)
     summary = replace(
@@ -587,6 +591,13 @@ def _is_told(bullet: _Entry, lines: Sequence[_Entry], index: Index) -> bool:
     return False
 
 
+def _all_fit(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> bool:
+    """Tell whether there is room for all lines; then none needs a score."""
+    whole = "".join(f"- {entry.line.line}\n" for entry in lines)
+    # a text of more characters has more tokens: it need not be counted
+    return len(whole) <= _CHARACTERS * room and count(whole) <= room
+
+
 def _score(lines: Sequence[_Entry], index: Index) -> None:
     """Give every line its points, and find for each one that may give a newer value."""
     points = POINTS
@@ -641,6 +652,8 @@ def _fit(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> Non
 
 _LEAST_LINE = 3
 """Tokens: with less room than this no line is looked for any more."""
+_CHARACTERS = 8
+"""Characters that a token has at most, on an average of sentences."""
 _CHAIN = 8
 """Values of one thing, each newer than the one before, that are followed."""
 

@@ -36,6 +36,10 @@ GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next one
 is considered.
 """
+SMALL_GAIN = 4_000
+"""Tokens that a summary block may take: where less can be gained, its size is known only when it is
+made.
+"""
 
 May = Callable[[int, int], Awaitable[bool]]
 """Asks whether to compact although so many tokens now would be so many after."""
@@ -185,7 +189,7 @@ class Compaction:
 
         It is made without the model when its summary fails, which is told; `done` says what is
         then. None when it would not make the context smaller and `may` says no; that is asked
-        before a model is, by what code alone would make.
+        before a model is where little can be gained, by what code alone would make.
         """
         context = self._context
         if not context.thread.fresh:
@@ -194,24 +198,28 @@ class Compaction:
         thread = await asyncio.to_thread(context.reread)
         plan = await asyncio.to_thread(self._asked, thread)
         confirmed = self._options.acknowledge
-        draft = await self._drafted(thread, plan, None, (), used, acknowledged=confirmed)
-        larger = draft.compaction.after >= used
-        if larger and may is not None and not await may(used, draft.compaction.after):
-            return None
-        if not self._options.use_ai_summary:
-            return draft
-        outcome, covered = await self.narrate(
-            thread, spanned(thread, plan), focus, extracted=f"{done} without the model"
-        )
-        if outcome.narrative is None:
-            # what had come of it stands beside what can be extracted of everything
-            outcome = replace(outcome, narrative=outcome.partial)
-        confirmed = confirmed and outcome.answered
+        outcome: Outcome | None = None
+        covered: tuple[Exchange, ...] = ()
+        asked = may is None
+        if self._options.use_ai_summary:
+            least = context.would_hold("", plan.keep, acknowledged=confirmed)
+            if may is not None and used - least < SMALL_GAIN:
+                draft = await self._drafted(thread, plan, None, (), used, acknowledged=confirmed)
+                asked = draft.compaction.after >= used
+                if asked and not await may(used, draft.compaction.after):
+                    return None
+            outcome, covered = await self.narrate(
+                thread, spanned(thread, plan), focus, extracted=f"{done} without the model"
+            )
+            if outcome.narrative is None:
+                # what had come of it stands beside what can be extracted of everything
+                outcome = replace(outcome, narrative=outcome.partial)
+            confirmed = confirmed and outcome.answered
         draft = await self._drafted(thread, plan, outcome, covered, used, acknowledged=confirmed)
-        grown = draft.compaction.after >= used and not larger
-        if grown and may is not None and not await may(used, draft.compaction.after):
+        larger = draft.compaction.after >= used
+        if larger and may is not None and not asked and not await may(used, draft.compaction.after):
             return None
-        return replace(draft, answered=outcome.answered)
+        return replace(draft, answered=outcome is None or outcome.answered)
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return the draft of a compaction that was asked for with the block as the user left
