@@ -125,8 +125,8 @@ def _read(directory: Path, stamp: Stamp) -> IndexedSession:
         data, _, status = read_part(path)
     except OSError:
         return _indexed(partial.unreadable(path), None, stamp.size, stamp.changed)
-    row = partial.row_in(data, path)
     session = parse(data).session
+    row = partial.row_in(data, path, session)
     if session is None and row.state == "plain":
         session, _ = legacy.read(data, path)
     found = _indexed(row, session, status.st_size, partial.storable(status.st_mtime_ns))

@@ -126,9 +126,9 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
         return unreadable(path)
 
 
-def row_in(data: bytes, path: Path) -> SessionRow:
-    """Return the same row from the bytes of the whole file."""
-    return _row(path, io.BytesIO(data), len(data))
+def row_in(data: bytes, path: Path, session: Session | None) -> SessionRow:
+    """Return the same row from the bytes of the whole file and the session parsed from them."""
+    return _row(path, io.BytesIO(data), len(data), parsed=session)
 
 
 def unreadable(path: Path) -> SessionRow:
@@ -136,7 +136,9 @@ def unreadable(path: Path) -> SessionRow:
     return SessionRow(id=path.stem, path=path, state="foreign")
 
 
-def _row(path: Path, file: BinaryIO, size: int, *, quick: bool = False) -> SessionRow:
+def _row(
+    path: Path, file: BinaryIO, size: int, *, quick: bool = False, parsed: Session | None = None
+) -> SessionRow:
     head = file.read(_HEAD)
     if not head.strip(b"\x00"):
         return SessionRow(id=path.stem, path=path, state="damaged" if head else "empty")
@@ -146,7 +148,7 @@ def _row(path: Path, file: BinaryIO, size: int, *, quick: bool = False) -> Sessi
     seal = seal_in(tail)
     if seal is None and size <= _WHOLE and not quick:
         head = _read_at(file, 0)
-    session = parse(head).session
+    session = parse(head).session if parsed is None or len(head) < size else parsed
     told = session is not None and session.answered and first_words(session) != ""
     if not told and len(head) < min(size, _LONG_HEAD):
         # a long header, restoration or query stands before what tells it
