@@ -142,7 +142,11 @@ class Library:
         """Return the ids of the conversations in the order in which lists number them. Raises
         SessionError.
         """
-        links = self.links()
+        return self._answer(self.listed_in)
+
+    def listed_in(self, index: Index) -> list[str]:
+        """Return what `listed` does, from an index that is up to date. Raises IndexUnavailable."""
+        links = index.links(self._latest())
         return [chain.id for chain in chains(links) if links[chain.id].is_listed]
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:

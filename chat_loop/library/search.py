@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.fulltext import PLACE, FullText
@@ -61,10 +62,14 @@ class Hit(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A hit in a folder, with the row of its session; its exchange holds texts without secrets."""
+    """A hit in a folder, with the row of its session; its exchange holds texts without secrets.
+
+    `listed` is the number that lists give its conversation, where that was asked for.
+    """
 
     row: SessionRow
     hit: Hit
+    listed: int | None = None
 
     @property
     def number(self) -> int:
@@ -137,15 +142,20 @@ def search_all(
     progress: Callable[[int, int], None] | None = None,
     semantic: SemanticIndex | None = None,
     embed: Callable[[Index], object] | None = None,
+    *,
+    numbered: bool = False,
 ) -> list[Found]:
     """Find in every session of a library, brought up to date before.
 
-    `embed` has what has no vectors embedded, where `semantic` works. Raises SessionError when there
-    is no index.
+    `embed` has what has no vectors embedded, where `semantic` works. With `numbered` the hits have
+    the numbers of their conversations. Raises SessionError when there is no index.
     """
 
     def ask(index: Index) -> list[Found]:
         found = find(index, text, wanted, limit, semantic)
+        if numbered and found:
+            numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
+            found = [replace(one, listed=numbers.get(one.row.id)) for one in found]
         if embed is not None and semantic is not None and not semantic.problem:
             embed(index)
         return found

@@ -222,14 +222,14 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
     try:
         semantic = SemanticIndex() if shelf.config.search.meaning and not options.text else None
         found = search_all(
-            shelf.library, words, wanted, options.limit, progress, semantic, leave_behind
+            *(shelf.library, words, wanted, options.limit, progress, semantic, leave_behind),
+            numbered=True,
         )
     finally:
         progress.end()
     shelf.tell_trouble()
     if semantic is not None and semantic.problem:
         err(semantic.problem)
-    numbers = shelf.numbers()
     results = []
     for hit in found:
         said = []
@@ -237,12 +237,12 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
             places = [place for place in hit.hit.places if place.part == part]
             if text.strip() and (places or not hit.hit.places):
                 said.append((who.lower(), excerpt(text, places, EXCERPT, estimate)))
-        results.append((numbers.get(hit.row.id), hit, said))
+        results.append((hit, said))
     if options.as_json:
         out_json(
             [
                 {
-                    "number": number,
+                    "number": hit.listed,
                     "session": hit.row.id,
                     "name": hit.row.name,
                     "tags": hit.row.tags,
@@ -253,16 +253,16 @@ def search(shelf: Shelf, options: argparse.Namespace) -> int:
                     "excerpts": dict(said),
                     "path": str(hit.row.path),
                 }
-                for number, hit, said in results
+                for hit, said in results
             ]
         )
         return 0 if results else 1
     if not results:
         err("No matches.")
-    for number, hit, said in results:
+    for hit, said in results:
         at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}{' · related' if hit.hit.related else ''}"
         out(
-            f"{number or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query "
+            f"{hit.listed or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · query "
             f"{hit.number} · {at}\n"
         )
         for who, text in said:
