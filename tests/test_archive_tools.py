@@ -14,7 +14,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
-from chat_loop.library.archive import READ, SEARCH
+from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ArchiveContext, Call, Result

@@ -26,7 +26,7 @@ from chat_loop.config import McpServer
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
-from chat_loop.library.archive import TOOLS
+from chat_loop.library.archive_tools import TOOLS
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result

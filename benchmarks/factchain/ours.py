@@ -25,7 +25,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, Event
-from chat_loop.library.archive import SEARCH, Archive
+from chat_loop.library.archive import Archive
+from chat_loop.library.archive_tools import SEARCH
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Query, Reply, Summary

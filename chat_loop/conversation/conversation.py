@@ -22,6 +22,7 @@ from chat_loop.conversation.live_context import LiveContext
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, ContextTooLong, ProviderError, SessionError, UsageError
 from chat_loop.events import Connecting, Event, Recalled, Warned
+from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
 from chat_loop.sessions.manager import Loaded, SessionManager
@@ -191,15 +192,13 @@ class Conversation(LiveContext):
         """Give the agent the servers' tools as they are now; wait for servers that still connect,
         and say so. What has failed is told, once.
         """
-        from chat_loop.library.archive import TOOLS  # not without servers
-
         waited: list[str] = []
 
         def waiting(names: tuple[str, ...]) -> None:
             waited.extend(names)
             self.show(Connecting(names))
 
-        taken = {*(tool.spec.name for tool in self.own_tools), *TOOLS}
+        taken = {*(tool.spec.name for tool in self.own_tools), *archive_tools.TOOLS}
         characters = min(MOST_TOOL_CHARACTERS, self.window // 2)
         self.offer_tools(await servers.tools(taken, characters, waiting))
         if waited:

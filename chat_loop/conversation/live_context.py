@@ -28,6 +28,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import SaveError
 from chat_loop.events import Event, Restoring, SessionBegun, SessionSealed, Warned
+from chat_loop.library import archive_tools
 from chat_loop.redact import redacted
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
@@ -253,11 +254,9 @@ class LiveContext:
         thread = Thread(Session(header=header, entries=(restoration, *confirmed)), tuple(words))
         specs: tuple[ToolSpec, ...] = ()
         if self.agent.provider.calls_tools:
-            from chat_loop.library.archive import TOOLS  # not before there is an archive
-
             specs = (
                 *(tool.spec for tool in (*self.own_tools, *self._server_tools)),
-                *(ToolSpec(name, *described) for name, described in TOOLS.items()),
+                *(ToolSpec(name, *described) for name, described in archive_tools.TOOLS.items()),
             )
         whole = sum(self._weigh(thread, specs).values())
         return self._calibrated(whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0))
@@ -469,13 +468,16 @@ class LiveContext:
 
     def _follow(self, depth: int) -> None:
         """Give the agent the archive of a session that begins, the depth-th of its chain."""
-        from chat_loop.library.archive import TOOLS, Archive  # not before there is an archive
+        from chat_loop.library.archive import Archive  # not before there is an archive
 
         if self.archive is None:
             self.archive = Archive(self.sessions, count=self.count, semantic=self.options.semantic)
         self.archive.follow(self.session, depth)
         self._equip(
-            [self._archive_tool(ToolSpec(name, *described)) for name, described in TOOLS.items()]
+            [
+                self._archive_tool(ToolSpec(name, *described))
+                for name, described in archive_tools.TOOLS.items()
+            ]
         )
 
     def _archive_tool(self, spec: ToolSpec) -> Tool:

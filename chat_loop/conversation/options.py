@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chat_loop.config import Config
 from chat_loop.context.budget import Limits
 from chat_loop.context.outcome import SummaryOptions
-from chat_loop.library.semantic import SemanticIndex
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
+
+if TYPE_CHECKING:
+    from chat_loop.library.semantic import SemanticIndex
 
 
 def _unknown(model: str, usage: Usage) -> float | None:

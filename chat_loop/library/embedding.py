@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import SessionLocked
+from chat_loop.library import vectors
+from chat_loop.library.semantic import SemanticIndex, missing
+from chat_loop.sessions.files import Lock, take_lock
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
-    from chat_loop.sessions.files import Lock
 
 LOCK = ".embedding"
 NICE = 10
@@ -97,9 +99,6 @@ def leave_behind(index: Index) -> bool:
 
 
 def _is_needed(index: Index) -> bool:
-    from chat_loop.library import vectors
-    from chat_loop.library.semantic import missing
-
     return vectors.available() and bool(missing(index, 1))
 
 
@@ -122,8 +121,6 @@ def main(arguments: Sequence[str]) -> int:
     """Embed until everything has vectors, or the parent is gone; return the exit code."""
     from chat_loop.library.index import Index
     from chat_loop.library.index_file import IndexUnavailable
-    from chat_loop.library.semantic import SemanticIndex
-    from chat_loop.sessions.files import take_lock
 
     directory, parent = Path(arguments[0]), int(arguments[1])
     until = time.monotonic() + ALONE_SECONDS

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 from chat_loop.library.ranking import AROUND, Asked, Position, Question, rarity
 from chat_loop.library.terms import Term, related_words, terms, without_common, without_parts
+from chat_loop.library.text_tables import PLACE
 
-PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
-"""They have no checksums: whatever the index holds, these are numbers."""
 CANDIDATES = 150
 """Among 10,000 exchanges 100 find 86 % of the facts that `benchmarks.archive` tunes on, 150 find
 92 %, and 300 find no more but take half as long again.

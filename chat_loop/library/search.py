@@ -15,10 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.fulltext import PLACE, FullText
+from chat_loop.library.fulltext import FullText
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position, Question, Scored, fuse, rank
+from chat_loop.library.text_tables import PLACE
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import Sentence, sentences

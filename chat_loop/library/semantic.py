@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import ModelError
 from chat_loop.library import vectors
+from chat_loop.library.text_tables import PLACE
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -96,8 +97,6 @@ class SemanticIndex:
         `where` is a condition on `e`, the exchanges, that begins with AND. Raises
         IndexUnavailable.
         """
-        from chat_loop.library.fulltext import PLACE
-
         if self.problem or not vectors.available():
             return {}
         with self._lock:

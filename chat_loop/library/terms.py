@@ -20,8 +20,6 @@ from chat_loop.text import sentences
 
 MOST_TERMS = 32
 MOST_RELATED = 12
-LONGEST_WORD = 200
-"""Characters of a word that is remembered by itself; longer ones are found whole only."""
 ASKS, TELLS = "?", "#"
 """They open the line of a sentence that is a question, and of one that holds a value."""
 SAME = 0.9

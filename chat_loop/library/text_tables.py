@@ -22,7 +22,10 @@ CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter asci
 """`said` holds an exchange's `terms.lines` under its key; `lexicon` every distinct word and how
 many exchanges hold it, `parts` and `stems` the same by their trigrams and by their English stems.
 """
+PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
+"""They have no checksums: whatever the index holds, these are numbers."""
 _LONGEST_WORD = 200
+"""Characters of a word that is remembered by itself; longer ones are found whole only."""
 
 
 def insert(database: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> Counter[str]:

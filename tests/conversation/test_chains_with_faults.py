@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.library.archive import SEARCH, Archive
+from chat_loop.library.archive import Archive
+from chat_loop.library.archive_tools import SEARCH
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration, Session
 from tests.talking import START

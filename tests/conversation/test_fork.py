@@ -17,7 +17,7 @@ from chat_loop.conversation.ancestors import thread_of
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.errors import UsageError
-from chat_loop.library.archive import READ
+from chat_loop.library.archive_tools import READ
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.parser import parse

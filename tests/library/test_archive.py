@@ -17,9 +17,6 @@ from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, ex
 from chat_loop.library.archive import (
     NO_ARCHIVE,
     NOT_READY,
-    READ,
-    SEARCH,
-    TOOLS,
     Archive,
     ExchangeIndex,
 )
@@ -32,6 +29,7 @@ from chat_loop.library.archive_text import (
     read_text,
     recall_text,
 )
+from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
 from chat_loop.library.search import Hit, Place, texts
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.records import Exchange

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from chat_loop.library.archive import SEARCH, Archive
+from chat_loop.library.archive import Archive
+from chat_loop.library.archive_tools import SEARCH
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.vectors import available
 from chat_loop.sessions.manager import SessionManager
