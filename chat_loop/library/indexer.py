@@ -42,8 +42,9 @@ class Indexer:
     def start(self) -> None:
         """Begin to work; return at once."""
         if self._thread is None and not self._closed:
-            self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
-            self._thread.start()
+            thread = threading.Thread(target=self._work, daemon=True, name="indexer")
+            thread.start()
+            self._thread = thread  # only now can `close`, in another thread, wait for it
 
     def wake(self) -> None:
         """Look at the files again, since a session has ended; return at once."""
