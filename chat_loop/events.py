@@ -118,7 +118,7 @@ class SummaryStarted(Struct, frozen=True, kw_only=True):
 
 
 class SummaryProgress(Struct, frozen=True, kw_only=True):
-    """How far a summary has come, in characters of the current part."""
+    """The progress of a summary, in characters of the current part."""
 
     part: int
     parts: int
@@ -144,7 +144,7 @@ class Compacted(Struct, frozen=True, kw_only=True):
     compaction: Compaction
     reason: str
     source: str
-    """Who wrote the narrative: model or extracted."""
+    """The author of the narrative: model or extracted."""
     block: str
 
 

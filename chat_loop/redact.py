@@ -340,7 +340,7 @@ def _is_user_and_password(value: str) -> bool:
 # (people choose passwords, machines make tokens) and on how it is joined to the name.
 
 _Joint = Literal["quoted", "tight", "alone", "apart", "loose", "said"]
-"""How a value is joined to its name, roughly from the surest on: `x = "…"`; `X=…`; `X: …` and
+"""The ways a value is joined to its name, roughly from the surest on: `x = "…"`; `X=…`; `X: …` and
 nothing more in the line; `x "…"`, `f(x, "…")`; other bare words, such as `x = …`; "the x is …".
 """
 

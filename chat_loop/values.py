@@ -70,7 +70,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     pins: int = 0
     facts: int = 0
     archived: int = 0
-    """How many exact values are in the archive only."""
+    """Exact values that are in the archive only."""
     superseded: int = 0
 
 
@@ -93,7 +93,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What the call with the same `id` gave back; when it failed, a sentence for the model."""
+    """The result of the call with the same `id`; when it failed, a sentence for the model."""
 
     id: str
     text: str
@@ -151,11 +151,11 @@ class Request(Struct, frozen=True, kw_only=True):
     grammar: str | None = None
     """GBNF that binds the reply's form; a provider that cannot bind ignores it."""
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may call. Left empty for a provider that cannot."""
+    """The tools on offer. Empty for a provider that cannot call any."""
 
 
 class Window(Struct, frozen=True):
-    """How many tokens a model takes, prompt and reply together."""
+    """The tokens that a model takes, prompt and reply together."""
 
     tokens: int
     guessed: bool = False

@@ -1,4 +1,4 @@
-"""How numbers and outcomes are worded, the same in the transcript and on the screen."""
+"""Words for numbers and outcomes, the same in the transcript and on the screen."""
 
 from __future__ import annotations
 

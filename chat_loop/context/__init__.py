@@ -1,3 +1,1 @@
-"""What the model sees, decided by pure functions. The acts are few: a summary call, its background,
-the archive.
-"""
+"""The model's context, decided by pure functions. The one act is the summary call."""

@@ -14,7 +14,7 @@ from chat_loop.redact import redacted
 from chat_loop.sessions.records import Attachment, Exchange, Use
 
 NOTABLE = 3
-"""How many uses of a tool are named."""
+"""Uses of a tool that are named."""
 LONGEST = 80
 MOST_FILES = 100
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)

@@ -35,13 +35,13 @@ PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order in which they are sent."""
 
 MESSAGE_TOKENS = 4
-"""What the wire adds to a message: role and separators."""
+"""Tokens that the wire adds to a message: role and separators."""
 TOOL_TOKENS = 8
-"""What the wire adds to a tool: the names of its fields."""
+"""Tokens that the wire adds to a tool: the names of its fields."""
 FRAME_TOKENS = 80
-"""What stands around a text file: its size, and three lines with a digest."""
+"""Tokens around a text file: its size, and three lines with a digest."""
 IMAGE_LINE_TOKENS = 12
-"""What stands before an image."""
+"""Tokens of the line before an image."""
 LARGEST_RESERVE = 8192
 """Tokens kept free for a reply on a large window; a small one keeps a fifth."""
 WARNINGS = (0.95, 0.9, 0.8)

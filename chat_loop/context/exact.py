@@ -71,7 +71,8 @@ _UNITS = {
     "%": "% percent prozent pourcent porcento pct procent",
     "eur": "€ eur euro euros", "usd": "$ usd us$ dollar dollars", "gbp": "£ gbp quid",
     "chf": "chf franken francs", "jpy": "¥ jpy yen 円", "cny": "cny rmb yuan 元",
-    "krw": "₩ krw won 원", "inr": "₹ inr rupees", "sek": "sek kronor", "nok": "nok", "dkk": "dkk", "pln": "pln zł złotych",
+    "krw": "₩ krw won 원", "inr": "₹ inr rupees", "sek": "sek kronor", "nok": "nok", "dkk": "dkk",
+    "pln": "pln zł złotych",
     "czk": "czk kč", "brl": "brl r$ reais", "cad": "cad", "aud": "aud", "rub": "rub ₽",
     "cent": "cent cents ct centimes",
 }  # fmt: skip

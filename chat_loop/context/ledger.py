@@ -58,7 +58,8 @@ _PREFIX = 5
 
 _LABELS = {
     "decision": (
-        "decision decided agreed entscheidung beschlossen décision decisión decisione decisão besluit"
+        "decision decided agreed entscheidung beschlossen décision decisión decisione decisão "
+        "besluit"
     ),
     "rule": "rule constraint regel vorgabe règle regla regola regra",
     "pending": "todo task open pending action aufgabe offen tâche tarea compito tarefa taak",
@@ -74,7 +75,7 @@ LABELS: Mapping[str, str] = {
 
 
 class Points(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line is worth. The benchmark sets one at a time to nothing, to show what it earns."""
+    """Points that a line can score. The benchmark sets one to nothing to show what it earns."""
 
     label: float = 3.0
     marked: float = 3.0
@@ -110,11 +111,11 @@ class Sentence(msgspec.Struct, frozen=True):
     text: str
     values: tuple[str, ...]
     exactness: int
-    """How much is lost with its values: 0 nothing, 1 a bare number, 2 a measure, 3 a path or id."""
+    """The loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a path or id."""
     normals: tuple[str, ...]
     """The values in one spelling, in order, but for names."""
     measures: frozenset[str]
-    """What its values measure, such as `min` or `path`."""
+    """The kinds of its values, such as `min` or `path`."""
     figures: frozenset[str]
     """The numbers of its measures, without units, and all other values in one spelling."""
     words: frozenset[str]
@@ -156,7 +157,7 @@ class _Entry:
         self.near: list[_Entry] = []
         """Older ones that share a telling word or a value."""
         self.newer: _Entry | None = None
-        """One that may give a newer value of the same."""
+        """A line that may give a newer value of the same."""
 
     @property
     def fact(self) -> Fact:
@@ -326,9 +327,9 @@ def _bare(value: Value) -> list[str]:
 # ---- compare
 
 _SAME, _LOOSELY = 0.8, 0.7
-"""How much of a sentence's words another has to hold to say it, and a line to say a bullet."""
+"""The share of a sentence's words that another must hold to repeat it, or a line a bullet."""
 _DONE = 0.5
-"""How much of an open point's words a sentence has to hold to say that it is done."""
+"""The share of an open point's words that a sentence must hold to report it done."""
 _RELATED = 0.16
 """From this likeness on an older line does not stay where the newer has no room."""
 _RIVAL = 0.5
@@ -338,7 +339,7 @@ _NEAR, _KEYS = 40, 4
 
 
 class _Weights(dict[str, float]):
-    """How much each word tells: the rarer, the more. One that is not there is the rarest."""
+    """The weight of each word: the rarer, the heavier. An unknown word weighs most."""
 
     def __init__(self, everything: Iterable[Sentence]) -> None:
         counts: Counter[str] = Counter()

@@ -58,18 +58,21 @@ FORMAT = """**Background Context:** {background}
 - ..."""
 
 GRAMMAR = r"""root ::= "**Background Context:** " line "\n\n**Current Session Summary:**\n" lists
-lists ::= "**Topics Discussed:**\n" bullets "\n**Decisions Made:**\n" bullets "\n**Pending:**\n" bullets
+lists ::= topics decisions pending
+topics ::= "**Topics Discussed:**\n" bullets
+decisions ::= "\n**Decisions Made:**\n" bullets
+pending ::= "\n**Pending:**\n" bullets
 line ::= [^\n*\x00-\x1f]{4,300}
 bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
 PROMPT_TOKENS = 700
-"""What the summary call's own words take, generously."""
+"""Tokens of the summary call's own words, rounded up."""
 FOCUS_TOKENS = 200
-"""What the user may ask to keep."""
+"""Tokens for what the user asks to keep."""
 INSTRUCTION_TOKENS = 400
-"""What an agent's own instructions for summaries may take."""
+"""Tokens for an agent's own instructions for summaries."""
 SMALL_WINDOW = 16_384
 """A model with a window of at most this is not shown the parent's block: small ones copy it (seen
 with 1.5 billion parameters) instead of summarizing what is new. The background is then condensed

@@ -19,7 +19,7 @@ _FIGURES = re.compile(r"\d(?:[\d.,'’ \u00a0\u202f]{0,30}\d)?")
 _SCALE = re.compile(r"[ \u00a0\u202f]?([^\W\d_]{1,10})\.?")
 _INSIDE_BEFORE = re.compile(r"[^\W_]\Z|\d[.,:]\Z")
 _INSIDE_BEHIND = re.compile(r"[^\W_]|[.,:]\d")
-"""What shows that a number or word goes on."""
+"""A character that continues a number or word."""
 _AROUND = 40
 """Characters before and behind a figure in which its unit or month stands."""
 _PLACES = 40
