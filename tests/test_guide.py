@@ -38,13 +38,15 @@ WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.m
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^~~~~[a-z]*\n.*?^~~~~$", re.MULTILINE | re.DOTALL)
+"""A block whose lines may begin a block of code themselves."""
 CODE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain", "name"}
 """Commands of examples that the user's own texts make."""
-OTHERS_OPTIONS = {"--check", "--project"}
-"""Those of ruff, and one of a command in the chat that follows a word of its own."""
+OTHERS_OPTIONS = {"--check", "--project", "--loss"}
+"""Those of ruff and a benchmark, and one of a command in the chat that follows a word of its own."""
 NO_VARIABLES = {"GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
 """Names in capitals that nobody can set: flags of the system, codes of errors, what commands are
@@ -63,7 +65,7 @@ def text_of(page: Path) -> str:
 
 def prose(page: Path) -> str:
     """A page without its blocks of code."""
-    return FENCE.sub("", text_of(page))
+    return _FILE.sub("", FENCE.sub("", text_of(page)))
 
 
 def named(page: Path) -> Path:

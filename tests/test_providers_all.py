@@ -340,7 +340,7 @@ def test_errors_when_nobody_listens(service: Service, tmp_path: Path) -> None:
     error = failure_of(service.at(url, tmp_path), TALK)
 
     assert type(error) is ConnectionFailed
-    assert error.message == f"Cannot service {url.removeprefix('http://')}: connection refused."
+    assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
     started = {
         "ollama": "Ollama",
         "lmstudio": "LM Studio",
@@ -360,7 +360,7 @@ def test_errors_of_a_server_that_speaks_no_tls(service: Service, tmp_path: Path)
 
     assert type(error) is ConnectionFailed
     assert error.message == (
-        f"Cannot service 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins "
+        f"Cannot reach 127.0.0.1:{port}: it does not speak TLS; perhaps the address begins "
         "with http, not https."
     )
     assert error.hint

@@ -410,7 +410,7 @@ def test_a_program_that_knows_no_files_reads_the_rest_and_says_so() -> None:
     data = render(of(query(1, "Look"), NOTES, reply(1, "Yes.")))
     parsed = parse(data.replace(b"chat:attachment", b"chat:later"))
     assert parsed.session == of(query(1, "Look"), reply(1, "Yes."))
-    assert parsed.damage == ("Line 16: unknown record “later”, kept in the file and skipped.",)
+    assert parsed.damage == ("Line 18: unknown record “later”, kept in the file and skipped.",)
 
 
 @pytest.mark.parametrize("cut", range(1, 260, 7))

@@ -196,7 +196,7 @@ def test_a_session_torn_by_a_crash_is_fenced_and_goes_on_from_what_is_left(tmp_p
     event = talk.events[0]
     assert isinstance(event, SessionFound)
     assert event.queries == 2
-    assert event.damage == ("Line 30: the reply record has no end.",)
+    assert event.damage == ("Line 33: the reply record has no end.",)
     assert "[1.2] User: And now?\n[1.2] Assistant (interrupted): An\n====" in talk.sent[0][0].text
     kept = data[data.index(b"\n---\n") : data.rindex(b"swer 2.")]
     assert kept + b"\n<!-- chat:torn -->\n" in path.read_bytes()
