@@ -282,7 +282,7 @@ class Interactive:
             complete=self._choices,
             edit=self._edit_line,
             keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
-            moving=lambda: self._conversation.compaction.state == MAKING,
+            moving=lambda: self._conversation.compaction.background.state == MAKING,
         )
 
     def _choices(self, before: str) -> Iterable[Choice]:

@@ -141,7 +141,7 @@ class ChatLoop:
         if self._chat.replacing is not None:
             await self._and_ask(asking_again.instead(self._chat, text))
             return
-        files = await self._files()
+        files = await self._files() if "@" in self._reader.typed else ()
         if files is None:
             self._reader.put_back()
             return
@@ -199,8 +199,6 @@ class ChatLoop:
         to be edited.
         """
         chat = self._chat
-        if "@" not in self._reader.typed:
-            return ()
         found: list[tuple[Given, ...]] = []
 
         async def look() -> None:

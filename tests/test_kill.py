@@ -129,7 +129,7 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     shown: list[Event] = []
     conversation = conversation_in(folder, ScriptedProvider(), shown.append)
     asyncio.run(resume_newest(conversation))
-    pins = set(conversation.pins)
+    pins = set(conversation.thread.pins)
     whole = [read(folder)[identity] for identity in chain(folder, conversation.live.header.id)]
     conversation.close()
     said = {

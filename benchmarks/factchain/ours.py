@@ -184,7 +184,7 @@ class Ours:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        return self.conversation.pins
+        return self.conversation.thread.pins
 
     @property
     def kept(self) -> Summary:

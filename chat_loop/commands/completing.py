@@ -90,7 +90,7 @@ class Offering:
             ),
             "theme": lambda typed: _beginning(typed, ABOUT.items()),
             "memory": lambda typed: _beginning(typed, [("propose", "pins and decisions for it")]),
-            "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.pins)),
+            "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.thread.pins)),
             "forget": lambda typed: _beginning(
                 typed, _numbered(chat.memory.seen.facts if chat.memory else ())
             ),

@@ -12,6 +12,7 @@ from chat_loop.conversation.ancestors import only_in_archive
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Summary
+from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ async def context(chat: Chat, argument: str) -> None:
             "context.max_history_messages or max_history_tokens leaves them out.",
             "dim",
         )
-    price = options.cost(conversation.agent.model, conversation.next_usage)
+    price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:
         chat.display.line("The price of the model is unknown.", "dim")
     elif price:

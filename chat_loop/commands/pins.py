@@ -15,22 +15,22 @@ async def pin(chat: Chat, argument: str) -> None:
         return
     conversation = chat.conversation
     conversation.pin(argument)
-    chat.display.line(f"Pinned; {len(conversation.pins)} in all.", "dim")
+    chat.display.line(f"Pinned; {len(conversation.thread.pins)} in all.", "dim")
 
 
 @registry.command("pins")
 async def pins(chat: Chat, argument: str) -> None:
     """List the pins; the numbers are those that unpin takes."""
-    if not chat.conversation.pins:
+    if not chat.conversation.thread.pins:
         raise UsageError("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
-    for number, text in enumerate(chat.conversation.pins, 1):
+    for number, text in enumerate(chat.conversation.thread.pins, 1):
         chat.display.line(f"{number}  {text}")
 
 
 @registry.command("unpin", argument="N")
 async def unpin(chat: Chat, argument: str) -> None:
     """Carry a pin no further: by its number in the list of pins, or its text."""
-    standing = chat.conversation.pins
+    standing = chat.conversation.thread.pins
     if not standing:
         raise UsageError("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
     if argument in standing:
@@ -42,4 +42,4 @@ async def unpin(chat: Chat, argument: str) -> None:
             f"Which pin? unpin takes a number from 1 to {len(standing)}.", "/pins lists them."
         )
     chat.conversation.unpin(text)
-    chat.display.line(f"Unpinned; {len(chat.conversation.pins)} left.", "dim")
+    chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")

@@ -53,5 +53,5 @@ class Standing:
             cost=price,
             session=name if live.empty else name or live.header.id,
             unsaved=not live.empty and not live.saved,
-            summary=conversation.compaction.state,
+            summary=conversation.compaction.background.state,
         )

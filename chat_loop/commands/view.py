@@ -248,7 +248,7 @@ async def info(chat: Chat, argument: str) -> None:
             ),
         ),
         *accounting(conversation.session.totals),
-        ("Pins", str(len(conversation.pins)) if conversation.pins else ""),
+        ("Pins", str(len(conversation.thread.pins)) if conversation.thread.pins else ""),
         *chat.facts,
     ]
     chat.display.lines((label, value) for label, value in pairs if value)

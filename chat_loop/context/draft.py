@@ -1,22 +1,65 @@
-"""A draft (pure): a whole compaction as a value, before anything is written."""
+"""A compaction before anything is written (pure): what its summary call is asked for, what that
+came to, and the draft made of it, as values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from chat_loop.agent.ask import Patience
 from chat_loop.context.budget import Count, Plan
 from chat_loop.context.messages import Thread
-from chat_loop.context.outcome import Outcome
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
 
 if TYPE_CHECKING:
     from chat_loop.context.ledger import Kept
+
+
+class SummaryOptions(Struct, frozen=True, kw_only=True):
+    """The wishes for a summary call. `max_tokens` is the ceiling of one; `limit` is in seconds, per
+    call.
+
+    `instructions` are the agent's own. `patience` has the limits of a call. `optional`: Ctrl-C does
+    without.
+    """
+
+    max_tokens: int = 2048
+    limit: float = 120.0
+    instructions: str = ""
+    patience: Patience = field(default_factory=Patience)
+    optional: bool = False
+    retry: bool = True
+    """Ask the same provider once more after a failure. In the background the next turn is the
+    second time.
+    """
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The result of a summary call: a narrative, or None and in `problem` why, as a sentence's
+    rest.
+
+    `invented` are lines that were left out, because they name exact values that nobody said.
+    `model` is provider:model of whoever wrote it.
+    """
+
+    narrative: Summary | None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    model: str = ""
+    problem: str = ""
+    invented: tuple[str, ...] = ()
+    answered: bool = True
+    """False when a provider failed at last; one that wrote something else has answered."""
+    partial: Summary | None = None
+    """The beginning of a narrative that failed: its first parts, or what came until the time was
+    over.
+    """
 
 
 class Draft(Struct, frozen=True, kw_only=True):

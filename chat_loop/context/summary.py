@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.context.budget import Count
+from chat_loop.context.draft import Outcome, SummaryOptions
 from chat_loop.context.messages import clipped
-from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.context.verify import verified
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
@@ -67,6 +67,8 @@ bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
+SECONDS_AFTER_ERROR = 5.0
+"""Within which a provider that failed must begin to answer the one more call that it gets."""
 PROMPT_TOKENS = 700
 """Tokens of the summary call's own words, rounded up."""
 FOCUS_TOKENS = 200
@@ -131,9 +133,9 @@ async def summarize(
     when there is one. What takes too long is not asked again: it would take as long. A cancelled
     call raises CancelledError.
     """
-    patience = wanted.patience or Patience()
-    started = patience.clock()
-    calls = _Calls(routes, parent, count, show, replace(wanted, patience=patience), focus)
+    clock = wanted.patience.clock
+    started = clock()
+    calls = _Calls(routes, parent, count, show, wanted, focus)
     problem, answered = "", True
     try:
         await calls.all(exchanges)
@@ -145,7 +147,7 @@ async def summarize(
     return Outcome(
         narrative=None if problem else made,
         usage=calls.usage,
-        seconds=round(patience.clock() - started, 2),
+        seconds=round(clock() - started, 2),
         model=calls.model,
         problem=problem,
         invented=() if problem else tuple(calls.invented),
@@ -188,7 +190,7 @@ class _Calls:
         self._count = count
         self._show = show
         self._wanted = wanted
-        self._patience = replace(wanted.patience or Patience(), attempts=1)
+        self._patience = replace(wanted.patience, attempts=1)
         self._focus = clipped(redacted(focus), FOCUS_TOKENS, count)
         self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
         self.found: list[Summary] = []
@@ -228,7 +230,7 @@ class _Calls:
             raise error
         if other is None and isinstance(error, ProviderError) and not too_long:
             pause = patience.first_pause if error.retry_after is None else error.retry_after
-            rest = self._wanted.after_error - pause
+            rest = SECONDS_AFTER_ERROR - pause
             if not error.retryable or isinstance(error, TimedOut) or rest <= 0:
                 raise error
             patience = replace(patience, first=rest, idle=min(rest, patience.idle))

@@ -9,14 +9,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
-from chat_loop.context.outcome import Outcome
+from chat_loop.context.draft import Outcome
 from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3
 """Failures in a row after which no more summaries are tried in the background."""
 MAKING = "in the making"
 GROWTH = 1.1
-"""After a failure the context grows by this factor before the next attempt."""
+"""After a failure, or a compaction that would gain nothing, the context grows by this factor before
+the next attempt.
+"""
 
 
 class Prepared(Struct, frozen=True):

@@ -14,11 +14,18 @@ from msgspec.structs import replace
 
 from chat_loop.context import budget
 from chat_loop.context.budget import Plan, room
-from chat_loop.context.draft import Draft, covering, drafted, read_ahead, spanned, with_summary
+from chat_loop.context.draft import (
+    Draft,
+    Outcome,
+    covering,
+    drafted,
+    read_ahead,
+    spanned,
+    with_summary,
+)
 from chat_loop.context.messages import Thread, shortened_block
-from chat_loop.context.outcome import Outcome
 from chat_loop.conversation.ancestors import Beginning
-from chat_loop.conversation.background import Background, Prepared
+from chat_loop.conversation.background import GROWTH, Background, Prepared
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
@@ -32,10 +39,6 @@ LOCAL_SUMMARY_SECONDS = 600.0
 """What an embedded model, or a server on this machine, is given at least."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 MAKE_LATER = "It will be made when you resume the session."
-GROWTH = 1.1
-"""After a compaction that would gain nothing the context grows by this factor before the next one
-is considered.
-"""
 SMALL_GAIN = 4_000
 """Tokens that a summary block may take: where less can be gained, its size is known only when it is
 made.
@@ -74,7 +77,7 @@ class Compaction:
     def __init__(self, context: LiveContext) -> None:
         self._context = context
         self._options = context.options
-        self._background = Background()
+        self.background = Background()
         self._told_broken = False
         self._not_below = 0.0
 
@@ -84,11 +87,6 @@ class Compaction:
         own = self._context.agent.provider
         first = self._options.summarizer
         return (own,) if first is None else (first, own)
-
-    @property
-    def state(self) -> str:
-        """The summary in the background: `in the making`, `ready`, `failed`, or empty."""
-        return self._background.state
 
     @property
     def ledger_room(self) -> int:
@@ -101,19 +99,15 @@ class Compaction:
         """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
         no model.
 
-        A summary that a local model writes would keep the reply waiting: it is stopped.
+        A summary that a local model writes would keep the reply waiting: it is stopped. A
+        compaction that would not make the context smaller is left, until the context has grown; but
+        the limit of messages holds, whatever they are worth.
         """
-        if self._options.limits.enabled:
-            await self._compact_when_full(waiting)
-        own = self._context.agent.provider.name
-        if self._background.running and self.routes[0].name == own in ("local", "python"):
-            await self._background.cancel()
-
-    async def _compact_when_full(self, waiting: int) -> None:
-        """Compact at a limit. A compaction that would not make the context smaller is left, until
-        the context has grown; but the limit of messages holds, whatever they are worth.
-        """
-        limits = self._options.limits
+        own, limits = self._context.agent.provider.name, self._options.limits
+        if self.background.running and self.routes[0].name == own in ("local", "python"):
+            await self.background.cancel()
+        if not limits.enabled:
+            return
         thread = self._context.thread
         used = self._context.budget.used + waiting
         if self._near(thread, used) < 1:
@@ -150,34 +144,26 @@ class Compaction:
         asyncio.get_running_loop().run_in_executor(None, read_ahead, context.session)
         if not (limits.enabled and self._options.use_ai_summary):
             return
-        if self._background.broken and not self._told_broken:
+        if self.background.broken and not self._told_broken:
             self._told_broken = True
             context.show(
                 Warned(
-                    f"Three summaries in a row failed ({self._background.problem}); none is "
+                    f"Three summaries in a row failed ({self.background.problem}); none is "
                     "tried in the background until one succeeds.",
                     "Compaction goes on without a model; /compact tries again.",
                 )
             )
         thread, used = context.thread, context.budget.used
         near = self._near(thread, used)
-        if near < budget.EARLY or used < self._not_below or not self._background.may_start(used):
+        if near < budget.EARLY or used < self._not_below or not self.background.may_start(used):
             return
         ahead = max(1, int(used / near - used))
         plan = await asyncio.to_thread(self._plan, thread, used, ahead=ahead)
         if span := spanned(thread, plan):
             inherited = thread.inherited
-            self._background.start(
+            self.background.start(
                 span, lambda: self._summarize(span, inherited, "", quiet=True), used
             )
-
-    async def stop(self) -> None:
-        """Stop what is being prepared."""
-        await self._background.cancel()
-
-    async def settled(self) -> None:
-        """Wait until nothing is being prepared."""
-        await self._background.wait()
 
     # The plan, the draft and the swap
 
@@ -259,10 +245,10 @@ class Compaction:
         why = "compact" if draft.compaction.why == "asked" else "automatic"
         context.ended(seal, why)
         path, text = context.live.path, summary_block.render(draft.summary)
-        self._background.forget()
+        self.background.forget()
         self._not_below = 0.0
         if draft.source == "extracted":
-            self._background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
+            self.background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
         context.show(
             Compacted(
                 compaction=draft.compaction, reason=plan.reason, source=draft.source, block=text
@@ -320,7 +306,7 @@ class Compaction:
         """
         context = self._context
         thread = await asyncio.to_thread(context.reread)
-        prepared = self._background.ready(thread.fresh)
+        prepared = self.background.ready(thread.fresh)
         if prepared is None:
             return await self._drafted(thread, plan, None, (), used, waiting)
         done = prepared.exchanges
@@ -386,8 +372,8 @@ class Compaction:
         What is ready from the background is used. `otherwise` says what happens when it fails and
         nothing is made instead, `extracted` what is made instead. `optional`: Ctrl-C does without.
         """
-        prepared = None if focus else self._background.ready(span)
-        await self._background.cancel()
+        prepared = None if focus else self.background.ready(span)
+        await self.background.cancel()
         rest = span[len(prepared.exchanges) :] if prepared is not None else span
         if prepared is None:
             outcome = await self._summarize(rest, thread.inherited, focus, optional=optional)
@@ -404,7 +390,7 @@ class Compaction:
         elif problem:
             problem = f"Summary failed ({problem.rstrip('.')}); {extracted}."
         if outcome.narrative is not None:
-            self._background.succeeded()
+            self.background.succeeded()
             self._told_broken = False
         instead: SummarySource = "none" if otherwise else "extracted"
         self._context.show(
@@ -520,7 +506,7 @@ class Compaction:
         """
         context = self._context
         if context.live.empty:
-            await self.stop()
+            await self.background.cancel()
             return
         seal = self._seal_without_model("exit")
         thread = context.thread
@@ -540,7 +526,7 @@ class Compaction:
                 seal = replace(
                     seal, usage=outcome.usage, seconds=outcome.seconds, at=context.sessions.now()
                 )
-        await self.stop()
+        await self.background.cancel()
         self._seal_anyway(seal)
 
     def _seal_anyway(self, seal: Seal) -> None:

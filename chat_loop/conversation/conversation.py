@@ -41,7 +41,7 @@ from chat_loop.sessions.records import (
     Untag,
 )
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Message, Usage
+from chat_loop.values import Message
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
@@ -89,15 +89,6 @@ class Conversation(LiveContext):
     def trigger(self) -> int:
         """The tokens from which on the context is compacted."""
         return trigger(self.window, self.options.limits)
-
-    @property
-    def next_usage(self) -> Usage:
-        """The usage that the next request would be charged for before its reply."""
-        return Usage(input=self.budget.used, estimated=True)
-
-    @property
-    def pins(self) -> tuple[str, ...]:
-        return self.thread.pins
 
     # Asking
 
@@ -296,7 +287,9 @@ class Conversation(LiveContext):
 
         An agent that answered by itself goes with its tools.
         """
-        await self.compaction.stop()  # the summary may be made with the model that goes
+        await (
+            self.compaction.background.cancel()
+        )  # the summary may be made with the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._ratio = 1.0
@@ -373,7 +366,7 @@ class Conversation(LiveContext):
         before it. Raises UsageError as `last` does.
         """
         last, before = self.last()
-        await self.compaction.stop()
+        await self.compaction.background.cancel()
         if before is None:
             self.add(Undo(number=last.query.number, at=self.sessions.now()))
             return last
@@ -459,6 +452,6 @@ class Conversation(LiveContext):
         """Wait until nothing is being prepared in the background, and the archive can be
         searched.
         """
-        await self.compaction.settled()
+        await self.compaction.background.wait()
         if self.archive is not None:
             await asyncio.to_thread(self.archive.wait, ARCHIVE_SECONDS)

@@ -220,7 +220,7 @@ class LiveContext:
             used = self._reported()
             estimated = used is None
             if used is None:
-                used = self._calibrated(sum(self.weights.values()))
+                used = round(sum(self.weights.values()) * self._ratio)
             self._budget = (state, Budget(used, agent.provider.window, estimated))
         return self._budget[1]
 
@@ -259,7 +259,7 @@ class LiveContext:
                 *(ToolSpec(name, *described) for name, described in archive_tools.TOOLS.items()),
             )
         whole = sum(self._weigh(thread, specs).values())
-        return self._calibrated(whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0))
+        return round((whole + (ACKNOWLEDGMENT_TOKENS if confirmed else 0)) * self._ratio)
 
     def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...]) -> dict[str, int]:
         agent = self.agent
@@ -273,9 +273,6 @@ class LiveContext:
         """
         used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
         return None if used is None else used + self._fixed_size() - self._fixed
-
-    def _calibrated(self, tokens: int) -> int:
-        return round(tokens * self._ratio)
 
     @property
     def _specs(self) -> tuple[ToolSpec, ...]:

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context.budget import exchange_size, trigger
+from chat_loop.context.draft import Outcome
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.messages import Thread, place
-from chat_loop.context.outcome import Outcome
 from chat_loop.conversation.ancestors import (
     Beginning,
     conversation_totals,
@@ -201,12 +201,8 @@ class Offers:
         Raises UsageError when there is no such query.
         """
         session = loaded.session
-        if all(exchange.query.number != number for exchange in session.exchanges):
-            raise UsageError(
-                f"There is no query {number} in this session: {session.numbers}.",
-                "/history shows what was said, /tree the sessions before it.",
-            )
-        cut = replace(loaded, session=session.until(number), open=True)
+        hint = "/history shows what was said, /tree the sessions before it."
+        cut = replace(loaded, session=_until_query(session, number, hint), open=True)
         offer = await self._whole(cut, self._thread(cut))
         until = f"{session.depth}.{number}"
         beginning = replace(offer.beginning, parent=session, until=until, in_file=False)
@@ -336,17 +332,9 @@ class Offers:
             fitting = self._fitting(words, known)
             left_out = len(words) - len(fitting)
             return self._offer(loaded, known, fitting, _uncovered(thread, covers), left_out)
-        text = summary_block.render(inherited) if inherited else ""
-        fresh = (*thread.fresh, *after)
-        beginning = Beginning(
-            parent=loaded.session,
-            path=loaded.path,
-            block=text,
-            carried=words,
-            fresh=fresh[0].ref if fresh else "",
-            pins=thread.pins,
-        )
-        return Offer(beginning=beginning, tokens=self._context.would_hold(text, words))
+        beginning = _in_words(loaded, thread, after)
+        tokens = self._context.would_hold(beginning.block, words)
+        return Offer(beginning=beginning, tokens=tokens)
 
     def _offer(
         self,
@@ -520,11 +508,9 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
 
     Raises UsageError, and SaveError when the disk refuses.
     """
-    session = loaded.session
-    if all(exchange.query.number != number for exchange in session.exchanges):
-        raise UsageError(f"There is no query {number} in this session: {session.numbers}.")
-    thread, _ = thread_of(sessions, session.until(number))
-    inherited, at = thread.inherited, sessions.now()
+    session, at = loaded.session, sessions.now()
+    thread, _ = thread_of(sessions, _until_query(session, number))
+    beginning = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
     live = sessions.begin(
         agent=session.header.agent,
         agent_path=session.header.agent_path,
@@ -533,22 +519,35 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
         parent_path=str(loaded.path),
         after=session,
     )
-    beginning = Beginning(
-        parent=session,
-        path=loaded.path,
-        block=summary_block.render(inherited) if inherited is not None else "",
-        carried=thread.exchanges,
-        fresh=thread.fresh[0].ref if thread.fresh else "",
-        until=f"{session.depth}.{number}",
-    )
     try:
         live.add(beginning.restoration(at))
-        for entry in repinned(inherited.pinned if inherited is not None else (), thread.pins, at):
+        inherited = thread.inherited or Summary()
+        for entry in repinned(inherited.pinned, thread.pins, at):
             live.add(entry)
         live.ensure_saved()
         return live.header.id
     finally:
         live.close()
+
+
+def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Beginning:
+    """Return the beginning of a child that is given all words of a thread, and those `after` it."""
+    inherited, fresh = thread.inherited, (*thread.fresh, *after)
+    return Beginning(
+        parent=loaded.session,
+        path=loaded.path,
+        block=summary_block.render(inherited) if inherited else "",
+        carried=(*thread.exchanges, *after),
+        fresh=fresh[0].ref if fresh else "",
+        pins=thread.pins,
+    )
+
+
+def _until_query(session: Session, number: int, hint: str = "") -> Session:
+    """Return a session up to query `number`. Raises UsageError when there is no such query."""
+    if all(exchange.query.number != number for exchange in session.exchanges):
+        raise UsageError(f"There is no query {number} in this session: {session.numbers}.", hint)
+    return session.until(number)
 
 
 def resumable(session: Session) -> bool:

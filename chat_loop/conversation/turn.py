@@ -45,7 +45,8 @@ async def answer(
     stop: StopReason = "error"
     rejected = False
     try:
-        run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=records.next_call)
+        called = sum(isinstance(entry, Call) for entry in live.session.entries)
+        run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=called + 1)
         async with aclosing(cast(AsyncGenerator[Event], run)) as events:
             async for event in events:
                 records.take(event)
@@ -93,11 +94,6 @@ class _Records:
         self._steps: list[Reply] = []
         self._called = False
         self._complete = False
-
-    @property
-    def next_call(self) -> int:
-        """The number of the session's next call."""
-        return 1 + sum(isinstance(entry, Call) for entry in self._live.session.entries)
 
     def take(self, event: Event) -> None:
         """Write what an event of the agent means for the file."""

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
 from chat_loop.context import ledger
+from chat_loop.context.draft import Outcome, SummaryOptions
 from chat_loop.context.messages import Thread
-from chat_loop.context.outcome import Outcome, SummaryOptions
 from chat_loop.context.summary import FIRST, summarize, together
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted

@@ -267,7 +267,7 @@ def test_a_session_of_pins_alone_hands_them_on(tmp_path: Path) -> None:
     first.conversation.close()
     talk = later(tmp_path, options=Options(acknowledge=False, attach_from_archive=False))
     asyncio.run(talk.resume(FIRST))
-    assert talk.conversation.pins == ("Bob is 41",)
+    assert talk.conversation.thread.pins == ("Bob is 41",)
     assert talk.sent == []
 
 
@@ -432,7 +432,7 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted(
         f"{identity}.md" for identity in (chain[-1], last.conversation.live.header.id)
     )
-    assert last.conversation.pins == ("Bob is 41",)
+    assert last.conversation.thread.pins == ("Bob is 41",)
     request = last.sent[0][0].text
     assert f"(Session ID: {chain[2]}, 1 query, 220 tokens):" in request
     assert f"This session was resumed from: {chain[1]}\n" in request

@@ -107,7 +107,7 @@ def test_clear_begins_a_session_that_knows_nothing(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert talk.sent[1] == said("Who am I?")
-    assert talk.conversation.pins == ()
+    assert talk.conversation.thread.pins == ()
     assert names(tmp_path) == ["sally_20261121_223015.md", "sally_20261121_223017.md"]
     assert "reason=clear" in (tmp_path / "sally_20261121_223015.md").read_text()
 

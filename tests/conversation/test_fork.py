@@ -312,15 +312,15 @@ def test_pins_are_those_that_held_at_that_query(tmp_path: Path) -> None:
         talk.conversation.pin("After.")
         talk.conversation.unpin("Before.")
         await fork(talk, 1)
-        assert talk.conversation.pins == ("Before.",)
+        assert talk.conversation.thread.pins == ("Before.",)
         assert [type(entry) for entry in talk.conversation.session.entries[1:]] == [Pin]
         await say(talk, 3)
         await compact(talk)
-        assert talk.conversation.pins == ("Before.",)
+        assert talk.conversation.thread.pins == ("Before.",)
         talk.conversation.unpin("Before.")
         await say(talk, 4)
         await fork(talk, 1)
-        assert not talk.conversation.pins
+        assert not talk.conversation.thread.pins
         assert [type(entry) for entry in talk.conversation.session.entries[1:]] == [Unpin]
         talk.conversation.close()
 

@@ -193,7 +193,7 @@ def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) 
     asyncio.run(run())
     assert queries_of(talk.sent[-2]) == [*EIGHT, "then", "again"]
     assert not talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
-    assert talk.conversation.pins == ("Boats are blue.",)
+    assert talk.conversation.thread.pins == ("Boats are blue.",)
     assert [f"[1.{n}] User: {EIGHT[n - 1]}" in talk.sent[-1][0].text for n in range(1, 9)] == [
         True
     ] * 8
@@ -279,10 +279,10 @@ def test_pins_can_be_taken_off_for_good(tmp_path: Path) -> None:
     talk.model.steps = [SUMMED, ANSWER, SUMMED]
     asyncio.run(talk.conversation.compact())
     talk.conversation.unpin("Bob is 41.")
-    assert talk.conversation.pins == ("Ann is 42.",)
+    assert talk.conversation.thread.pins == ("Ann is 42.",)
     asyncio.run(talk.conversation.ask("Hi again"))
     asyncio.run(talk.conversation.compact())
-    assert talk.conversation.pins == ("Ann is 42.",)
+    assert talk.conversation.thread.pins == ("Ann is 42.",)
     assert "41" not in restoration(talk.conversation.session).block
 
 
