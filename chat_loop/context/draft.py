@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
-from chat_loop.context.budget import Count, Plan
-from chat_loop.context.messages import Thread
+from chat_loop.context.budget import Count, Plan, room
+from chat_loop.context.messages import Thread, shortened_block
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.records import Exchange, Session, Summary, SummarySource
 from chat_loop.values import Compaction, Usage
@@ -101,11 +101,11 @@ def covering(
     span: Sequence[Exchange],
     tail: Sequence[Exchange],
     *,
-    room: int,
+    ledger_room: int,
     count: Count,
 ) -> Kept:
     """Return the block that covers `span`. `narrative` is a model's, of the beginning `covered` of
-    the span; the rest of the span's topics are extracted. `room` are the ledger's tokens.
+    the span; the rest of the span's topics are extracted. The ledger takes `ledger_room` tokens.
     """
     from chat_loop.context import ledger, summary  # not before something is compacted
 
@@ -125,7 +125,7 @@ def covering(
         fresh=span,
         tail=tail,
         pins=thread.pins,
-        room=room,
+        room=ledger_room,
         count=count,
     )
 
@@ -138,38 +138,47 @@ def drafted(
     *,
     used: int,
     after: Callable[[str, Sequence[Exchange]], int],
-    room: int,
+    window: int,
+    ledger_room: int,
     count: Count,
     cost: Callable[[str, Usage], float | None],
 ) -> Draft:
     """Put a plan and what the model wrote of the beginning of its span (`covered`) together.
 
     `used` are the tokens of the next request now, `after(block, words)` those of a child that
-    begins with these.
+    begins with these. The block is shortened where it would not fit.
     """
     span = spanned(thread, plan)
     narrative = outcome.narrative if outcome else None
-    kept = covering(thread, narrative, covered, span, plan.keep, room=room, count=count)
+    kept = covering(
+        thread, narrative, covered, span, plan.keep, ledger_room=ledger_room, count=count
+    )
+    summary = kept.summary
+    block = summary_block.render(summary)
+    held = after(block, plan.keep)
+    if held > room(window):
+        block = shortened_block(block, count(block) - held + room(window), count)
+        summary, held = summary_block.parse(block), after(block, plan.keep)
     usage = outcome.usage if outcome else None
     free = 0.0 if usage is None else cost(outcome.model, usage) if outcome else None
     compaction = Compaction(
         first=(span or plan.compact)[0].ref,
         last=(span or plan.compact)[-1].ref,
         before=used,
-        after=after(summary_block.render(kept.summary), plan.keep),
+        after=held,
         why="asked" if plan.reason == "Asked for" else "automatic",
         model=marker.value(outcome.model) if outcome else "",
         cost=free,
-        decisions=len(kept.summary.decisions),
-        pins=len(kept.summary.pinned),
-        facts=len(kept.summary.key_facts),
+        decisions=len(summary.decisions),
+        pins=len(summary.pinned),
+        facts=len(summary.key_facts),
         archived=len({value for fact in kept.archived for value in fact.values}),
         superseded=kept.superseded,
     )
     return Draft(
         plan=plan,
         span=span,
-        summary=kept.summary,
+        summary=summary,
         source="model" if narrative is not None else "extracted",
         compaction=compaction,
         archived=tuple(f"{fact.text} [{fact.ref}]" for fact in kept.archived),

@@ -89,7 +89,7 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
     depth, child = session.depth - 1, session
     while depth >= first[0] and child.header.parent:
         try:
-            parent = sessions.load(sessions.directory / f"{child.header.parent}.md").session
+            parent = sessions.load(sessions.session_file(child.header.parent)).session
         except SessionError as error:
             missing = (
                 f"The words from {restoration.verbatim_from} on are not all there: {error.message}"
@@ -156,7 +156,7 @@ def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int
     seen = {session.header.id}
     while (parent := session.header.parent) and parent not in seen:
         seen.add(parent)
-        path = sessions.directory / f"{parent}.md"
+        path = sessions.session_file(parent)
         try:
             found = (sessions.load_ends(path) or sessions.load(path)).session
         except SessionError:

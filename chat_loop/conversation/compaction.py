@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from chat_loop.context import budget
-from chat_loop.context.budget import Plan, room
+from chat_loop.context.budget import Plan
 from chat_loop.context.draft import (
     Draft,
     Outcome,
@@ -23,7 +23,7 @@ from chat_loop.context.draft import (
     spanned,
     with_summary,
 )
-from chat_loop.context.messages import Thread, shortened_block
+from chat_loop.context.messages import Thread
 from chat_loop.conversation.ancestors import Beginning
 from chat_loop.conversation.background import GROWTH, Background, Prepared
 from chat_loop.conversation.live_context import LiveContext
@@ -333,26 +333,20 @@ class Compaction:
         def after(text: str, words: Sequence[Exchange]) -> int:
             return context.would_hold(text, words, acknowledged=acknowledged) + waiting
 
-        def work() -> Draft:
-            draft = drafted(
-                thread,
-                plan,
-                outcome,
-                covered,
-                used=used,
-                after=after,
-                room=self.ledger_room,
-                count=context.count,
-                cost=self._options.cost,
-            )
-            over = draft.compaction.after - room(context.window)
-            if over <= 0:
-                return draft
-            text = summary_block.render(draft.summary)
-            text = shortened_block(text, context.count(text) - over, context.count)
-            return with_summary(draft, summary_block.parse(text), after(text, plan.keep))
-
-        return await to_its_end(asyncio.to_thread(work))
+        work = asyncio.to_thread(
+            drafted,
+            thread,
+            plan,
+            outcome,
+            covered,
+            used=used,
+            after=after,
+            window=context.window,
+            ledger_room=self.ledger_room,
+            count=context.count,
+            cost=self._options.cost,
+        )
+        return await to_its_end(work)
 
     # Summaries
 
@@ -415,7 +409,7 @@ class Compaction:
             span if told is not None else (),
             span,
             (),
-            room=self.ledger_room,
+            ledger_room=self.ledger_room,
             count=self._context.count,
         ).summary
 
@@ -460,7 +454,7 @@ class Compaction:
             prepared.exchanges,
             draft.span,
             draft.plan.keep,
-            room=self.ledger_room,
+            ledger_room=self.ledger_room,
             count=context.count,
         )
         try:

@@ -347,7 +347,7 @@ class Conversation(LiveContext):
         parent = self.session.header.parent
         if parent:
             with contextlib.suppress(SessionError):
-                found = self.sessions.load(self.sessions.directory / f"{parent}.md")
+                found = self.sessions.load(self.sessions.session_file(parent))
                 seal, exchanges = found.session.seal, found.session.exchanges
                 if seal and seal.reason == "compact" and exchanges[1:]:
                     return exchanges[-1], found

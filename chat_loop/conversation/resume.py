@@ -178,7 +178,7 @@ class Offers:
         if context.live.empty:
             # it has no file: the child is one of what it would have gone on from
             given = live.session.restoration
-            loaded = self._load(live.session.header.parent)
+            loaded = self._sessions.load(self._sessions.session_file(live.session.header.parent))
             until = given.until if given is not None else ""
             beginning = replace(beginning, parent=loaded.session, path=loaded.path, until=until)
         if offer.left_out:
@@ -457,7 +457,7 @@ class Offers:
                 )
             seen.add(parent)
             after = (*session.exchanges, *after)
-            loaded = self._load(parent)
+            loaded = self._sessions.load(self._sessions.session_file(parent))
             session = known_to(loaded.session, given)
             thread, missing = thread_of(self._sessions, session)
             if missing or any(exchange.ref not in known for exchange in thread.exchanges):
@@ -497,9 +497,6 @@ class Offers:
         if missing:
             self._context.show(Warned(missing, "The summary stands for them as far as it goes."))
         return thread
-
-    def _load(self, identity: str) -> Loaded:
-        return self._sessions.load(self._sessions.directory / f"{identity}.md")
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:

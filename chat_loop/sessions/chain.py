@@ -85,7 +85,7 @@ class ChainReader:
         else:
             self._seen.add(parent)
             try:
-                return self._load(self._sessions.directory / f"{parent}.md")
+                return self._load(self._sessions.session_file(parent))
             except SessionError as error:
                 problem = f"The chain ends before {parent}: {error.message}"
         self._broken = self._broken or problem

@@ -119,7 +119,7 @@ class SessionManager:
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
         number = 1
         # the id of a child is used before it has a file
-        while parent and (self.directory / f"{identity}.md").exists():
+        while parent and self.session_file(identity).exists():
             number += 1
             identity = f"{base}_{number}"
         header = Header(
@@ -169,7 +169,7 @@ class SessionManager:
         if reference.isascii() and reference.isdigit():
             number = int(reference) if len(reference) < 10 else 0
             if 1 <= number <= len(shown):
-                return self.directory / f"{shown[number - 1]}.md"
+                return self.session_file(shown[number - 1])
             there = (
                 f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
             )
@@ -185,10 +185,10 @@ class SessionManager:
             )
         ids = [stamp.id for stamp in partial.newest_first(self.directory)]
         if reference in ids:
-            return self.directory / f"{reference}.md"
+            return self.session_file(reference)
         matching = [identity for identity in ids if identity.startswith(reference)]
         if len(matching) == 1:
-            return self.directory / f"{matching[0]}.md"
+            return self.session_file(matching[0])
         if matching:
             error = SessionNotFound(
                 f"{len(matching)} sessions begin with {reference}.", "Type more of the id."
@@ -197,6 +197,10 @@ class SessionManager:
             raise error
         there = f"there are {len(ids):,}" if ids else "there are no sessions yet"
         raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
+
+    def session_file(self, identity: str) -> Path:
+        """Return the file of a session, whether or not it is there."""
+        return self.directory / f"{identity}.md"
 
     def load(self, path: Path) -> Loaded:
         """Read a session whole. Raises SessionError when there is nothing in the file that can be
@@ -299,7 +303,7 @@ class SessionManager:
         cannot be read.
         """
         try:
-            data, _, _ = read_part(self.directory / f"{identity}.md", _OPENING)
+            data, _, _ = read_part(self.session_file(identity), _OPENING)
         except OSError:
             return None
         return parse(data).session
@@ -343,7 +347,7 @@ class SessionManager:
         without a reply.
         """
         for identity in self._pointed():
-            row = partial.row(self.directory / f"{identity}.md", quick=True)
+            row = partial.row(self.session_file(identity), quick=True)
             ours = row.state in ("sealed", "unsealed") and not row.mode
             if ours and (row.answered or row.parent):
                 return identity, row

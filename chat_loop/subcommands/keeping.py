@@ -167,7 +167,7 @@ def _needed(shelf: Shelf, chosen: Sequence[SessionRow], links: Mapping[str, Link
 
 def _summarised(shelf: Shelf, identity: str) -> bool:
     try:
-        loaded = shelf.sessions.load(shelf.sessions.directory / f"{identity}.md")
+        loaded = shelf.sessions.load(shelf.sessions.session_file(identity))
     except SessionError:
         return False
     return (
@@ -182,7 +182,7 @@ def _leans_on(shelf: Shelf, identity: str, links: Mapping[str, Link]) -> set[str
     by now.
     """
     try:
-        session = shelf.sessions.load(shelf.sessions.directory / f"{identity}.md").session
+        session = shelf.sessions.load(shelf.sessions.session_file(identity)).session
     except SessionError:
         return ancestry([identity], links)
     if (

@@ -60,7 +60,7 @@ class Shelf:
 
     def _last(self) -> Path:
         identity = self.sessions.current()
-        path = self.sessions.directory / f"{identity}.md"
+        path = self.sessions.session_file(identity)
         if identity and path.is_file():
             return path
         rows, _ = self.library.rows(1)
