@@ -49,6 +49,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """
 
     narrative: Summary | None
+    covered: tuple[Exchange, ...] = ()
+    """The exchanges that the narrative tells."""
     usage: Usage | None = None
     seconds: float = 0.0
     model: str = ""
@@ -96,16 +98,15 @@ def read_ahead(session: Session) -> None:
 
 def covering(
     thread: Thread,
-    narrative: Summary | None,
-    covered: Sequence[Exchange],
+    outcome: Outcome | None,
     span: Sequence[Exchange],
     tail: Sequence[Exchange],
     *,
     ledger_room: int,
     count: Count,
 ) -> Kept:
-    """Return the block that covers `span`. `narrative` is a model's, of the beginning `covered` of
-    the span; the rest of the span's topics are extracted. The ledger takes `ledger_room` tokens.
+    """Return the block that covers `span`. A model has told the beginning of it, if any `outcome`
+    has a narrative; the rest of the topics are extracted. The ledger takes `ledger_room` tokens.
     """
     from chat_loop.context import ledger, summary  # not before something is compacted
 
@@ -116,9 +117,10 @@ def covering(
             archived=(),
             superseded=0,
         )
-    rest = span[len(covered) :] if narrative is not None else span
-    told = [] if narrative is None else [narrative]
-    told += [summary.extracted(rest, parent)] if rest or narrative is None else []
+    told = [outcome.narrative] if outcome is not None and outcome.narrative is not None else []
+    rest = span[len(outcome.covered) :] if outcome is not None else span
+    if rest or not told:
+        told.append(summary.extracted(rest, parent))
     return ledger.ledger(
         parent,
         summary.joined(told, parent),
@@ -134,7 +136,6 @@ def drafted(
     thread: Thread,
     plan: Plan,
     outcome: Outcome | None,
-    covered: Sequence[Exchange],
     *,
     used: int,
     after: Callable[[str, Sequence[Exchange]], int],
@@ -143,16 +144,14 @@ def drafted(
     count: Count,
     cost: Callable[[str, Usage], float | None],
 ) -> Draft:
-    """Put a plan and what the model wrote of the beginning of its span (`covered`) together.
+    """Put a plan and what the model wrote of the beginning of its span together.
 
     `used` are the tokens of the next request now, `after(block, words)` those of a child that
     begins with these. The block is shortened where it would not fit.
     """
     span = spanned(thread, plan)
     narrative = outcome.narrative if outcome else None
-    kept = covering(
-        thread, narrative, covered, span, plan.keep, ledger_room=ledger_room, count=count
-    )
+    kept = covering(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
     summary = kept.summary
     block = summary_block.render(summary)
     held = after(block, plan.keep)

@@ -146,6 +146,7 @@ async def summarize(
     made = joined(calls.found, parent) if calls.found else None
     return Outcome(
         narrative=None if problem else made,
+        covered=() if problem else tuple(exchanges),
         usage=calls.usage,
         seconds=round(clock() - started, 2),
         model=calls.model,
@@ -165,6 +166,7 @@ def together(first: Outcome, second: Outcome) -> Outcome:
     return replace(
         second,
         narrative=joined([first.narrative, second.narrative], None),
+        covered=(*first.covered, *second.covered),
         usage=(first.usage or Usage()) + (second.usage or Usage()),
         seconds=first.seconds + second.seconds,
         invented=(*first.invented, *second.invented),

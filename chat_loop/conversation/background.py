@@ -7,8 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from msgspec import Struct
-
 from chat_loop.context.draft import Outcome
 from chat_loop.sessions.records import Exchange
 
@@ -21,13 +19,6 @@ the next attempt.
 """
 
 
-class Prepared(Struct, frozen=True):
-    """The exchanges of a summary call, and its outcome."""
-
-    exchanges: tuple[Exchange, ...]
-    outcome: Outcome
-
-
 class Background:
     """At most one summary call, and its result. `failures` counts those in a row, `problem` says
     why the last one failed.
@@ -36,10 +27,10 @@ class Background:
     def __init__(self) -> None:
         self.failures = 0
         self.problem = ""
-        self._prepared: Prepared | None = None
+        self._prepared: Outcome | None = None
         self._task: asyncio.Task[None] | None = None
         self._not_below = 0.0
-        self._deliver_to: Callable[[Prepared], None] | None = None
+        self._deliver_to: Callable[[Outcome], None] | None = None
 
     @property
     def running(self) -> bool:
@@ -61,17 +52,15 @@ class Background:
         """Return True when a call should begin, with `used` tokens in the context."""
         return not (self.running or self._prepared or self.broken or used < self._not_below)
 
-    def start(
-        self, exchanges: Sequence[Exchange], work: Callable[[], Awaitable[Outcome]], used: int
-    ) -> None:
-        """Begin to summarize `exchanges` with `work`, `used` tokens being in the context."""
+    def start(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
+        """Begin a summary with `work`, `used` tokens being in the context."""
         self._deliver_to = None
-        self._task = asyncio.ensure_future(self._run(tuple(exchanges), work, used))
+        self._task = asyncio.ensure_future(self._run(work, used))
 
-    def ready(self, exchanges: Sequence[Exchange]) -> Prepared | None:
+    def ready(self, exchanges: Sequence[Exchange]) -> Outcome | None:
         """Return what is ready of the beginning of `exchanges`."""
         prepared = self._prepared
-        if prepared is None or tuple(exchanges[: len(prepared.exchanges)]) != prepared.exchanges:
+        if prepared is None or tuple(exchanges[: len(prepared.covered)]) != prepared.covered:
             return None
         return prepared
 
@@ -83,7 +72,7 @@ class Background:
         """Note that a summary was made elsewhere: calls are tried again."""
         self.failures = 0
 
-    def later(self, deliver_to: Callable[[Prepared], None]) -> None:
+    def later(self, deliver_to: Callable[[Outcome], None]) -> None:
         """Have the call that is under way, if any, hand its result to `deliver_to` in a worker
         thread: its exchanges were compacted without it.
         """
@@ -102,14 +91,12 @@ class Background:
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _run(
-        self, exchanges: tuple[Exchange, ...], work: Callable[[], Awaitable[Outcome]], used: int
-    ) -> None:
+    async def _run(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
         try:
             [result] = await asyncio.gather(work(), return_exceptions=True)
             if isinstance(result, Outcome) and result.narrative is not None:
                 self.failures = 0
-                await self._deliver(Prepared(exchanges, result))
+                await self._deliver(result)
                 return
             self.failures += 1
             self._not_below = used * GROWTH
@@ -118,7 +105,7 @@ class Background:
             if self._task is asyncio.current_task():
                 self._task = None
 
-    async def _deliver(self, prepared: Prepared) -> None:
+    async def _deliver(self, prepared: Outcome) -> None:
         if self._deliver_to is None:
             self._prepared = prepared
             return

@@ -25,7 +25,7 @@ from chat_loop.context.draft import (
 )
 from chat_loop.context.messages import Thread
 from chat_loop.conversation.ancestors import Beginning
-from chat_loop.conversation.background import GROWTH, Background, Prepared
+from chat_loop.conversation.background import GROWTH, Background
 from chat_loop.conversation.live_context import LiveContext
 from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryEnded, Warned
@@ -161,9 +161,7 @@ class Compaction:
         plan = await asyncio.to_thread(self._plan, thread, used, ahead=ahead)
         if span := spanned(thread, plan):
             inherited = thread.inherited
-            self.background.start(
-                span, lambda: self._summarize(span, inherited, "", quiet=True), used
-            )
+            self.background.start(lambda: self._summarize(span, inherited, "", quiet=True), used)
 
     # The plan, the draft and the swap
 
@@ -185,23 +183,22 @@ class Compaction:
         plan = await asyncio.to_thread(self._asked, thread)
         confirmed = self._options.acknowledge
         outcome: Outcome | None = None
-        covered: tuple[Exchange, ...] = ()
         asked = may is None
         if self._options.use_ai_summary:
             least = context.would_hold("", plan.keep, acknowledged=confirmed)
             if may is not None and used - least < SMALL_GAIN:
-                draft = await self._drafted(thread, plan, None, (), used, acknowledged=confirmed)
+                draft = await self._drafted(thread, plan, None, used, acknowledged=confirmed)
                 asked = draft.compaction.after >= used
                 if asked and not await may(used, draft.compaction.after):
                     return None
-            outcome, covered = await self.narrate(
+            outcome = await self.narrate(
                 thread, spanned(thread, plan), focus, extracted=f"{done} without the model"
             )
             if outcome.narrative is None:
                 # what had come of it stands beside what can be extracted of everything
                 outcome = replace(outcome, narrative=outcome.partial)
             confirmed = confirmed and outcome.answered
-        draft = await self._drafted(thread, plan, outcome, covered, used, acknowledged=confirmed)
+        draft = await self._drafted(thread, plan, outcome, used, acknowledged=confirmed)
         larger = draft.compaction.after >= used
         if larger and may is not None and not asked and not await may(used, draft.compaction.after):
             return None
@@ -248,7 +245,7 @@ class Compaction:
         self.background.forget()
         self._not_below = 0.0
         if draft.source == "extracted":
-            self.background.later(lambda prepared: self._add_late(path, thread, draft, prepared))
+            self.background.later(lambda outcome: self._add_late(path, thread, draft, outcome))
         context.show(
             Compacted(
                 compaction=draft.compaction, reason=plan.reason, source=draft.source, block=text
@@ -307,21 +304,17 @@ class Compaction:
         context = self._context
         thread = await asyncio.to_thread(context.reread)
         prepared = self.background.ready(thread.fresh)
-        if prepared is None:
-            return await self._drafted(thread, plan, None, (), used, waiting)
-        done = prepared.exchanges
-        if len(done) > len(spanned(thread, plan)):
+        if prepared is not None and len(prepared.covered) > len(spanned(thread, plan)):
             # it covers more than must be compacted: all of it is
-            cut = len(thread.exchanges) - len(thread.fresh) + len(done)
+            cut = len(thread.exchanges) - len(thread.fresh) + len(prepared.covered)
             plan = replace(plan, compact=thread.exchanges[:cut], keep=thread.exchanges[cut:])
-        return await self._drafted(thread, plan, prepared.outcome, done, used, waiting)
+        return await self._drafted(thread, plan, prepared, used, waiting)
 
     async def _drafted(
         self,
         thread: Thread,
         plan: Plan,
         outcome: Outcome | None,
-        covered: Sequence[Exchange],
         used: int,
         waiting: int = 0,
         *,
@@ -338,7 +331,6 @@ class Compaction:
             thread,
             plan,
             outcome,
-            covered,
             used=used,
             after=after,
             window=context.window,
@@ -359,25 +351,24 @@ class Compaction:
         otherwise: str = "",
         extracted: str = "made without the model",
         optional: bool = False,
-    ) -> tuple[Outcome, tuple[Exchange, ...]]:
-        """Have the model tell `span`, while the user waits; return what it told and of which
-        exchanges.
+    ) -> Outcome:
+        """Have the model tell `span`, while the user waits; return what it told.
 
         What is ready from the background is used. `otherwise` says what happens when it fails and
         nothing is made instead, `extracted` what is made instead. `optional`: Ctrl-C does without.
         """
         prepared = None if focus else self.background.ready(span)
         await self.background.cancel()
-        rest = span[len(prepared.exchanges) :] if prepared is not None else span
+        rest = span[len(prepared.covered) :] if prepared is not None else span
         if prepared is None:
             outcome = await self._summarize(rest, thread.inherited, focus, optional=optional)
         elif not rest:
-            outcome = prepared.outcome
+            outcome = prepared
         else:
             from chat_loop.context.summary import together  # loaded by then
 
             more = await self._summarize(rest, thread.inherited, focus, optional=optional)
-            outcome = together(prepared.outcome, more)
+            outcome = together(prepared, more)
         problem = outcome.problem
         if problem and otherwise:
             problem = f"Summary failed: {problem} {otherwise}"
@@ -395,23 +386,14 @@ class Compaction:
                 problem=problem,
             )
         )
-        return outcome, tuple(span) if outcome.narrative is not None else ()
+        return outcome
 
     def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
         """Return the block of a session that ends: everything is covered, nothing stays in its own
         words.
         """
-        told = outcome.narrative if outcome else None
-        span = thread.fresh
-        return covering(
-            thread,
-            told,
-            span if told is not None else (),
-            span,
-            (),
-            ledger_room=self.ledger_room,
-            count=self._context.count,
-        ).summary
+        room, count = self.ledger_room, self._context.count
+        return covering(thread, outcome, thread.fresh, (), ledger_room=room, count=count).summary
 
     async def _summarize(
         self,
@@ -443,15 +425,14 @@ class Compaction:
             focus=focus,
         )
 
-    def _add_late(self, path: Path, thread: Thread, draft: Draft, prepared: Prepared) -> None:
+    def _add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
         """Write a narrative that comes after its session was sealed by `draft` into its file, in a
         worker thread: the next compaction reads it there.
         """
-        context, outcome = self._context, prepared.outcome
+        context = self._context
         kept = covering(
             thread,
-            outcome.narrative,
-            prepared.exchanges,
+            outcome,
             draft.span,
             draft.plan.keep,
             ledger_room=self.ledger_room,
@@ -507,7 +488,7 @@ class Compaction:
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if self._options.summary_on_exit and answered and self._options.use_ai_summary:
             try:
-                outcome, _ = await self.narrate(
+                outcome = await self.narrate(
                     thread, thread.fresh, otherwise=MAKE_LATER, optional=True
                 )
             except asyncio.CancelledError:

@@ -290,7 +290,7 @@ class Offers:
             )
         outcome = None
         if self._options.use_ai_summary:
-            outcome, _ = await self._compaction.narrate(
+            outcome = await self._compaction.narrate(
                 thread, thread.fresh, focus, otherwise=UNCHANGED
             )
             if outcome.narrative is None:
@@ -400,7 +400,7 @@ class Offers:
         outcome = None
         if thread.fresh and not self._quick and self._options.use_ai_summary:
             try:
-                outcome, _ = await self._compaction.narrate(thread, thread.fresh, optional=True)
+                outcome = await self._compaction.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
                 uncancel()
                 self._context.show(SummaryEnded(source="extracted", problem="Summary skipped."))

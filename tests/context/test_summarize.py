@@ -95,10 +95,11 @@ class Made:
 
 
 def test_the_outcome_of_one_call() -> None:
-    made = Made(talk(("Hi", "Hello.")), SUMMARY)
+    span = talk(("Hi", "Hello."))
+    made = Made(span, SUMMARY)
     summary = Summary(topics=("Greetings [1]",), decisions=("Stay polite [1]",))
     assert made.outcome == Outcome(
-        narrative=summary, usage=USAGE, seconds=2.0, model="scripted:test"
+        narrative=summary, covered=span, usage=USAGE, seconds=2.0, model="scripted:test"
     )
     assert made.events == [
         SummaryStarted(parts=1),

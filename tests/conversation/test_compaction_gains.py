@@ -183,7 +183,7 @@ def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
         background = Background()
         for used in (100, 200, 300):
             assert background.may_start(used)
-            background.start((), broken, used)
+            background.start(broken, used)
             await background.wait()
         assert background.broken
         assert background.problem == "ZeroDivisionError: a bug"
