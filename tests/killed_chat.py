@@ -83,7 +83,8 @@ async def resume_newest(conversation: Conversation) -> None:
     """Go on with the newest session in which there is something to go on with."""
     for row in conversation.sessions.rows():
         with suppress(SessionError):
-            await conversation.resume(conversation.sessions.load(row.path))
+            loaded = conversation.sessions.load(row.path)
+            await conversation.accept(await conversation.offers().resumed(loaded))
             return
 
 

@@ -234,7 +234,8 @@ class Ours:
         await self._resume(last)
 
     async def _resume(self, identity: str) -> None:
-        await self.conversation.resume(self.sessions.load(self.folder / f"{identity}.md"))
+        loaded = self.sessions.load(self.folder / f"{identity}.md")
+        await self.conversation.accept(await self.conversation.offers().resumed(loaded))
 
     def close(self) -> None:
         self.conversation.close()

@@ -65,18 +65,13 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that could be carried out. `span` is what its block newly covers; `archived` are
-    sentences that hold exact values and stand only in the archive afterwards; `invented` are lines
-    of the model that were left out.
-    """
+    """A compaction that could be carried out. `span` is what its block newly covers."""
 
     plan: Plan
     span: tuple[Exchange, ...]
     summary: Summary
     source: SummarySource
     compaction: Compaction
-    archived: tuple[str, ...] = ()
-    invented: tuple[str, ...] = ()
     usage: Usage | None = None
     seconds: float | None = None
     answered: bool = True
@@ -180,20 +175,6 @@ def drafted(
         summary=summary,
         source="model" if narrative is not None else "extracted",
         compaction=compaction,
-        archived=tuple(f"{fact.text} [{fact.ref}]" for fact in kept.archived),
-        invented=outcome.invented if outcome else (),
         usage=usage,
         seconds=outcome.seconds if outcome else None,
     )
-
-
-def with_summary(draft: Draft, summary: Summary, after: int) -> Draft:
-    """Return the draft with another block; a child that begins with it holds `after` tokens."""
-    compaction = replace(
-        draft.compaction,
-        after=after,
-        decisions=len(summary.decisions),
-        pins=len(summary.pinned),
-        facts=len(summary.key_facts),
-    )
-    return replace(draft, summary=summary, compaction=compaction)

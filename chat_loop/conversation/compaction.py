@@ -21,7 +21,6 @@ from chat_loop.context.draft import (
     drafted,
     read_ahead,
     spanned,
-    with_summary,
 )
 from chat_loop.context.messages import Thread
 from chat_loop.conversation.ancestors import Beginning
@@ -104,7 +103,8 @@ class Compaction:
         the limit of messages holds, whatever they are worth.
         """
         own, limits = self._context.agent.provider.name, self._options.limits
-        if self.background.running and self.routes[0].name == own in ("local", "python"):
+        local = own in ("local", "python") and self.routes[0].name == own
+        if local and self.background.running:
             await self.background.cancel()
         if not limits.enabled:
             return
@@ -211,7 +211,14 @@ class Compaction:
         after = self._context.would_hold(
             summary_block.render(summary), draft.plan.keep, acknowledged=self._options.acknowledge
         )
-        return with_summary(draft, summary, after)
+        compaction = replace(
+            draft.compaction,
+            after=after,
+            decisions=len(summary.decisions),
+            pins=len(summary.pinned),
+            facts=len(summary.key_facts),
+        )
+        return replace(draft, summary=summary, compaction=compaction)
 
     async def take(self, draft: Draft) -> bool:
         """Seal the session as drafted and begin its child, even when cancelled meanwhile. Return

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import Given
     from chat_loop.context.draft import Draft
     from chat_loop.conversation.resume import Offer, Offers
+    from chat_loop.library.archive import Archive
 
 ARCHIVE_SECONDS = 30.0
 MOST_RECALLED = 400
@@ -137,7 +138,8 @@ class Conversation(LiveContext):
             self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
             raise
         number = self._add_query(text, files)
-        self._recall(number, text)
+        if self.archive is not None:
+            self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._offer_servers(self._servers)
         try:
@@ -161,18 +163,14 @@ class Conversation(LiveContext):
             keep(self, number, files)
         return number
 
-    def _recall(self, number: int, text: str) -> None:
+    def _recall(self, archive: Archive, number: int, text: str) -> None:
         """Attach what the archive has on a query, for a model that cannot search it itself."""
         restoration = self.session.restoration
-        if (
-            self.archive is None
-            or restoration is None
-            or self.agent.calls_tools
-            or not self.options.attach_from_archive
-        ):
+        wanted = self.options.attach_from_archive and not self.agent.calls_tools
+        if restoration is None or not wanted:
             return
         free = room(self.window) - self.budget.used - RECALL_MARGIN
-        found, refs = self.archive.recall(
+        found, refs = archive.recall(
             text, self.known(), min(MOST_RECALLED, self.window // 16, free), restoration.block
         )
         if found:
@@ -199,7 +197,8 @@ class Conversation(LiveContext):
 
     def _next_messages(self) -> tuple[Message, ...]:
         """Return the messages of the next request. Raises ContextFull when they do not fit."""
-        self._tell_truncation()
+        if not self._truncation_told and (left_out := self.left_out):
+            self._tell_truncation(left_out)
         if self.budget.used > room(self.window):
             self._fit_or_refuse()
         messages, shortened = self.fitted(self.thread)
@@ -218,10 +217,8 @@ class Conversation(LiveContext):
 
         return shown(self, messages, self._images_told)
 
-    def _tell_truncation(self) -> None:
-        """Say once that the model does not get the oldest exchanges any more."""
-        if self._truncation_told or not (left_out := self.left_out):
-            return
+    def _tell_truncation(self, left_out: int) -> None:
+        """Say that the model does not get the oldest `left_out` exchanges any more."""
         self._truncation_told = True
         limits = self.options.limits
         what = "max_history_messages" if limits.max_messages else "max_history_tokens"
@@ -409,12 +406,6 @@ class Conversation(LiveContext):
         from chat_loop.conversation.resume import Offers  # not before something is resumed
 
         return Offers(self, self.compaction, quick=quick)
-
-    async def resume(self, loaded: Loaded) -> None:
-        """End this session and go on in a child of `loaded`, from its summary. Raises as
-        `Offers.resumed` and `accept` do.
-        """
-        await self.accept(await self.offers().resumed(loaded))
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are nowhere but

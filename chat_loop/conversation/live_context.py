@@ -157,13 +157,11 @@ class LiveContext:
         return messages_of(short, tools=self.agent.provider.calls_tools), shortened
 
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
-        most = min(block_room(self.window), self._block_most or self.window)
-        return fitted(
-            self._truncated(thread),
-            self.window,
-            self.count,
-            lambda text: self._shortened(text, most),
-        )
+        def block(text: str) -> str:
+            most = min(block_room(self.window), self._block_most or self.window)
+            return self._shortened(text, most)
+
+        return fitted(self._truncated(thread), self.window, self.count, block)
 
     def squeeze(self, over: int) -> None:
         """Send the restored block shorter by `over` tokens from now on; what is left out stands in
