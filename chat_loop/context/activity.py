@@ -1,6 +1,4 @@
-"""Activity (pure): the summary block's lines about files and tools, from the records and the
-parent's block.
-"""
+"""Activity (pure): the block's lines about files and tools, from records and the parent's block."""
 
 from __future__ import annotations
 

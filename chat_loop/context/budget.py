@@ -84,9 +84,7 @@ class Budget(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """When to compact and how much, as `auto_compact` in the config has it. A limit of 0 is
-    none.
-    """
+    """When to compact and how much, by `auto_compact` in the config. A limit of 0 is none."""
 
     enabled: bool = True
     trigger_threshold: float = 0.8
@@ -196,9 +194,7 @@ def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool 
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
-    """Return about how many tokens a model is told of its tools in: names, descriptions and schemas
-    as JSON.
-    """
+    """Return about how many tokens the tools take: names, descriptions and schemas as JSON."""
     return sum(
         count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}")
         + TOOL_TOKENS

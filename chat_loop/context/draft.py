@@ -35,9 +35,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     patience: Patience = field(default_factory=Patience)
     optional: bool = False
     retry: bool = True
-    """Ask the same provider once more after a failure. In the background the next turn is the
-    second time.
-    """
+    """Ask the same provider once more after a failure; in the background the next turn does."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -59,9 +57,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     answered: bool = True
     """False when a provider failed at last; one that wrote something else has answered."""
     partial: Summary | None = None
-    """The beginning of a narrative that failed: its first parts, or what came until the time was
-    over.
-    """
+    """The beginning of a narrative that failed: its first parts, or what came in time."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):

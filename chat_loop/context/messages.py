@@ -86,9 +86,7 @@ class Thread(Struct, frozen=True):
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges that stand in the context in their own words; failed ones stand in the file
-        only.
-        """
+        """All exchanges in the context in their own words; failed ones stand in the file only."""
         return tuple(one for one in (*self.carried, *self.session.exchanges) if not one.failed)
 
     @property
@@ -131,9 +129,7 @@ def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield what a thread's messages are made of, each with the part of the request it belongs
-    to.
-    """
+    """Yield the pieces of a thread's messages, each with its part of the request."""
     session = thread.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
@@ -157,9 +153,7 @@ def spoken(exchange: Exchange) -> Iterator[Message]:
 
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """Yield a session's own words, calls and results. Every call is answered before anything else
-    is said.
-    """
+    """Yield a session's own words, calls and results; calls are answered before more is said."""
     attached: dict[int, list[Attachment]] = {}
     for entry in entries:
         if isinstance(entry, Attachment):

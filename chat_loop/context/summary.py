@@ -32,9 +32,7 @@ from chat_loop.values import Message, Request, Usage
 from chat_loop.wording import file_size_text
 
 TASK_LINE = "Task: session summary"
-"""The first line of every summary call's system prompt, so that logs and servers can tell it from
-chat.
-"""
+"""The first line of each summary call's system prompt: logs and servers know it by that."""
 
 SYSTEM = f"""{TASK_LINE}
 You write the summary from which a conversation will be continued later by someone who does not \
@@ -106,9 +104,7 @@ _NOTHING = re.compile(
     r"[-.)*\s]*(?:\[[\d.]+\][\s.]*)?",
     re.IGNORECASE,
 )
-"""A whole bullet that says that there is nothing to list; "No database is needed" says
-something.
-"""
+"""A bullet that says that there is nothing to list; "No database is needed" says something."""
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -158,9 +154,7 @@ async def summarize(
 
 
 def together(first: Outcome, second: Outcome) -> Outcome:
-    """Return what was made of the beginning of a span and of its rest as one; a rest that failed
-    fails the whole.
-    """
+    """Join the outcomes of a span's beginning and rest; a rest that failed fails the whole."""
     if first.narrative is None or second.narrative is None:
         return second
     return replace(
@@ -425,9 +419,7 @@ def request(
 
 
 def narrative(text: str) -> Summary:
-    """Read a model's summary. Headings may be dressed differently; raises InvalidSummary when it is
-    none.
-    """
+    """Read a model's summary, however its headings are dressed. Raises InvalidSummary."""
     text = _THINKING.sub("", text)
     if not text.strip():
         raise InvalidSummary("the model returned nothing")

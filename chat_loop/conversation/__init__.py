@@ -1,3 +1,1 @@
-"""The live end of a chain: the session that is open, how it is compacted, and how an old one is
-taken up again.
-"""
+"""The live end of a chain: the open session, its compaction, and the way an old one is resumed."""

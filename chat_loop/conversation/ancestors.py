@@ -131,9 +131,7 @@ def edited_block(sessions: SessionManager, path: Path | None, thread: Thread) ->
 
 
 def parent_of(session: Session) -> str:
-    """Return the id of the session that a live one goes on from. Raises UsageError when it has
-    none, or two.
-    """
+    """Return the id of a session's parent. Raises UsageError when it has none, or two."""
     parent, given = session.header.parent, session.restoration
     if not parent or given is None:
         raise UsageError(

@@ -34,9 +34,7 @@ class NotShown(Exception):
 
 
 async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:
-    """Read the files that a query names with `@`. Raises UsageError for one that cannot be sent
-    with it.
-    """
+    """Read the files that a query names with `@`. Raises UsageError for one that cannot be sent."""
     found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
     provider = context.agent.provider
@@ -70,9 +68,7 @@ def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
 
 
 def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
-    """Add the files to query `number`: the bytes of images beside the sessions, everything else to
-    the transcript.
-    """
+    """Add the files to query `number`: images beside the sessions, all else to the transcript."""
     for file in files:
         entry = Attachment(
             number=number,

@@ -1,6 +1,4 @@
-"""A summary that is made in the background while the user goes on: one at a time, and none after
-too many failures.
-"""
+"""The summary that is made in the background: one at a time, none after too many failures."""
 
 from __future__ import annotations
 

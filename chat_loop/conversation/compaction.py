@@ -205,9 +205,7 @@ class Compaction:
         return replace(draft, answered=outcome is None or outcome.answered)
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:
-        """Return the draft of a compaction that was asked for with the block as the user left
-        it.
-        """
+        """Return a draft that was asked for, with its block as the user left it."""
         after = self._context.would_hold(
             summary_block.render(summary), draft.plan.keep, acknowledged=self._options.acknowledge
         )
@@ -272,9 +270,7 @@ class Compaction:
         return True
 
     def _near(self, thread: Thread, used: int) -> float:
-        """Return how near the nearest limit is. Messages are only counted when they are limited:
-        there may be many.
-        """
+        """Return how near the nearest limit is. Messages are counted only when they are limited."""
         limits = self._options.limits
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         return budget.nearness(used, messages, self._context.window, limits)
@@ -396,9 +392,7 @@ class Compaction:
         return outcome
 
     def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
-        """Return the block of a session that ends: everything is covered, nothing stays in its own
-        words.
-        """
+        """Return the block of a session that ends: it covers everything."""
         room, count = self.ledger_room, self._context.count
         return covering(thread, outcome, thread.fresh, (), ledger_room=room, count=count).summary
 
@@ -483,9 +477,7 @@ class Compaction:
             context.ended(seal)
 
     async def end(self) -> None:
-        """Summarize and seal the session. Cancelled during the summary, it is sealed without
-        one.
-        """
+        """Summarize and seal the session; when cancelled, seal it without a summary."""
         context = self._context
         if context.live.empty:
             await self.background.cancel()
@@ -520,9 +512,7 @@ class Compaction:
         self._context.ended(seal)
 
     def _seal_without_model(self, reason: SealReason) -> Seal:
-        """Return a seal that costs nothing: a child in which nothing was said passes its parent's
-        block on.
-        """
+        """Return a seal that costs nothing. A child without words passes its parent's block on."""
         seal = Seal(at=self._context.sessions.now(), reason=reason)
         thread = self._context.thread
         if thread.fresh and self._options.use_ai_summary:

@@ -391,9 +391,7 @@ class Conversation(LiveContext):
         return draft is not None and await self.take(draft)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
-        """Carry out a draft of this session. Return False, with everything as it was, when the disk
-        refuses.
-        """
+        """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
         taken = await self.compaction.take(draft)
         if taken and acknowledge and draft.answered:
             await self.acknowledge()
@@ -408,9 +406,7 @@ class Conversation(LiveContext):
         return Offers(self, self.compaction, quick=quick)
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
-        """End this session and go on as offered. Raises SaveError while its words are nowhere but
-        here.
-        """
+        """End this session and go on as offered. Raises SaveError while its words are only here."""
         live, was = self.live, self.live.header.id
         self.compaction.leave("resume")
         self.begin_child(offer.beginning.renamed(was, live.header.id), "resume")
@@ -427,9 +423,7 @@ class Conversation(LiveContext):
         self.renew()
 
     async def end(self) -> None:
-        """Summarize and seal the session. Cancelled during the summary, it is sealed without
-        one.
-        """
+        """Summarize and seal the session; when cancelled, seal it without a summary."""
         await self.compaction.end()
 
     def close(self) -> None:
@@ -440,9 +434,7 @@ class Conversation(LiveContext):
         self.tell_moved()
 
     async def settled(self) -> None:
-        """Wait until nothing is being prepared in the background, and the archive can be
-        searched.
-        """
+        """Wait until nothing is prepared in the background and the archive can be searched."""
         await self.compaction.background.wait()
         if self.archive is not None:
             await asyncio.to_thread(self.archive.wait, ARCHIVE_SECONDS)

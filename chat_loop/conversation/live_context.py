@@ -53,13 +53,9 @@ LONGEST_PAUSE = 5.0
 ACKNOWLEDGMENT_TOKENS = 80
 """Tokens that an acknowledgment is expected to take, before it is there."""
 CREDIBLE_TOKENS = 1_000
-"""From this size on a report tells how the server counts; below it what the wire adds weighs
-more.
-"""
+"""From this size on a report is trusted; below it what the wire adds weighs more."""
 SMALLEST_BLOCK = 100
-"""Tokens of a restored block that are not given to a query: its headings and the newest of its
-lines.
-"""
+"""Tokens that a restored block keeps at least: its headings and its newest lines."""
 MARGIN = 20
 """Tokens by which a shortened block is smaller than it must be: its parts are counted apart."""
 PROBE = "0123456789"
@@ -94,9 +90,7 @@ class LiveContext:
         self._problem_told = False
         self._begun_told = False
         self._fixed = 0
-        """Tokens of the system prompt, the memory and the tools in the last reported request, by
-        our count.
-        """
+        """Tokens of system prompt, memory and tools in the last reported request, by our count."""
         self._ratio = 1.0
         """The server's tokens for one of ours, by the last report."""
         self._budget: tuple[tuple[object, ...], Budget] | None = None
@@ -164,9 +158,7 @@ class LiveContext:
         return fitted(self._truncated(thread), self.window, self.count, block)
 
     def squeeze(self, over: int) -> None:
-        """Send the restored block shorter by `over` tokens from now on; what is left out stands in
-        the file.
-        """
+        """Send the restored block shorter by `over` tokens from now on; the file keeps it whole."""
         restoration = self.session.restoration
         if restoration is not None and restoration.block:
             most = min(
@@ -266,9 +258,7 @@ class LiveContext:
         return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
 
     def _reported(self) -> int | None:
-        """Return the next request's tokens by the last report; None when all of it has to be
-        estimated.
-        """
+        """Return the next request's tokens by the last report; None when all is to be estimated."""
         used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
         return None if used is None else used + self._fixed_size() - self._fixed
 
@@ -324,9 +314,7 @@ class LiveContext:
         self._problem_told = problem is not None
 
     def tell_moved(self) -> None:
-        """Say that the session goes on in another file, because its own was changed from
-        outside.
-        """
+        """Say that the session goes on in another file, since its own was changed from outside."""
         for message, hint in self.live.take_notices():
             self.sessions.point_to(self.live.header.id)
             self.show(Warned(message, hint))
@@ -374,9 +362,7 @@ class LiveContext:
         return reply
 
     def offer_tools(self, tools: Sequence[Tool]) -> None:
-        """Give the agent `tools` beside its own, in the place of those given before, from the next
-        request on.
-        """
+        """Give the agent `tools` beside its own, in place of those given before."""
         archive = self.agent.tools[len(self.own_tools) + len(self._server_tools) :]
         self._server_tools = tuple(tools)
         self._equip(archive)

@@ -73,9 +73,7 @@ def options_of(
 
 
 def costs(config: Config) -> Callable[[str, Usage], float | None]:
-    """Return a function that prices a call in US dollars, by provider:model and usage; None when
-    the price is unknown.
-    """
+    """Return the price function: US dollars by provider:model and usage; None when unknown."""
 
     def cost(reference: str, usage: Usage) -> float | None:
         from chat_loop.providers import prices  # not before something is priced

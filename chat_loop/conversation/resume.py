@@ -303,18 +303,14 @@ class Offers:
         return seal
 
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
-        """Return about how many tokens a child of a session would hold with its words, and with a
-        summary instead.
-        """
+        """Return about how many tokens a child would hold with all words, and with a summary."""
         thread, context = self._thread(loaded), self._context
         known = summary_block.render(thread.inherited) if thread.inherited else ""
         made = summary_block.render(self._compaction.summary_of_all(thread, None))
         return context.would_hold(known, thread.exchanges), context.would_hold(made, ())
 
     def first_request(self, offer: Offer) -> int:
-        """Return the tokens of the first request after `offer` was accepted and acknowledged, a
-        query apart.
-        """
+        """Return the tokens of the first request after an accepted `offer`, a query apart."""
         beginning = offer.beginning
         return self._context.would_hold(
             beginning.block, beginning.carried, acknowledged=self._options.acknowledge
@@ -361,9 +357,7 @@ class Offers:
         )
 
     def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
-        """Return the newest of `words` that stay below the trigger, so that nothing is compacted at
-        once.
-        """
+        """Return the newest of `words` that stay below the trigger."""
         context, limits = self._context, self._options.limits
         free = trigger(context.window, limits) - context.would_hold(summary_block.render(known), ())
         kept = len(words)
@@ -425,9 +419,7 @@ class Offers:
         )
 
     def _keep(self, loaded: Loaded, seal: Seal) -> None:
-        """Write a summary that was made late into the session it belongs to, when that can be
-        done.
-        """
+        """Write a summary that was made late into its session, when that can be done."""
         try:
             self._sessions.seal_later(loaded, seal)
         except SessionLocked as error:
@@ -465,9 +457,7 @@ class Offers:
                 return replace(loaded, session=session, open=bool(until)), after, until
 
     async def _block_of(self, loaded: Loaded) -> Summary:
-        """Return the summary block of a session, of all its words; it is made now when there is
-        none.
-        """
+        """Return the block of all words of a session. Make it when there is none."""
         thread = self._thread(loaded)
         known, covers = await self._summary_of(loaded, thread)
         if _uncovered(thread, covers):

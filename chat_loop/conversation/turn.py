@@ -1,6 +1,4 @@
-"""One turn: a reply streams from the agent into the file, step by step, and is saved however it
-ends.
-"""
+"""One turn: a reply streams from the agent into the file and is saved however it ends."""
 
 from __future__ import annotations
 
