@@ -22,6 +22,8 @@ ChatLoopError               message, hint
     ├── StreamBroken        the connection ended in the middle of a reply
     ├── TimedOut            nothing came for too long
     └── RequestRejected     any other refusal of the request
+
+IndexUnavailable            the index of the sessions, without which the program goes on
 """
 
 from __future__ import annotations
@@ -157,3 +159,16 @@ class TimedOut(ProviderError):
 
 class RequestRejected(ProviderError):
     """The server understood the request and refused it."""
+
+
+class IndexUnavailable(Exception):
+    """The index cannot be used now; a sentence says why. Everything but searching works without it.
+
+    `useless` says why its file must be made anew, if it must. `moved`: another file stands in its
+    place by now, or none.
+    """
+
+    def __init__(self, message: str, *, useless: str = "", moved: bool = False) -> None:
+        super().__init__(message)
+        self.useless = useless
+        self.moved = moved

@@ -15,7 +15,7 @@ from contextlib import closing
 from functools import cache
 from itertools import islice
 
-from chat_loop.errors import SessionError
+from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive_text import (
     MOST_HITS,
     RECALL_ROOM,
@@ -27,7 +27,6 @@ from chat_loop.library.archive_text import (
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.fulltext import FullText
 from chat_loop.library.index import Index
-from chat_loop.library.index_file import IndexUnavailable
 from chat_loop.library.ranking import Position, newer, values_of
 from chat_loop.library.search import Hit, Near, hit_of, search, spoken_in, texts
 from chat_loop.library.semantic import SemanticIndex

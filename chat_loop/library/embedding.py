@@ -19,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import SessionLocked
+from chat_loop.errors import IndexUnavailable, SessionLocked
 from chat_loop.library import vectors
 from chat_loop.library.semantic import SemanticIndex, missing
 from chat_loop.sessions.files import Lock, take_lock
@@ -120,7 +120,6 @@ def _started(directory: Path, parent: int) -> subprocess.Popen[bytes] | None:
 def main(arguments: Sequence[str]) -> int:
     """Embed until everything has vectors, or the parent is gone; return the exit code."""
     from chat_loop.library.index import Index
-    from chat_loop.library.index_file import IndexUnavailable
 
     directory, parent = Path(arguments[0]), int(arguments[1])
     until = time.monotonic() + ALONE_SECONDS
@@ -129,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
     held: Lock | None = None
     try:
         held = take_lock(directory, LOCK)
-        with closing(Index(directory, busy=5.0)) as index:
+        with closing(Index(directory, patient=True)) as index:
             semantic = SemanticIndex()
             while _goes_on(parent, until) and semantic.embed_some(index):
                 continue

@@ -18,13 +18,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chat_loop.errors import IndexUnavailable
 from chat_loop.library import text_tables
 from chat_loop.library.index_file import (
     BUSY_SECONDS,
     FILE,
+    PATIENCE_SECONDS,
     TABLES,
     VERSION,
-    IndexUnavailable,
     connect,
     damaged,
     make_tables,
@@ -125,9 +126,7 @@ class Index:
     raises IndexUnavailable.
     """
 
-    def __init__(
-        self, directory: Path, *, busy: float = BUSY_SECONDS, in_memory: bool = False
-    ) -> None:
+    def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
         self._held: Counter[str] = Counter()
@@ -136,7 +135,7 @@ class Index:
             self._database = sqlite3.connect(":memory:", isolation_level=None)
             self._database.executescript(TABLES)
         else:
-            self._database = connect(self.path, busy)
+            self._database = connect(self.path, PATIENCE_SECONDS if patient else BUSY_SECONDS)
 
     def close(self) -> None:
         """Close the file."""
@@ -210,6 +209,10 @@ class Index:
             (json.dumps(ids),),
         )
         return {identity: (before, after) for identity, before, after in found}
+
+    def figures(self) -> dict[str, int | float | None]:
+        """Return what all sessions come to, by the names of FIGURES; None where that is unknown."""
+        return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
         """Store sessions in the place of what was known of them, in one transaction."""

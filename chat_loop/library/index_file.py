@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from chat_loop.errors import IndexUnavailable
 from chat_loop.library import text_tables
 from chat_loop.sessions.partial import Stamp
 
@@ -25,6 +26,8 @@ APPLICATION = 0x43484C50
 """The `application_id` of our files: "CHLP"."""
 BUSY_SECONDS = 0.5
 """How long another process may write before the index is done without."""
+PATIENCE_SECONDS = 5.0
+"""The same for somebody who wants the index to be up to date."""
 
 TABLES = f"""
 CREATE TABLE sessions (
@@ -117,19 +120,6 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "the disk reports an error",
     sqlite3.SQLITE_NOMEM: "there is not enough memory",
 }
-
-
-class IndexUnavailable(Exception):
-    """The index cannot be used now; a sentence says why. Everything but searching works without it.
-
-    `useless` says why its file must be made anew, if it must. `moved`: another file stands in its
-    place by now, or none.
-    """
-
-    def __init__(self, message: str, *, useless: str = "", moved: bool = False) -> None:
-        super().__init__(message)
-        self.useless = useless
-        self.moved = moved
 
 
 def make_way(directory: Path, error: IndexUnavailable) -> str | None:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat_loop.errors import IndexUnavailable
+from chat_loop.sessions.partial import newest_first
+
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
-    from chat_loop.library.index_file import IndexUnavailable
 
 PAUSE_SECONDS = 0.002
 """Between two batches, so that whoever waits for the processor or the index gets it."""
@@ -63,7 +65,6 @@ class Indexer:
             self._thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
-        from chat_loop.library.index_file import IndexUnavailable
 
         failures = 0
         while not self._closed:
@@ -96,7 +97,6 @@ class Indexer:
         """Read what the index does not know, the newest first. Raises IndexUnavailable."""
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
-        from chat_loop.sessions.partial import newest_first
 
         try:
             there = newest_first(self.directory)

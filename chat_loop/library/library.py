@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError
+from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.lineage import ALL, Chain, Fork, Link, Shares, chains
 from chat_loop.sessions import partial
@@ -23,7 +23,6 @@ from chat_loop.wording import compact_number, counted
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index, Stale
-    from chat_loop.library.index_file import IndexUnavailable
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
@@ -34,8 +33,6 @@ AHEAD = timedelta(days=1)
 """A record that is dated further ahead was written by a clock that was wrong."""
 LONG = 4 << 20
 """A part of a longer session is not counted."""
-PATIENCE_SECONDS = 5.0
-"""How long another process may write, for somebody who wants the index to be up to date."""
 TRIES = 6
 """So often an index that other processes replace meanwhile is opened again."""
 
@@ -164,13 +161,9 @@ class Library:
         """Return what all sessions come to, by name: counts, tokens, bytes, and US dollars as a
         float, None where a price is unknown. Raises SessionError.
         """
-        from chat_loop.library.index import FIGURES
-
-        def ask(index: Index) -> dict[str, int | float | None]:
-            figures = {name: index.ask(text)[0][0] for name, text in FIGURES.items() if text}
-            return dict.fromkeys(FIGURES) | figures | {"conversations": len(chains(index.links()))}
-
-        return self.answered(ask, progress)
+        return self.answered(
+            lambda index: index.figures() | {"conversations": len(chains(index.links()))}, progress
+        )
 
     def bring_up_to_date(self, progress: Progress | None = None, *, anew: bool = False) -> int:
         """Read every changed file into the index (`anew`: every file); return how many. Raises
@@ -190,7 +183,6 @@ class Library:
         anew: bool = False,
     ) -> T:
         """Bring the index up to date, and return what it answers then. Raises SessionError."""
-        from chat_loop.library.index_file import FILE, IndexUnavailable
         from chat_loop.library.refresh import refresh
 
         self.trouble = ""
@@ -198,7 +190,7 @@ class Library:
         for _ in range(TRIES):
             there = self._stamps()
             try:
-                index = self._opened(PATIENCE_SECONDS)
+                index = self._opened(patient=True)
                 if anew:
                     index.clear()
                     anew = False  # another process that makes it anew meanwhile does the same work
@@ -216,7 +208,7 @@ class Library:
                     ) from error
                 rebuilt = rebuilt or not error.moved
         raise SessionError(
-            f"The index {self.directory / FILE} is busy: other processes make it anew. Try "
+            f"The index of {self.directory} is busy: other processes make it anew. Try "
             "again in a moment."
         )
 
@@ -225,13 +217,12 @@ class Library:
         memory. Raises SessionError.
         """
         from chat_loop.library.index import Index
-        from chat_loop.library.index_file import BUSY_SECONDS, IndexUnavailable
 
         self.trouble = ""
         there = self._stamps()
         for _ in range(2 if there else 0):
             try:
-                index = self._opened(PATIENCE_SECONDS if self._thorough else BUSY_SECONDS)
+                index = self._opened(patient=self._thorough)
                 if not self._caught_up(index, index.stale(there)):
                     break
                 if self._in_memory is not None:
@@ -263,10 +254,10 @@ class Library:
         refresh(index, changed, progress=self._progress if much else None)
         return True
 
-    def _opened(self, busy: float) -> Index:
+    def _opened(self, *, patient: bool) -> Index:
         from chat_loop.library.index import Index
 
-        self._index = self._index or Index(self.directory, busy=busy)
+        self._index = self._index or Index(self.directory, patient=patient)
         return self._index
 
     def _makes_way(self, error: IndexUnavailable) -> bool:

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.support.planting import FACTS, START, conversation
-from chat_loop.errors import SessionError
+from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
-from chat_loop.library.index_file import IndexUnavailable
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import Found, find, search_all, texts
@@ -323,7 +322,7 @@ def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
     shelf(tmp_path)
     ours = library(tmp_path)
     before = places(search_all(ours, "gateway port", SessionFilter(), 5))
-    theirs = Index(tmp_path, busy=0.01)
+    theirs = Index(tmp_path)
     refused: list[str] = []
 
     class Writing(SemanticIndex):

@@ -22,10 +22,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.errors import SessionError
+from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import Index
-from chat_loop.library.index_file import FILE, VERSION, IndexUnavailable, make_way
+from chat_loop.library.index_file import FILE, VERSION, make_way
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first

@@ -233,7 +233,7 @@ def test_an_index_that_is_replaced_again_and_again_is_waited_for(
     with pytest.raises(SessionError) as caught:
         shelf.answered(lambda index: question(1_000, index))
     assert caught.value.message == (
-        f"The index {folder / FILE} is busy: other processes make it anew. Try again in a moment."
+        f"The index of {folder} is busy: other processes make it anew. Try again in a moment."
     )
 
 
