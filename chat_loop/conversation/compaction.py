@@ -360,18 +360,14 @@ class Compaction:
         What is ready from the background is used. `otherwise` says what happens when it fails and
         nothing is made instead, `extracted` what is made instead. `optional`: Ctrl-C does without.
         """
-        prepared = None if focus else self.background.ready(span)
+        outcome = None if focus else self.background.ready(span)
         await self.background.cancel()
-        rest = span[len(prepared.covered) :] if prepared is not None else span
-        if prepared is None:
-            outcome = await self._summarize(rest, thread.inherited, focus, optional=optional)
-        elif not rest:
-            outcome = prepared
-        else:
+        rest = span if outcome is None else span[len(outcome.covered) :]
+        if outcome is None or rest:
+            more = await self._summarize(rest, thread.inherited, focus, optional=optional)
             from chat_loop.context.summary import together  # loaded by then
 
-            more = await self._summarize(rest, thread.inherited, focus, optional=optional)
-            outcome = together(prepared, more)
+            outcome = more if outcome is None else together(outcome, more)
         problem = outcome.problem
         if problem and otherwise:
             problem = f"Summary failed: {problem} {otherwise}"
