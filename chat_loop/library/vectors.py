@@ -65,14 +65,14 @@ def model_file() -> Path:
     raise _missing()
 
 
-def load(threads: int = 1, path: Path | None = None) -> Embedder:
+def load(path: Path | None = None) -> Embedder:
     """Load the model, in about 0.3 s.
 
     Raises ModelError when a package is missing or the file is not the known one.
     """
     if not available():
         raise _missing()
-    return Embedder(_checked(model_file() if path is None else path), threads)
+    return Embedder(_checked(model_file() if path is None else path))
 
 
 def _missing() -> ModelError:
@@ -173,9 +173,9 @@ def _parts(reply: str) -> Iterator[str]:
 
 
 class Embedder:
-    """The loaded model. Safe in any thread; runs on `threads` cores."""
+    """The loaded model. Safe in any thread; runs on one core."""
 
-    def __init__(self, path: Path, threads: int = 1) -> None:
+    def __init__(self, path: Path) -> None:
         """Load the checked file at `path`. Raises ModelError when a package does not work."""
         try:
             import numpy  # noqa: F401
@@ -188,7 +188,7 @@ class Embedder:
         # Only the builds for Windows send anything; the call is harmless elsewhere.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = max(1, threads)
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = _FATAL
         options.enable_cpu_mem_arena = False
@@ -237,22 +237,13 @@ class Vectors:
     """
 
     def __init__(self, rows: Sequence[int], joined: bytes) -> None:
-        """Take one vector per row number, in the order of the rows, one after the other.
-
-        Raises ValueError when they are not as many.
-        """
+        """Take one vector per row number, in the order of the rows, one after the other."""
         import numpy as np
 
-        if len(joined) != len(rows) * DIMENSIONS:
-            raise ValueError(f"{len(rows)} vectors have {len(joined)} bytes.")
         self._matrix: NDArray[np.int8] = np.frombuffer(joined, dtype=np.int8).reshape(
             -1, DIMENSIONS
         )
         self._rows, self._starts = np.unique(np.array(rows, dtype=np.int64), return_index=True)
-
-    def __len__(self) -> int:
-        """Return how many vectors there are."""
-        return len(self._matrix)
 
     def nearest(
         self,
@@ -265,12 +256,10 @@ class Vectors:
         highest.
 
         A row is as near, -1 to 1, as its nearest vector and its last, which is of all its texts,
-        on average. `among`: only these rows. Raises ValueError when `query` is no vector.
+        on average. `among`: only these rows.
         """
         import numpy as np
 
-        if len(query) != DIMENSIONS:
-            raise ValueError(f"A vector has {DIMENSIONS} bytes, not {len(query)}.")
         if not len(self._rows):
             return []
         products = self._products(query)
