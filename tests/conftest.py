@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -18,3 +20,10 @@ def pytest_xdist_auto_num_workers() -> int:
     time.
     """
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(autouse=True)
+def machine_zone() -> Iterator[None]:
+    """Return to the machine's time zone after a test that changed TZ."""
+    yield
+    time.tzset()

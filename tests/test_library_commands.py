@@ -522,7 +522,7 @@ You: /resume kitchen
 You: /resume heiß
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
-  120 tokens: the summary
+  132 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
 
@@ -535,10 +535,14 @@ You: /resume heiß
 
 **Pending:**
 *none*
+
+**Key Facts:**
+- Wie heiß wird [b]Öl[/b]?
++ 漢字 ␛]0;x␇ [1 user]
 You: /resume .
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
-  120 tokens: the summary
+  132 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
 
@@ -551,6 +555,10 @@ You: /resume .
 
 **Pending:**
 *none*
+
+**Key Facts:**
+- Wie heiß wird [b]Öl[/b]?
++ 漢字 ␛]0;x␇ [1 user]
 You: /resume 1 2 3
 ✗ Which session? resume takes one number or id.
   sessions lists them.

@@ -34,10 +34,14 @@ class Ask(Protocol):
 
 
 class FullText:
-    """The questions to the tables of a database."""
+    """The questions to the tables of a database.
 
-    def __init__(self, ask: Ask) -> None:
+    `age` is the column of `exchanges` by which the older one of two comes first.
+    """
+
+    def __init__(self, ask: Ask, age: str = "e.key") -> None:
         self._ask = ask
+        self._age = age
 
     def question(self, text: str) -> Question:
         """Look up what a query asks for."""
@@ -68,17 +72,18 @@ class FullText:
         likely = self._likely([one.match for one in question.asked], where, values, "rank")
         around = {(session, position): score for _, session, position, score in likely}
         scores = {
-            (key, session, position): max(
+            (age, session, position): max(
                 score + weight * around.get((session, position + step), 0.0)
                 for step, weight in AROUND
             )
-            for key, session, position, score in likely
+            for age, session, position, score in likely
         }
-        chosen = set(sorted(scores, key=lambda one: (-scores[one], -one[0]))[:CANDIDATES])
+        newest_first = sorted(scores, reverse=True)
+        chosen = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
         for one in question.asked:
             if one.term.exact:
-                found = self._likely((one.match,), where, values, "e.key DESC")
-                chosen.update((key, session, position) for key, session, position, _ in found)
+                found = self._likely((one.match,), where, values, f"{self._age} DESC")
+                chosen.update((age, session, position) for age, session, position, _ in found)
         return [(session, position) for _, session, position in sorted(chosen)]
 
     def lines(self, positions: Iterable[Position]) -> dict[Position, str]:
@@ -123,10 +128,10 @@ class FullText:
 
     def _likely(
         self, matches: Sequence[str], where: str, values: Sequence[object], order: str
-    ) -> list[tuple[int, int, int, float]]:
-        """Return key, session, position and score of exchanges that hold some of what is asked."""
+    ) -> list[tuple[Any, int, int, float]]:
+        """Return age, session, position and score of exchanges that hold some of what is asked."""
         return self._ask(
-            f"SELECT e.key, {PLACE}, -bm25(said) FROM said "
+            f"SELECT {self._age}, {PLACE}, -bm25(said) FROM said "
             f"JOIN exchanges e ON e.key = said.rowid WHERE said MATCH ? {where} "
             f"ORDER BY {order} LIMIT {_LIKELY}",
             (" OR ".join(f"({match})" for match in matches), *values),

@@ -185,7 +185,7 @@ def find(
         return {} if semantic is None else semantic.near(index, text, found, where, values)
 
     with index.reading():
-        _, scored = search(FullText(index.ask), text, near, where, values)
+        _, scored = search(FullText(index.ask, age="e.at"), text, near, where, values)
         scored = scored[: max(0, limit)]
         exchanges = _exchanges(index, [one.position for one in scored])
         rows = _rows(index, {session for session, _ in exchanges})
