@@ -108,9 +108,8 @@ def _doctor(commands: Actions) -> None:
         commands,
         "doctor",
         "check what is installed, stored and set, and say what to do",
-        "Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no problem, "
-        "1 at least one (✗), "
-        "2 misused.",
+        "Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no problem, 1 at "
+        "least one (✗), 2 misused.",
     )
     made.add_argument(
         "--online", action="store_true", help="ask the model that would answer one small question"

@@ -143,8 +143,7 @@ def main() -> int:
     summaries = options.local or "a stand-in that loses and changes facts"
     title = (
         f"FactChain: {seeds} conversation(s) in the wordings {options.profiles}, {SEGMENTS} "
-        "compactions; "
-        f"window {options.window:,}; summaries by {summaries}"
+        f"compactions; window {options.window:,}; summaries by {summaries}"
     )
     scored = (SEGMENTS,) if options.quick else run.SCORED
     print(report.text(results, title, scored, options.window))

@@ -337,16 +337,14 @@ def _costs(results: Results) -> list[str]:
     lines = [f"compaction beside the model, ms: {took}"]
     lines += [
         f"compacting by itself: {one.compactions} times, a query is sent after "
-        f"{1000 * one.typical:.2f} ms, at most "
-        f"after {1000 * one.longest:.1f} ms; {one.refused} refused; {one.context:.1f} % in "
-        "the context at the end"
+        f"{1000 * one.typical:.2f} ms, at most after {1000 * one.longest:.1f} ms; {one.refused} "
+        f"refused; {one.context:.1f} % in the context at the end"
         for one in results.waits
     ]
     lines += [
         f"with a model that fails: {one.made} of {SEGMENTS} compactions made, {one.lost} "
-        f"exchanges lost, {one.refused} "
-        f"refused; {one.context:.1f} % in {one.tokens:,} tokens at the end; invented in the "
-        f"ledger: {len(one.invented)}"
+        f"exchanges lost, {one.refused} refused; {one.context:.1f} % in {one.tokens:,} tokens at "
+        f"the end; invented in the ledger: {len(one.invented)}"
         for one in results.faults
     ]
     if results.sentences:

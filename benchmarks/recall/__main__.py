@@ -167,10 +167,9 @@ def show_floors(title: str, found: Iterable[tuple[float, Shares]]) -> None:
     print(f"\n{title}: hits by meaning at each floor, among the first five")
     for floor, shares in found:
         print(
-            f"  {floor:.2f}{'*' if floor == FLOOR else ' '} precision {shares.precision:6.1%}"
-            f"  recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should "
-            f"be {shares.silent:6.1%}"
-            f"  sum {shares.recall + shares.silent:.2f}"
+            f"  {floor:.2f}{'*' if floor == FLOOR else ' '} precision {shares.precision:6.1%}  "
+            f"recall {shares.recall:6.1%}  shown {shares.shown:.1f}  silent where it should be "
+            f"{shares.silent:6.1%}  sum {shares.recall + shares.silent:.2f}"
         )
 
 

@@ -71,9 +71,8 @@ def snapshot_of(path: Path) -> Snapshot:
                 files[name] = bytes_of(module)
             if len(files) > MOST_FILES or sum(map(len, files.values())) > MOST_BYTES:
                 raise AgentError(
-                    f"Too much Python code lies beside the agent {path}: more than "
-                    f"{MOST_FILES} files or "
-                    f"{MOST_BYTES >> 20} MB.",
+                    f"Too much Python code lies beside the agent {path}: more than {MOST_FILES} "
+                    f"files or {MOST_BYTES >> 20} MB.",
                     "Put the agent and its modules into a folder of their own.",
                 )
     return Snapshot(path=path, files=dict(sorted(files.items())))

@@ -50,8 +50,7 @@ async def remember(chat: Chat, argument: str) -> None:
     elif seen.own and not before.facts:
         chat.display.prose(
             "That is your own memory: it counts where a project has no MEMORY.md. /remember "
-            "--project TEXT begins one "
-            "here.",
+            "--project TEXT begins one here.",
             "dim",
         )
 
@@ -218,8 +217,7 @@ def _tell_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     if missing:
         chat.display.warn(
             "There is no room for "
-            f"{'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory "
-            "takes "
+            f"{'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory takes "
             f"{memory.place.most:,} tokens, and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )

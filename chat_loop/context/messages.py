@@ -55,12 +55,10 @@ that includes:
 Keep your response concise."""
 
 GUIDE = (
-    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word "
-    "for word what the user or "
-    "you said in the chain's second session; [2.14] is its query 14. If the summary does not "
-    "contain the answer to a "
-    "later question, search the archive when you have a tool for that; otherwise say that it "
-    "does not."
+    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for "
+    "word what the user or you said in the chain's second session; [2.14] is its query 14. If the "
+    "summary does not contain the answer to a later question, search the archive when you have a "
+    "tool for that; otherwise say that it does not."
 )
 
 

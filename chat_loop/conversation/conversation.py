@@ -224,9 +224,8 @@ class Conversation(LiveContext):
         what = "max_history_messages" if limits.max_messages else "max_history_tokens"
         self.show(
             Warned(
-                f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
-                f"automatic compaction is off, and {what} is "
-                f"{limits.max_messages or limits.max_tokens:,}.",
+                f"The model no longer gets the oldest {counted(left_out, 'exchange')}: automatic "
+                f"compaction is off, and {what} is {limits.max_messages or limits.max_tokens:,}.",
                 "They are saved; compact keeps what matters in them.",
             )
         )

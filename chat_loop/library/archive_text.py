@@ -119,9 +119,8 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     depth = exchanges[0].depth
     if any(match[group] is not None and int(match[group]) != depth for group in (1, 3)):
         return (
-            f"Only the previous session can be read here, which is number {depth} of the "
-            f"chain. {there} "
-            "Search the archive for what is older."
+            f"Only the previous session can be read here, which is number {depth} of the chain. "
+            f"{there} Search the archive for what is older."
         )
     first = int(match[2])
     last = int(match[4]) if match[4] is not None else first

@@ -131,9 +131,8 @@ class FullText:
     ) -> list[tuple[Any, int, int, float]]:
         """Return age, session, position and score of exchanges that hold some of what is asked."""
         return self._ask(
-            f"SELECT {self._age}, {PLACE}, -bm25(said) FROM said "
-            f"JOIN exchanges e ON e.key = said.rowid WHERE said MATCH ? {where} "
-            f"ORDER BY {order} LIMIT {_LIKELY}",
+            f"SELECT {self._age}, {PLACE}, -bm25(said) FROM said JOIN exchanges e ON e.key = "
+            f"said.rowid WHERE said MATCH ? {where} ORDER BY {order} LIMIT {_LIKELY}",
             (" OR ".join(f"({match})" for match in matches), *values),
         )
 

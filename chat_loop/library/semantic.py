@@ -177,9 +177,8 @@ def missing(index: Index, limit: int = -1) -> list[int]:
     With a `limit` that many, in no order. Raises IndexUnavailable.
     """
     found = index.ask(
-        "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session "
-        "WHERE s.state != 'unsealed' "
-        "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
+        "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.state != "
+        "'unsealed' AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
         f"{'ORDER BY s.changed DESC, e.position' if limit < 0 else ''} LIMIT ?",
         (vectors.SPACE, limit),
     )

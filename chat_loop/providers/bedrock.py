@@ -62,9 +62,8 @@ class BedrockProvider(AnthropicProvider):
     name = "bedrock"
     key_hint = KEY_HINT
     model_hint = (
-        "Check the id, and that the region has it for this account; many models are called by "
-        "the id of an inference "
-        "profile, such as us.anthropic.NAME."
+        "Check the id, and that the region has it for this account; many models are called by the "
+        "id of an inference profile, such as us.anthropic.NAME."
     )
 
     def __init__(

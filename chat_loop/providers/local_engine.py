@@ -154,9 +154,8 @@ class Engine:
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ProviderError(
             f"The embedded model's process ended unexpectedly ({how}).",
-            "The next question starts it again. If memory is short, choose a smaller model or "
-            "a smaller "
-            "providers.local.context.",
+            "The next question starts it again. If memory is short, choose a smaller model or a "
+            "smaller providers.local.context.",
         )
 
     def _kill(self) -> None:

@@ -143,9 +143,8 @@ class OpenAIProvider(WireProvider["AsyncOpenAI"]):
         )
         if size > self.window.tokens:
             error = ContextTooLong(
-                f"The conversation is too long for {self.model} as Ollama runs it: about "
-                f"{size:,} tokens, and the "
-                f"window has {self.window.tokens:,}.",
+                f"The conversation is too long for {self.model} as Ollama runs it: about {size:,} "
+                f"tokens, and the window has {self.window.tokens:,}.",
                 "Type compact to shorten the conversation, or set OLLAMA_CONTEXT_LENGTH where "
                 "Ollama runs.",
             )

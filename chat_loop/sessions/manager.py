@@ -287,8 +287,7 @@ class SessionManager:
         if not loaded.sealable:
             raise SessionError(
                 f"{loaded.path.name} is "
-                f"{'another program’s file' if loaded.plain else 'damaged'}: it stays as it "
-                "is.",
+                f"{'another program’s file' if loaded.plain else 'damaged'}: it stays as it is.",
                 "sessions import makes a session of it."
                 if loaded.plain
                 else "What can be read of it can be resumed.",

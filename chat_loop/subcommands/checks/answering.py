@@ -27,9 +27,8 @@ from chat_loop.values import Message, Request
 from chat_loop.wording import install_hint, size_text, window_text
 
 FIRST_STEPS = (
-    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop "
-    "models install); "
-    "chat-loop providers says what else there is."
+    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
+    "install); chat-loop providers says what else there is."
 )
 SHORTEST_KEY = 8
 _FILLERS = ("...", "…", "your", "xxx", "<", "changeme", "insert")
