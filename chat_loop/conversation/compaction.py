@@ -35,7 +35,7 @@ from chat_loop.sessions.records import Exchange, Seal, SealReason, Summary, Summ
 
 TOO_LONG = "The server said that the conversation is too long"
 LOCAL_SUMMARY_SECONDS = 600.0
-"""What an embedded model, or a server on this machine, is given at least."""
+"""The least time, in seconds, for an embedded model or a server on this machine."""
 NOT_COMPACTED = "Not compacted: the conversation goes on with all its words."
 MAKE_LATER = "It will be made when you resume the session."
 SMALL_GAIN = 4_000

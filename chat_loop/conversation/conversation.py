@@ -58,8 +58,8 @@ RECALL_MARGIN = 20
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
 MOST_TOOL_CHARACTERS = 100_000
-"""What a model is told of all tools of servers; on a small window half a character for each of its
-tokens.
+"""Characters that the schemas of all MCP tools may take; on a small window, half a character for
+each of its tokens.
 """
 
 

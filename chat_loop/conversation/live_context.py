@@ -99,7 +99,7 @@ class LiveContext:
         self._block_path: Path | None = None
         """The file whose summary block the session was given."""
         self._edited: Summary | None = None
-        """That block, when it was changed there since this session began."""
+        """The parent's block as it is now, when it changed since this session began."""
         self._block_most: int | None = None
         """Tokens that the restored block may take, once a query has needed its room."""
         self._shortened = lru_cache(maxsize=4)(

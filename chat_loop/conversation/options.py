@@ -1,4 +1,4 @@
-"""What the config decides about a conversation."""
+"""The options of a conversation, as the config sets them."""
 
 from __future__ import annotations
 

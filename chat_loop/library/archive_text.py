@@ -25,11 +25,11 @@ STRONG = 0.36
 _MOST_RECALLED = 3
 _SENTENCE_ROOM = 90
 _BESIDE = 0.3
-"""How much room a text gets in which nothing matches, where one in which something does gets 1."""
+"""The share of room for a text in which nothing matches; a text with a match gets 1."""
 _CHARACTERS = 8
 """More than these make a token in hardly any text."""
 _CUT_ROOM = 30
-"""What the note takes that a text was cut."""
+"""Tokens for the note that a text was cut."""
 _LEAST = 40
 """Characters that an excerpt has at least."""
 

@@ -130,7 +130,7 @@ class Index:
         self.directory = directory
         self.path = directory / FILE
         self._held: Counter[str] = Counter()
-        """How many exchanges more, or fewer, hold each word after the transaction."""
+        """The change, by the transaction, in the number of exchanges that hold each word."""
         if in_memory:
             self._database = sqlite3.connect(":memory:", isolation_level=None)
             self._database.executescript(TABLES)

@@ -25,7 +25,7 @@ VERSION = 7
 APPLICATION = 0x43484C50
 """The `application_id` of our files: "CHLP"."""
 BUSY_SECONDS = 0.5
-"""How long another process may write before the index is done without."""
+"""The longest wait, in seconds, for another process that writes."""
 PATIENCE_SECONDS = 5.0
 """The same for somebody who wants the index to be up to date."""
 
@@ -107,7 +107,7 @@ _NOT_AS_MADE = (
     *("no such table", "no such column"),
     *("vtable constructor failed", "SQL logic error"),  # of a table that is not SQLite's own
 )
-"""How SQLite begins to say that a table is not as it was made."""
+"""The beginnings of SQLite's messages about a table that is not as it was made."""
 _BUGS = frozenset((sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None))
 """Other objections of SQLite, and those of Python's module, which have no code."""
 _REASONS = {

@@ -1,4 +1,4 @@
-"""How sessions go on from each other (pure): conversations, their branches, the tree of a session,
+"""The lineage of sessions (pure): conversations, their branches, the tree of a session,
 and the old ones that nobody needs any more.
 """
 

@@ -20,8 +20,8 @@ Position = tuple[int, int]
 """A session and the position of an exchange in it."""
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
-"""What a term counts that stands elsewhere in the exchange, or so many exchanges before or after
-it. Chosen on five of LoCoMo's ten dialogues.
+"""The weight of a term elsewhere in the exchange, or so many exchanges before or after it.
+Chosen on five of LoCoMo's ten dialogues.
 """
 _ASKING, _TELLING = 0.85, 1.15
 _STEPS = 25
@@ -48,7 +48,7 @@ class Asked(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What a query asks for, among `total` exchanges. `weak`: only words that say nothing."""
+    """The terms of a query, among `total` exchanges. `weak`: only words that say nothing."""
 
     asked: tuple[Asked, ...]
     weak: bool
@@ -69,7 +69,7 @@ class Sentence(Struct, frozen=True):
 
 
 class Scored(Struct, frozen=True):
-    """How well an exchange fits: how many ids of the query it holds, and its score.
+    """The fit of an exchange: how many ids of the query it holds, and its score.
 
     `coverage`, 0 to about 1: how much of the query is there or around it. `strength`, 0 to 1: how
     surely it is what the query is about. `sentences` hold a term, the best first.

@@ -34,7 +34,7 @@ for the questions that are answered and for those that rightly find nothing.
 _FOREIGN, _FAMILIAR = 0.4, 0.8
 """`vectors.familiar` of a German question and of an English one, about."""
 _LEAST = 0.2
-"""What is left of similarities where the model knows hardly a word of the question."""
+"""The factor on similarities where the model knows hardly a word of the question."""
 
 
 class SemanticIndex:

@@ -25,8 +25,8 @@ ASKS, TELLS = "?", "#"
 SAME = 0.9
 """From here on two words are forms of one."""
 _FORM, _ALIKE, _PART = 0.8, 0.65, 0.45
-"""How much of the longer word two forms of one begin with, two words that are alike, and how much
-a part of a compound makes up.
+"""Shares of the longer word: the beginning that two forms of one word have in common, the same for
+two words that are alike, and a part of a compound.
 """
 _ENDS = 4_000
 """Characters at a query's beginning and at its end that are read: there stands what is asked."""
