@@ -29,6 +29,11 @@ IndexUnavailable            the index of the sessions, without which the program
 from __future__ import annotations
 
 
+def os_reason(error: OSError) -> str:
+    """Return why the system refused, as the rest of a sentence: `no space left on device`."""
+    return (error.strerror or str(error)).lower()
+
+
 class ChatLoopError(Exception):
     """A failure that the user is told about. `message` says what happened, `hint` what to do (may
     be empty).
@@ -74,9 +79,7 @@ class OutputError(ChatLoopError):
     """Standard output cannot be written."""
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(
-            f"Standard output cannot be written: {(error.strerror or str(error)).lower()}."
-        )
+        super().__init__(f"Standard output cannot be written: {os_reason(error)}.")
 
 
 class AgentError(ChatLoopError):

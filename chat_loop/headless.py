@@ -30,6 +30,7 @@ from chat_loop.errors import (
     OutputError,
     SaveError,
     UsageError,
+    os_reason,
 )
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.lines import clean
@@ -131,8 +132,7 @@ class Target(Struct, frozen=True):
                 f"{self.path} is there already by now: the reply is not in it."
             ) from None
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise SaveError(f"{self.path} cannot be written: {reason}.") from error
+            raise SaveError(f"{self.path} cannot be written: {os_reason(error)}.") from error
 
 
 def target_of(file: str, *, force: bool) -> Target | None:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.config import Config, Paths
-from chat_loop.errors import ChatLoopError, SessionLocked
+from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.files import Files, read_part, release_lock, take_lock
@@ -299,8 +299,9 @@ def change(path: Path, edit: Callable[[str], str], *, locks: Path, files: Files)
                 )
             _write(_target(path) if exists else path, data, files, exists=exists)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ChatLoopError(f"{path} cannot be written: {reason}. Nothing is changed.") from error
+        raise ChatLoopError(
+            f"{path} cannot be written: {os_reason(error)}. Nothing is changed."
+        ) from error
 
 
 def _write(path: Path, data: bytes, files: Files, *, exists: bool) -> None:
@@ -339,7 +340,7 @@ def _reason(error: OSError) -> str:
         return "it is a symbolic link to nothing"
     if error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO):
         return "it is not a regular file"
-    return (error.strerror or str(error)).lower()
+    return os_reason(error)
 
 
 @contextlib.contextmanager

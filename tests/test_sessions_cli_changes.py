@@ -427,7 +427,7 @@ def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     ]
     assert len(lines) == 5
     assert result.stderr.decode() == (
-        f"{tmp_path / 'nowhere.json'} cannot be read: No such file or directory.\n"
+        f"{tmp_path / 'nowhere.json'} cannot be read: no such file or directory.\n"
         "talk.html: It is an HTML page, which is for reading; import the JSON or markdown export.\n"
     )
     assert load(other, SECOND.header.id).header.parent == f"{FIRST.header.id}_2"
@@ -717,7 +717,7 @@ def test_what_cannot_be_read(home: Path) -> None:
     ]
     shown = bound(home, "sessions", "show", "3")
     assert (shown.returncode, shown.stdout) == (1, b"")
-    assert "Permission denied" in shown.stderr.decode()
+    assert "permission denied" in shown.stderr.decode()
     folder.chmod(0)
     try:
         for action in (

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from chat_loop.errors import AgentError
+from chat_loop.errors import AgentError, os_reason
 from chat_loop.sessions.files import opened
 
 LARGEST = 256 * 1024
@@ -89,7 +89,5 @@ def _unreadable(path: Path, error: Exception) -> AgentError:
             f"There is no agent {path}.", "chat-loop agents lists those that have a name."
         )
     if isinstance(error, OSError) and number is not None:
-        return AgentError(
-            f"The agent {path} cannot be read: {(error.strerror or str(error)).lower()}."
-        )
+        return AgentError(f"The agent {path} cannot be read: {os_reason(error)}.")
     return AgentError(f"The agent {path} cannot be read: it is not a regular file.")

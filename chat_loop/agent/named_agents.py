@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from chat_loop.agent.agent_path import SUFFIXES, bytes_of, file_of
 from chat_loop.config import Paths
-from chat_loop.errors import AgentError, ConfigError, SessionLocked
+from chat_loop.errors import AgentError, ConfigError, SessionLocked, os_reason
 from chat_loop.frontmatter import read_yaml
 from chat_loop.sessions.files import Files, take_lock
 
@@ -185,8 +185,9 @@ class Places:
                 "The aliases are being changed by another process.", "Try again."
             ) from error
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise AgentError(f"{self.aliases_file} cannot be written: {reason}.") from error
+            raise AgentError(
+                f"{self.aliases_file} cannot be written: {os_reason(error)}."
+            ) from error
 
 
 def is_path(reference: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, os_reason
 
 OUTSIDE = "Outside of the working directory"
 """How the question begins for a file that is not below it; what is allowed so is allowed once."""
@@ -131,4 +131,4 @@ def sentence(shown: str, error: OSError) -> ChatLoopError:
             return ChatLoopError(f"{shown} is a folder.")
         case PermissionError():
             return ChatLoopError(f"{shown} may not be opened.")
-    return ChatLoopError(f"{shown}: {error.strerror or error}.")
+    return ChatLoopError(f"{shown}: {os_reason(error)}.")

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from chat_loop.agent.arguments import fault
 from chat_loop.agent.results import READ_RESULT, READS, cut, read_on
-from chat_loop.errors import ChatLoopError, ToolDenied
+from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.calls import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
@@ -126,7 +126,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
             denied = isinstance(error, ToolDenied)
             text = f"{error.message} {error.hint}".strip()
         except OSError as error:
-            text = f"{call.name} failed: {error.strerror or error}."
+            text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.clock() - started, 2)
         room = self._room
         text = cut(call, text or EMPTY, room, self.kept)

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from chat_loop.agent.agent_path import LARGEST, PYTHON, bytes_of
-from chat_loop.errors import AgentError
+from chat_loop.errors import AgentError, os_reason
 from chat_loop.sessions.files import Files
 
 MOST_FILES = 300
@@ -92,9 +92,7 @@ def _modules(folder: Path) -> Iterator[Path]:
         try:
             entries = sorted(os.scandir(current), key=lambda entry: entry.name)
         except OSError as error:
-            raise AgentError(
-                f"{current} cannot be read: {(error.strerror or str(error)).lower()}."
-            ) from error
+            raise AgentError(f"{current} cannot be read: {os_reason(error)}.") from error
         for entry in entries:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
@@ -159,8 +157,9 @@ class Trust:
             self._files.make_directory(self._folder)
             self._files.replace(file, json.dumps(approved, indent=1).encode() + b"\n")
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise AgentError(f"The approval cannot be kept in {file}: {reason}.") from error
+            raise AgentError(
+                f"The approval cannot be kept in {file}: {os_reason(error)}."
+            ) from error
 
     def _read(self, path: Path) -> dict[str, dict[str, str]] | None:
         """What was approved of the agent at `path`. A file that cannot be read or understood

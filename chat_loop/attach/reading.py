@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from chat_loop.attach import pictures
 from chat_loop.attach.mentions import Mention, mentions
-from chat_loop.errors import UsageError
+from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redacted
 from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.wording import attached_text, file_size_text
@@ -102,8 +102,7 @@ def read(name: str, path: Path, directory: Path) -> Given:
         _refuse_strays(name, path, directory)
         data, size = _content(name, path)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{name} cannot be read: {reason}.", AS_TEXT) from error
+        raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
     digest = sha256(data).hexdigest()
     try:
         picture = pictures.picture(data)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.live_context import LiveContext
-from chat_loop.errors import UsageError
+from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Warned
 from chat_loop.sessions.images import ImageGone
 from chat_loop.sessions.records import Attachment
@@ -85,10 +85,9 @@ def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
             try:
                 context.sessions.images.keep(entry.file, file.data)
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
                 context.show(
                     Warned(
-                        f"{file.name} is not kept: {reason}.",
+                        f"{file.name} is not kept: {os_reason(error)}.",
                         "It is sent now, and may be missing later.",
                     )
                 )

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from chat_loop.errors import SaveError, UsageError
+from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import json_export, markdown_export
 from chat_loop.export.importing import file_path, with_valid_ids
 from chat_loop.redact import Redactor
@@ -213,7 +213,7 @@ def _folder_beside(path: Path) -> Path:
 
 
 def _unwritten(path: Path, error: OSError) -> SaveError:
-    return SaveError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.")
+    return SaveError(f"{path} cannot be written: {os_reason(error)}.")
 
 
 def _is_folder(path: Path) -> bool:

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError, UsageError
+from chat_loop.errors import SessionError, UsageError, os_reason
 from chat_loop.export import json_export, markdown_export
 from chat_loop.export.json_export import ImportRefused
 from chat_loop.sessions import legacy, marker
@@ -78,7 +78,7 @@ def read_import(path: Path) -> Imported:
             return _read_folder(path)
         return _read_file(path.resolve(), path.name)
     except OSError as error:
-        raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
 
 
 def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
@@ -145,8 +145,7 @@ def keep_images(store: ImageStore, found: Imported) -> list[str]:
             sentence = f"The image {entry.name} did not come with it."
             missing[f"{entry.name}{entry.file}"] = sentence
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            sentence = f"The image {entry.name} is not kept: {reason}."
+            sentence = f"The image {entry.name} is not kept: {os_reason(error)}."
             missing[f"{entry.name}{entry.file}"] = sentence
     return list(missing.values())
 
@@ -180,7 +179,7 @@ def _read_folder(path: Path) -> Imported:
             if regular:
                 parts.append(_read_file(path / name, name))
         except OSError as error:
-            problem = f"It cannot be read: {error.strerror or error}."
+            problem = f"It cannot be read: {os_reason(error)}."
         if problem:
             parts.append(Imported(complaints=(f"{encode_line(name)[:100]}: {problem}",)))
     return united(parts)

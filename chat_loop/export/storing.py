@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError
+from chat_loop.errors import SaveError, os_reason
 from chat_loop.sessions import legacy
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.parser import parse
@@ -142,5 +142,6 @@ def _last_event(session: Session, otherwise: float) -> float:
 
 
 def _unwritten(path: Path, error: OSError) -> SaveError:
-    reason = (error.strerror or str(error)).lower()
-    return SaveError(f"{path} cannot be written: {reason}.", "What was imported until then stays.")
+    return SaveError(
+        f"{path} cannot be written: {os_reason(error)}.", "What was imported until then stays."
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from chat_loop.errors import IndexUnavailable
+from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library import text_tables
 from chat_loop.sessions.partial import Stamp
 
@@ -171,7 +171,7 @@ def index_status(directory: Path, there: Sequence[Stamp]) -> IndexStatus:
     except FileNotFoundError:
         return IndexStatus(left_over=old)
     except OSError as error:
-        trouble = f"{path} cannot be looked at: {_reason(error)}."
+        trouble = f"{path} cannot be looked at: {os_reason(error)}."
     except IndexUnavailable as error:
         trouble = str(error)
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -223,7 +223,7 @@ def connect(path: Path, busy: float) -> sqlite3.Connection:
             continue
         except OSError as error:
             raise IndexUnavailable(
-                f"The index {path} cannot be opened: {_reason(error)}."
+                f"The index {path} cannot be opened: {os_reason(error)}."
             ) from error
         if not stat.S_ISREG(status.st_mode):
             raise IndexUnavailable(f"The index {path} is not a regular file: it is left alone.")
@@ -257,7 +257,7 @@ def _create(path: Path) -> None:
         pass
     except OSError as error:
         raise IndexUnavailable(
-            f"The index cannot be made in {path.parent}: {_reason(error)}."
+            f"The index cannot be made in {path.parent}: {os_reason(error)}."
         ) from error
 
 
@@ -328,7 +328,3 @@ def _is_held(path: Path) -> bool:
 def _delete(path: Path) -> None:
     for suffix in ("-journal", "-wal", "-shm", ""):  # a journal must not outlive its file
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

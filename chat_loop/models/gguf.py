@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, os_reason
 
 MAGIC = b"GGUF"
 
@@ -122,7 +122,7 @@ def read_header(path: Path) -> Header:
             "Install it again.",
         ) from error
     except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ModelError(f"{path} cannot be read: {os_reason(error)}.") from error
 
 
 @contextmanager

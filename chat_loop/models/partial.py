@@ -18,7 +18,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, os_reason
 from chat_loop.models.catalogue import EmbeddedModel
 from chat_loop.models.store import partial_of, record_of
 
@@ -183,6 +183,6 @@ def _read_note(path: Path, sha256: str) -> _Note:
 
 def _refused(path: Path, error: OSError) -> ModelError:
     return ModelError(
-        f"{path} cannot be written: {error.strerror or error}.",
+        f"{path} cannot be written: {os_reason(error)}.",
         "Make room or choose another data directory; the next installation goes on from here.",
     )

@@ -12,7 +12,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, os_reason
 from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part
 from chat_loop.models.partial import Partial
 from chat_loop.models.web import OpenUrl, Response, SourceFailed, find_file, host_of
@@ -216,7 +216,7 @@ def _write(path: Path, file: IO[bytes], data: bytes) -> None:
 
 def _refused(path: Path, error: OSError) -> ModelError:
     return ModelError(
-        f"{path} cannot be written: {error.strerror or error}.", "Make room and install again."
+        f"{path} cannot be written: {os_reason(error)}.", "Make room and install again."
     )
 
 

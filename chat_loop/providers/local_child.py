@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chat_loop.errors import ModelError, ModelNotFound, NoProvider, ProviderError, RequestRejected
+from chat_loop.errors import (
+    ModelError,
+    ModelNotFound,
+    NoProvider,
+    ProviderError,
+    RequestRejected,
+    os_reason,
+)
 from chat_loop.models.cpu import runs_embedded_models, usable_cores
 from chat_loop.models.gguf import Header, read_header
 
@@ -211,7 +218,7 @@ def _read_ahead(path: Path) -> None:
             while file.readinto(buffer):
                 pass
     except OSError as error:
-        raise ProviderError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ProviderError(f"{path} cannot be read: {os_reason(error)}.") from error
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from typing import IO
 
 import msgspec
 
-from chat_loop.errors import ModelNotFound, NoProvider, ProviderError, RequestRejected
+from chat_loop.errors import ModelNotFound, NoProvider, ProviderError, RequestRejected, os_reason
 from chat_loop.providers.local_child import Ask, Told
 
 _COMMAND = (sys.executable, "-P", "-m", "chat_loop.providers.local_child")
@@ -137,7 +137,7 @@ class Engine:
             )
         except OSError as error:
             raise ProviderError(
-                f"The embedded model cannot be started: {error.strerror or error}."
+                f"The embedded model cannot be started: {os_reason(error)}."
             ) from error
         atexit.register(self._leave)
         return self._child

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from chat_loop.errors import os_reason
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
@@ -85,9 +86,7 @@ class ImageStore:
         except FileNotFoundError:
             raise ImageGone("its copy is gone") from None
         except OSError as error:
-            raise ImageGone(
-                f"its copy cannot be read: {(error.strerror or str(error)).lower()}"
-            ) from error
+            raise ImageGone(f"its copy cannot be read: {os_reason(error)}") from error
         if sha256(data).hexdigest() != PurePosixPath(file).stem:
             raise ImageGone("its copy was changed")
         return data

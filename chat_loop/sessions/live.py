@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionLocked
+from chat_loop.errors import SaveError, SessionLocked, os_reason
 from chat_loop.sessions import writer
 from chat_loop.sessions.edits import TORN, append_seal
 from chat_loop.sessions.escape import StreamEncoder
@@ -317,7 +317,7 @@ class LiveSession:
         try:
             data, _, status = read_part(self.path)
         except OSError as error:
-            self._leave(f"cannot be read ({(error.strerror or str(error)).lower()})")
+            self._leave(f"cannot be read ({os_reason(error)})")
             return None
         parsed, written = parse(data), self._entries[: self._written]
         session = parsed.session
@@ -465,9 +465,8 @@ def _missing(found: Sequence[Entry], written: Sequence[Entry]) -> int:
 
 def save_error(path: Path, error: OSError) -> SaveError:
     """Say what the disk said, and what helps."""
-    reason = (error.strerror or str(error)).lower()
     return SaveError(
-        f"Not saved: {path}: {reason}.",
+        f"Not saved: {path}: {os_reason(error)}.",
         "Free some space or fix the permissions: it is tried again with every message. The "
         "conversation is in memory.",
     )

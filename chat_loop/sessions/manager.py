@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
 from chat_loop.sessions import legacy, partial
 from chat_loop.sessions.edits import append_seal, update_metadata
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
@@ -213,11 +213,7 @@ class SessionManager:
                 f"Session {path.stem} is not in {path.parent}.", "sessions shows what is."
             ) from error
         except OSError as error:
-            reason = (
-                "it is a symbolic link"
-                if error.errno == errno.ELOOP
-                else error.strerror or str(error)
-            )
+            reason = "it is a symbolic link" if error.errno == errno.ELOOP else os_reason(error)
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:

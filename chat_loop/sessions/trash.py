@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from chat_loop.errors import SaveError, SessionError, SessionNotFound
+from chat_loop.errors import SaveError, SessionError, SessionNotFound, os_reason
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import ID_PATTERN, SessionRow
@@ -82,4 +82,4 @@ def _moved(path: Path, folder: Path) -> Path:
 
 
 def _unmoved(path: Path, error: OSError) -> SaveError:
-    return SaveError(f"{path} cannot be moved: {(error.strerror or str(error)).lower()}.")
+    return SaveError(f"{path} cannot be moved: {os_reason(error)}.")

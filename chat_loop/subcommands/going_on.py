@@ -13,7 +13,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import TextOutput, err, out
-from chat_loop.errors import NoProvider, SaveError, UsageError
+from chat_loop.errors import NoProvider, SaveError, UsageError, os_reason
 from chat_loop.events import Event
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import Loaded
@@ -142,9 +142,7 @@ def _free(loaded: Loaded) -> None:
     try:
         take_lock(loaded.path.parent, loaded.path.stem).release()
     except OSError as error:
-        raise SaveError(
-            f"{loaded.path} cannot be written to: {(error.strerror or str(error)).lower()}."
-        ) from error
+        raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 
 
 class _Nobody:

@@ -398,7 +398,7 @@ def test_each_session_of_a_folder_is_checked_once(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
     with pytest.raises(
-        SessionError, match=r"missing\.md cannot be read: No such file or directory\."
+        SessionError, match=r"missing\.md cannot be read: no such file or directory\."
     ):
         read_import(tmp_path / "missing.md")
     folder = tmp_path / "none"

@@ -17,8 +17,8 @@ from chat_loop.agent.named_agents import Places
 from chat_loop.agent.trust import FOLDER, Trust, snapshot_of
 from chat_loop.config import McpServer, completed
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
+from chat_loop.errors import ChatLoopError, ConfigError, os_reason
+from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.wording import counted, install_hint
 
 NARROW = 40
@@ -127,7 +127,7 @@ def _approvals(folder: Path) -> Iterator[Finding]:
     except OSError as error:
         yield bad(
             "Approvals",
-            f"{folder} cannot be read: {reason(error)}.",
+            f"{folder} cannot be read: {os_reason(error)}.",
             "Move it away: agents ask again.",
         )
         return

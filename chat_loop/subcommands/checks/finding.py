@@ -54,8 +54,3 @@ class Here(Struct, frozen=True, kw_only=True):
     @property
     def environment(self) -> Mapping[str, str]:
         return self.world.environment
-
-
-def reason(error: OSError) -> str:
-    """Why the system refused, in small letters."""
-    return (error.strerror or str(error)).lower()

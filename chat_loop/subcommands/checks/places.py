@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
+from chat_loop.errors import os_reason
+from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.wording import counted, size_text
 
 LITTLE_ROOM = 100_000_000
@@ -58,7 +59,9 @@ def folder_at(name: str, folder: Path) -> Finding:
         return _missing(name, folder)
     except OSError as error:
         return bad(
-            name, f"{folder} cannot be looked at: {reason(error)}.", "Make it a folder of your own."
+            name,
+            f"{folder} cannot be looked at: {os_reason(error)}.",
+            "Make it a folder of your own.",
         )
     if not stat.S_ISDIR(status.st_mode):
         return bad(

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from chat_loop.display.rows import unlisted_text
-from chat_loop.errors import SessionError, SessionLocked
+from chat_loop.errors import SessionError, SessionLocked, os_reason
 from chat_loop.library.index_file import index_status
 from chat_loop.library.library import AHEAD
 from chat_loop.sessions import partial
@@ -16,7 +16,7 @@ from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
-from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good, reason
+from chat_loop.subcommands.checks.finding import Finding, Here, bad, doubtful, good
 from chat_loop.wording import counted, file_size_text
 
 READ_WHOLE = 32 << 20
@@ -33,7 +33,7 @@ def stored(here: Here) -> Iterator[Finding]:
     try:
         there = partial.newest_first(here.sessions)
     except OSError as error:
-        yield bad("Sessions", f"{here.sessions} cannot be read: {reason(error)}.")
+        yield bad("Sessions", f"{here.sessions} cannot be read: {os_reason(error)}.")
         return
     rows = partial.rows(here.sessions)
     yield from _sessions(here.sessions, there, rows)
@@ -91,7 +91,7 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
     except OSError as error:
         yield bad(
             "Locks",
-            f"{folder / LOCK_FOLDER} cannot be read: {reason(error)}.",
+            f"{folder / LOCK_FOLDER} cannot be read: {os_reason(error)}.",
             "Delete it: it is made anew.",
         )
         return
@@ -107,7 +107,7 @@ def _locks(folder: Path, there: list[Stamp]) -> Iterator[Finding]:
         except SessionLocked:
             held.append(identity)
         except OSError as error:
-            text = f"The lock of {identity} cannot be taken: {reason(error)}."
+            text = f"The lock of {identity} cannot be taken: {os_reason(error)}."
             yield bad("Locks", text, f"Delete {folder / LOCK_FOLDER / name}.")
             return
     told = (
