@@ -176,8 +176,7 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
-    from chat_loop import config_file
-    from chat_loop.config import expanded, find_paths
+    from chat_loop.config import expanded, find_paths, load_config
     from chat_loop.redact import keys_from
 
     _check(options)
@@ -191,7 +190,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         return completion.completion(options.shell)
     paths = find_paths()
     path = expanded(options.config) if options.config else paths.config
-    config = config_file.load(path, required=bool(options.config))
+    config = load_config(path, required=bool(options.config))
     keys_from(lambda: _keys_in(config))
     if options.command in _COMMANDS:
         return _command(options, config, paths)

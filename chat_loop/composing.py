@@ -155,11 +155,11 @@ class Composing(Struct, frozen=True, kw_only=True):
         if not servers and (self.definition is None or not self.definition.mcp):
             return None
         from chat_loop.agent.mcp_servers import servers_of
-        from chat_loop.servers import chosen
+        from chat_loop.config import chosen_servers
 
         if self.definition is not None:
             folder = Path(self.definition.path).parent
-            servers = chosen(servers, self.definition.mcp, folder, self.definition.servers)
+            servers = chosen_servers(servers, self.definition.mcp, folder, self.definition.servers)
         return servers_of(servers)
 
     def memory(self, agent: Agent) -> Place | None:

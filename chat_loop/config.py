@@ -1,39 +1,45 @@
-"""Settings: a frozen value, read once (`config_file`) and passed down. `config.example.yaml` shows
-every key.
-"""
+"""Settings: a frozen value, read once from YAML. `config.example.yaml` shows every key."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from chat_loop.errors import ConfigError
+from chat_loop.frontmatter import read_yaml
+from chat_loop.redact import find_secrets
 
-STATUS = ("model", "context", "tokens", "cost", "session", "summary")
-"""What the status line can tell."""
-HOW = ("bell", "osc9", "off")
-"""The ways to tell that a reply has come."""
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A variable of the environment, in a value of the config that may name one."""
-SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
+"""A variable of the environment, in a value that may name one."""
+MAX_BYTES = 256 * 1024
+EXAMPLE = "config.example.yaml shows every key."
+
+StatusPart = Literal["model", "context", "tokens", "cost", "session", "summary"]
+STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
+Count = Annotated[int, Meta(ge=0)]
+TokenLimit = Annotated[int, Meta(ge=100)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class AgentConfig(Struct, frozen=True, kw_only=True):
     default: str = ""
     name: str = "Assistant"
-    system_prompt: str = SYSTEM_PROMPT
+    system_prompt: str = "You are a helpful assistant. Answer clearly and to the point."
     summary_instructions: str = ""
     tools: tuple[str, ...] = ()
 
 
 class ToolsConfig(Struct, frozen=True, kw_only=True):
-    timeout: float = 60.0
-    max_steps: int = 12
+    timeout: Annotated[float, Meta(gt=0)] = 60.0
+    max_steps: Annotated[int, Meta(ge=1)] = 12
 
 
 class SessionsConfig(Struct, frozen=True, kw_only=True):
@@ -55,40 +61,36 @@ class RestorationConfig(Struct, frozen=True, kw_only=True):
 
 
 class ContextConfig(Struct, frozen=True, kw_only=True):
-    max_history_messages: int = 0
-    max_history_tokens: int = 0
+    max_history_messages: Count = 0
+    max_history_tokens: Count = 0
     attach_from_archive: bool = True
 
 
 class AutoCompactConfig(Struct, frozen=True, kw_only=True):
     enabled: bool = True
-    trigger_threshold: float = 0.8
-    compact_ratio: float = 0.4
-    preserve_recent: int = 10
+    trigger_threshold: Share = 0.8
+    compact_ratio: Share = 0.4
+    preserve_recent: Count = 10
     use_ai_summary: bool = True
     summary_provider: str = ""
     summary_model: str = ""
-    summary_max_tokens: int = 2048
+    summary_max_tokens: TokenLimit = 2048
     show_summary_markers: bool = False
     compact_on_resume: bool = False
 
 
 class MemoryConfig(Struct, frozen=True, kw_only=True):
     enabled: bool = True
-    max_tokens: int = 1500
+    max_tokens: TokenLimit = 1500
 
 
 class NotifyConfig(Struct, frozen=True, kw_only=True):
-    """What tells that a reply has come, or a command is done, that took at least `after` seconds; 0
-    is never.
-    """
-
-    after: float = 0.0
-    how: str = "bell"
+    after: Seconds = 0.0
+    how: Literal["bell", "osc9", "off"] = "bell"
 
 
 class InputConfig(Struct, frozen=True, kw_only=True):
-    keys: str = "emacs"
+    keys: Literal["emacs", "vi"] = "emacs"
 
 
 class DisplayConfig(Struct, frozen=True, kw_only=True):
@@ -98,21 +100,19 @@ class DisplayConfig(Struct, frozen=True, kw_only=True):
 
 
 class ProviderConfig(Struct, frozen=True, kw_only=True):
-    """What the user says of one provider; what is left empty, 0 or None stays as the catalogue has
-    it.
-    """
+    """Settings of one provider. Empty, 0 or None keeps what the catalogue says."""
 
     base_url: str = ""
     api_key_env: str = ""
     model: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     tools: bool | None = None
-    max_tokens: int = 0
+    max_tokens: Count = 0
     api_version: str = ""
     region: str = ""
     profile: str = ""
-    context: int = 0
-    threads: int = 0
+    context: Count = 0
+    threads: Count = 0
 
 
 class ModelConfig(Struct, frozen=True, kw_only=True):
@@ -123,9 +123,7 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
 
 
 class McpServer(Struct, frozen=True, kw_only=True):
-    """An MCP server: a command that is started, or the URL of one that runs. `timeout` is in
-    seconds.
-    """
+    """An MCP server: a command to start, or the URL of a running one. `timeout` in seconds."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -138,6 +136,21 @@ class McpServer(Struct, frozen=True, kw_only=True):
     ask: bool = True
     unasked: tuple[str, ...] = ()
     enabled: bool = True
+
+    def fault(self, name: str) -> str:
+        """Return what is wrong with a server of this name; empty when nothing is."""
+        rules = {
+            "a name is 1 to 32 letters, digits, - and _": re.fullmatch(r"[\w-]{1,32}", name, re.A),
+            "it needs a command or a url, and only one of them": bool(self.command)
+            != bool(self.url),
+            "args, env and cwd go with a command": self.command
+            or not (self.args or self.env or self.cwd),
+            "headers go with a url": self.url or not self.headers,
+            "a url begins with http:// or https://": not self.url
+            or self.url.startswith(("http://", "https://")),
+            "the timeout is from 1 to 600 seconds": 1 <= self.timeout <= 600,
+        }
+        return next((rule for rule, kept in rules.items() if not kept), "")
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -154,7 +167,7 @@ class Config(Struct, frozen=True, kw_only=True):
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     memory: MemoryConfig = MemoryConfig()
-    status: tuple[str, ...] = STATUS
+    status: tuple[StatusPart, ...] = STATUS
     notify: NotifyConfig = NotifyConfig()
     input: InputConfig = InputConfig()
     display: DisplayConfig = DisplayConfig()
@@ -177,7 +190,7 @@ class Config(Struct, frozen=True, kw_only=True):
 
 
 class Paths(Struct, frozen=True):
-    """Where things are. `home` is CHAT_LOOP_HOME, which moves config and data together."""
+    """The config file and the folder of the data."""
 
     config: Path
     data: Path
@@ -192,24 +205,33 @@ class Paths(Struct, frozen=True):
 
     @property
     def agents(self) -> Path:
-        """The folder of the user's agents, found by their names."""
         return self.config.parent / "agents"
 
     @property
     def prompts(self) -> Path:
-        """The folder of the user's templates."""
         return self.config.parent / "prompts"
 
     def sessions(self, config: Config, override: str = "") -> Path:
-        """The sessions folder: of the command line, else the config, else in the data directory.
-        Raises ConfigError.
-        """
+        """Return the sessions folder: of the command line, else the config, else the data's."""
         chosen = override or config.sessions.directory
         return expanded(chosen).absolute() if chosen else self.data / "sessions"
 
 
+def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
+    """Return the platform's folders, or CHAT_LOOP_HOME for both. Raises ConfigError."""
+    if home := environment.get("CHAT_LOOP_HOME", ""):
+        base = expanded(home).absolute()
+        return Paths(base / "config.yaml", base)
+    import platformdirs  # not needed with CHAT_LOOP_HOME
+
+    return Paths(
+        Path(platformdirs.user_config_dir("chat-loop", appauthor=False)) / "config.yaml",
+        Path(platformdirs.user_data_dir("chat-loop", appauthor=False)),
+    )
+
+
 def expanded(path: str) -> Path:
-    """A path with `~` as the home directory. Raises ConfigError when there is no such home."""
+    """Return a path with `~` as the home directory. Raises ConfigError when there is none."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -219,9 +241,7 @@ def expanded(path: str) -> Path:
 
 
 def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The values of `env` or `headers`, with each `${NAME}` replaced by the environment's. Raises
-    ConfigError.
-    """
+    """Return `values` with each `${NAME}` replaced by the environment's. Raises ConfigError."""
 
     def of(match: re.Match[str]) -> str:
         name = match.group(1)
@@ -234,17 +254,138 @@ def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict
     return {key: REFERENCE.sub(of, value) for key, value in values.items()}
 
 
-def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """The platform's directories for config and data, or CHAT_LOOP_HOME for both. Raises
-    ConfigError.
-    """
-    home = environment.get("CHAT_LOOP_HOME", "")
-    if home:
-        base = expanded(home).absolute()
-        return Paths(base / "config.yaml", base)
-    import platformdirs  # not needed with CHAT_LOOP_HOME
+def chosen_servers(
+    servers: Mapping[str, McpServer], names: Collection[str], folder: Path, own: Collection[str]
+) -> dict[str, McpServer]:
+    """Return the servers that an agent names; `cwd` of its `own` ones starts from its `folder`.
 
-    return Paths(
-        Path(platformdirs.user_config_dir("chat-loop", appauthor=False)) / "config.yaml",
-        Path(platformdirs.user_data_dir("chat-loop", appauthor=False)),
-    )
+    Raises ConfigError for a name that no server has.
+    """
+    found = {}
+    for name in names:
+        if name not in servers:
+            raise ConfigError(
+                f"There is no MCP server {name[:32]}.",
+                f"The config has: {', '.join(servers) or 'none'}.",
+            )
+        server = servers[name]
+        if name in own and server.cwd:
+            server = replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
+        found[name] = server
+    return found
+
+
+def load_config(path: Path, *, required: bool) -> Config:
+    """Read a config file; a missing one is the defaults unless `required`. Raises ConfigError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        if not required:
+            return Config()
+        raise ConfigError(f"There is no config file {path}.", EXAMPLE) from None
+    except OSError as error:
+        raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"The config file {path} is larger than {MAX_BYTES // 1024} KB.")
+    return parse(data, str(path))
+
+
+def parse(data: bytes, name: str) -> Config:
+    """Read a config from YAML bytes; `name` is the file's for messages. Raises ConfigError."""
+    value = read_yaml(data, name)
+    config = Config() if value is None else _converted(value, name, "", value)
+    for agent, settings in config.agents.items():
+        overlaid(config, settings, name, f"agents.{agent}.")
+    return config
+
+
+def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
+    """Return `config` with `settings` over it, by section and key. Raises ConfigError.
+
+    `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
+    """
+    agent = settings.get("agent")
+    inner = "agent.default" if isinstance(agent, Mapping) and "default" in agent else ""
+    if wrong := "agents" if "agents" in settings else inner:
+        raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
+    below = msgspec.to_builtins(config)
+    above = {
+        key: {**below[key], **value}
+        if isinstance(value, Mapping) and isinstance(below.get(key), dict)
+        else value
+        for key, value in settings.items()
+    }
+    return _converted({**below, **above}, name, where, settings)
+
+
+def _converted(value: Any, name: str, where: str, written: object) -> Config:
+    """Return the config that `value` is; the keys in `written` are the user's own words."""
+    _check_keys(written, Config, name, where)
+    try:
+        config = msgspec.convert(value, Config)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at `$.")
+        place = place.rstrip("`")
+        kind: Any = Config
+        for part in place.split("."):
+            kind = get_type_hints(kind).get(part.partition("[")[0]) if _is_struct(kind) else None
+        if get_origin(kind) is tuple:
+            kind = get_args(kind)[0]
+        words = get_args(kind) if get_origin(kind) is Literal else ()
+        raise ConfigError(
+            f"{name}: {f'{where}{place}' or 'the top level'}: {what[:1].lower()}{what[1:]}.",
+            f"It takes {' or '.join((', '.join(words[:-1]), words[-1]))}." if words else EXAMPLE,
+        ) from None
+    default = config.agent.default
+    if ("/" in default or os.sep in default) and not Path(default).expanduser().is_absolute():
+        raise ConfigError(f"{name}: agent.default must be a name or a whole path, not {default}.")
+    for server, described in config.mcp.items():
+        if fault := described.fault(server):
+            raise ConfigError(
+                f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs."
+            )
+    for provider, setting in config.providers.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
+            raise ConfigError(
+                f"{name}: “{provider[:80]}” is no name for a provider.",
+                "It takes a-z, 0-9, - and _.",
+            )
+        # names are shown, keys never: no key may stand in the place of its variable's name
+        variable = setting.api_key_env
+        named = re.fullmatch(r"[A-Za-z_]\w{0,23}|(?=\w*_)[A-Za-z_]\w{0,63}", variable, re.A)
+        if variable and (not named or find_secrets(variable)):
+            raise ConfigError(
+                f"{name}: providers.{provider}.api_key_env takes the name of a variable, not a "
+                "key.",
+                "For example: api_key_env: MY_KEY.",
+            )
+    return config
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
+    """Refuse unknown keys: a misspelled setting must not silently be the default."""
+    if not isinstance(value, Mapping):
+        return
+    if get_origin(kind) is Mapping:
+        for key, inner in value.items():
+            _check_keys(inner, get_args(kind)[1], name, f"{where}{key}.")
+    if not _is_struct(kind):
+        return
+    known = get_type_hints(kind)
+    for key, inner in value.items():
+        if key not in known:
+            from difflib import get_close_matches  # only a misspelled key needs it
+
+            near = get_close_matches(str(key), known, 1)
+            raise ConfigError(
+                f"{name}: unknown key {where}{key}.",
+                f"Did you mean {where}{near[0]}?"
+                if near
+                else f"Known keys: {', '.join(sorted(known))}.",
+            )
+        _check_keys(inner, known[key], name, f"{where}{key}.")

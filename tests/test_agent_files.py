@@ -17,8 +17,7 @@ from chat_loop.agent.agent_path import bytes_of, default_name, file_of, named
 from chat_loop.agent.definition import Definition
 from chat_loop.agent.equip import configured
 from chat_loop.agent.named_agents import Place, Places
-from chat_loop.config import Config, Paths
-from chat_loop.config_file import parse
+from chat_loop.config import Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
 
 MARKDOWN = """\

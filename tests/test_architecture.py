@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
-    ("tokens", "config", "config_file", "options", "options_commands", "servers"),
+    ("tokens", "config", "options", "options_commands"),
     ("sessions", "models", "start"),
     ("memory", "attach", "templates"),
     ("library", "export"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.config_file import parse
+from chat_loop.config import parse
 from chat_loop.providers.capabilities import guessed
 from chat_loop.providers.choose import World, create
 from chat_loop.providers.local import LocalProvider

@@ -13,8 +13,7 @@ from chat_loop.commands.keys import KEYS
 from chat_loop.commands.known import Known
 from chat_loop.commands.registry import registry
 from chat_loop.commands.settings import leaves
-from chat_loop.config import AutoCompactConfig, ModelConfig
-from chat_loop.config_file import parse
+from chat_loop.config import AutoCompactConfig, ModelConfig, parse
 from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.errors import ChatLoopError
 from tests.screens import Screen

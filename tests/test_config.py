@@ -12,12 +12,13 @@ from chat_loop.config import (
     ModelConfig,
     Paths,
     ProviderConfig,
+    chosen_servers,
     completed,
     find_paths,
+    load_config,
+    parse,
 )
-from chat_loop.config_file import load, parse
 from chat_loop.errors import ConfigError
-from chat_loop.servers import chosen
 
 SERVERS = "config.example.yaml shows what a server needs."
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
@@ -66,7 +67,7 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
 
 
 def test_no_file_is_the_defaults_and_an_empty_one_too(tmp_path: Path) -> None:
-    assert load(tmp_path / "none.yaml", required=False) == Config()
+    assert load_config(tmp_path / "none.yaml", required=False) == Config()
     assert parse(b"# nothing\n", "x") == Config()
 
 
@@ -118,14 +119,16 @@ def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder()
         name: McpServer(command=name, cwd=cwd)
         for name, cwd in {"a": "x", "b": "x", "c": "", "d": "/y"}.items()
     }
-    assert chosen(servers, ("d", "b", "a", "c"), Path("/agents/sally"), {"b", "c", "d"}) == {
+    assert chosen_servers(
+        servers, ("d", "b", "a", "c"), Path("/agents/sally"), {"b", "c", "d"}
+    ) == {
         "d": servers["d"],
         "b": McpServer(command="b", cwd="/agents/sally/x"),
         "a": servers["a"],
         "c": servers["c"],
     }
     with pytest.raises(ConfigError, match=r"There is no MCP server e\.") as caught:
-        chosen(servers, ("a", "e"), Path("/"), ())
+        chosen_servers(servers, ("a", "e"), Path("/"), ())
     assert caught.value.hint == "The config has: a, b, c, d."
 
 
@@ -181,8 +184,8 @@ def test_names_of_variables(variable: str) -> None:
         ),
         ("providers: {My Box: {}}", ("c.yaml: “My Box” is no name for a provider. It takes a-z, "
                                     "0-9, - and _.")),
-        ("providers: {local: {context: -1}}", ("c.yaml: providers.local: numbers must not be "
-                                              "negative. ")),
+        ("providers: {local: {context: -1}}", ("c.yaml: providers[...].context: expected `int` >= "
+                                              "0. config.example.yaml shows every key.")),
         (
             "providers: {azure: {api_version: 2024-10-21}}",
             (
@@ -197,13 +200,19 @@ def test_names_of_variables(variable: str) -> None:
         "display, input, mcp, memory, model, models, notify, providers, restoration, search, "
         "sessions, status, "
         "summary, tools.")),
-        ("status: [model, clock]", ("c.yaml: status does not know “clock”. It takes model, "
-                                    "context, tokens, cost, "
-        "session, summary.")),
-        ("notify: {how: siren}", ("c.yaml: notify.how does not know “siren”. It takes bell, osc9, "
-                                 "off.")),
-        ("notify: {after: -1}", "c.yaml: notify.after must be seconds, 0 for never. "),
-        ("notify: {after: .nan}", "c.yaml: notify.after must be seconds, 0 for never. "),
+        ("status: [model, clock]", ("c.yaml: status[1]: invalid enum value 'clock'. It takes "
+                                    "model, context, tokens, cost, session or summary.")),
+        ("notify: {how: siren}", ("c.yaml: notify.how: invalid enum value 'siren'. It takes bell, "
+                                 "osc9 or off.")),
+        ("notify: {after: -1}", ("c.yaml: notify.after: expected `float` >= 0.0. "
+                                "config.example.yaml shows every key.")),
+        ("notify: {after: .nan}", ("c.yaml: notify.after: expected `float` >= 0.0. "
+                                  "config.example.yaml shows every key.")),
+        ("agents: {Sally: {tools: {max_steps: 0}}}", (
+            "c.yaml: agents.Sally.tools.max_steps: expected `int` >= 1. config.example.yaml shows "
+            "every key.")),
+        ("agents: {Sally: {agent: {default: Bob}}}", (
+            "c.yaml: agents.Sally.agent.default cannot be set for one agent. ")),
         (
             "summary: {timeout: soon}",
             ("c.yaml: summary.timeout: expected `float`, got `str`. config.example.yaml shows "
@@ -261,12 +270,12 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match=r"c\.yaml is not UTF-8"):
         parse(b"\xff\xfe", "c.yaml")
     with pytest.raises(ConfigError, match=r"There is no config file .*none\.yaml\."):
-        load(tmp_path / "none.yaml", required=True)
+        load_config(tmp_path / "none.yaml", required=True)
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
-        load(tmp_path, required=True)
+        load_config(tmp_path, required=True)
     (tmp_path / "large.yaml").write_bytes(b"#" * 300_000)
     with pytest.raises(ConfigError, match="larger than 256 KB"):
-        load(tmp_path / "large.yaml", required=True)
+        load_config(tmp_path / "large.yaml", required=True)
 
 
 def test_where_things_are(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.config import Config, ProviderConfig
-from chat_loop.config_file import parse
+from chat_loop.config import Config, ProviderConfig, parse
 from chat_loop.errors import NoProvider, UsageError
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, choose, completed, offered, real_world

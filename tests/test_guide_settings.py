@@ -13,8 +13,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
-from chat_loop.config_file import parse
+from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig, parse
 from tests.test_guide import CODE, FENCE, PAGES, named, prose, text_of
 
 SECTIONS = asdict(Config())

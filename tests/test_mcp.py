@@ -14,10 +14,8 @@ import yaml
 
 from chat_loop.agent.mcp_servers import Servers, ServerState
 from chat_loop.agent.tools import Toolbox
-from chat_loop.config import McpServer
-from chat_loop.config_file import parse
+from chat_loop.config import McpServer, chosen_servers, parse
 from chat_loop.errors import UsageError
-from chat_loop.servers import chosen
 from chat_loop.values import ToolCall
 from tests.serving import (
     PATIENCE_SECONDS,
@@ -465,7 +463,7 @@ def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPa
     folder = Path(__file__).parent.parent / "examples" / "mcp"
     front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
     config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
-    servers = chosen(config.mcp, ["shopping"], folder, front["servers"])
+    servers = chosen_servers(config.mcp, ["shopping"], folder, front["servers"])
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
     async def act(offered: Offered) -> None:

@@ -359,7 +359,7 @@ LOADED = """
 import sys
 from chat_loop.cli import main
 main(sys.argv[1:])
-ours = {"chat_loop.agent.mcp_servers", "chat_loop.agent.mcp_tools", "chat_loop.servers", "mcp", "jsonschema"}
+ours = {"chat_loop.agent.mcp_servers", "chat_loop.agent.mcp_tools", "mcp", "jsonschema"}
 print(sorted(ours & set(sys.modules)))
 """
 

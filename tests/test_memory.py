@@ -18,8 +18,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chat_loop.config import Config, MemoryConfig, Paths
-from chat_loop.config_file import parse
+from chat_loop.config import Config, MemoryConfig, Paths, parse
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.events import Event, Warned
 from chat_loop.memory import (

@@ -136,8 +136,10 @@ def test_nothing_is_told_otherwise(tmp_path: Path, step: Step, notify: NotifyCon
     assert "\x1b]" not in text
 
 
-@pytest.mark.parametrize("how", ["bell", "osc9"])
-def test_a_pipe_hears_nothing(tmp_path: Path, how: str) -> None:
-    text = shown(tmp_path, "Hello.", NotifyConfig(after=1.0, how=how), io.StringIO())
+@pytest.mark.parametrize(
+    "notify", [NotifyConfig(after=1.0, how="bell"), NotifyConfig(after=1.0, how="osc9")]
+)
+def test_a_pipe_hears_nothing(tmp_path: Path, notify: NotifyConfig) -> None:
+    text = shown(tmp_path, "Hello.", notify, io.StringIO())
     assert "\x07" not in text
     assert "\x1b" not in text

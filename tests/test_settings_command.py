@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.commands.settings import leaves
-from chat_loop.config import Config
-from chat_loop.config_file import parse
+from chat_loop.config import Config, parse
 from tests.screens import Screen
 from tests.test_asking_again import QUIET
 

@@ -11,8 +11,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from chat_loop.config import Config, DisplayConfig
-from chat_loop.config_file import parse
+from chat_loop.config import Config, DisplayConfig, parse
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.sample import ABOUT, sample
 from chat_loop.display.markdown.theme import NAMES, theme_of

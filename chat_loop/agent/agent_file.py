@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from chat_loop import frontmatter
 from chat_loop.agent.agent_path import default_name, named, text_of
 from chat_loop.agent.definition import Definition
-from chat_loop.config import Config
-from chat_loop.config_file import overlaid
+from chat_loop.config import Config, overlaid
 from chat_loop.errors import AgentError, ConfigError
 
 HARMLESS = frozenset(

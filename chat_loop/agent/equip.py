@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.definition import Definition
-from chat_loop.config import Config
-from chat_loop.config_file import overlaid
+from chat_loop.config import Config, overlaid
 
 if TYPE_CHECKING:
     from chat_loop.agent.tools import Tool

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from chat_loop import config_file
-from chat_loop.config import Config, expanded, find_paths
+from chat_loop.config import Config, expanded, find_paths, load_config
 from chat_loop.display.plain import out, out_json, shows_symbols, terminal_columns
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
@@ -127,7 +126,7 @@ def _safe(name: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding
 def _config(path: Path, *, required: bool) -> tuple[Config, Finding]:
     try:
         path = expanded(str(path))
-        config = config_file.load(path, required=required)
+        config = load_config(path, required=required)
         if not path.exists():
             return config, good("Config", f"there is no {path}: the defaults hold")
         if path.stat().st_mode & 0o022:
