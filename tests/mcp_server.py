@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -90,21 +89,6 @@ def environment() -> str:
 def value(name: str) -> str:
     """The value of one variable."""
     return os.environ.get(name, "")
-
-
-@server.tool(structured_output=False)
-def child() -> str:
-    """Start a process that ignores what it is told, and say its id."""
-    code = (
-        "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', "
-        "flush=True); time.sleep(3600)"
-    )
-    made = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    )
-    assert made.stdout is not None
-    made.stdout.readline()
-    return str(made.pid)
 
 
 @server.tool(structured_output=False)

@@ -72,9 +72,9 @@ DOORS = {
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
     "tokenizers": {"library/vectors.py"},
-    "mcp": {"agent/mcp.py", "agent/mcp_stdio.py"},
-    "mcp_types": {"agent/mcp.py", "agent/mcp_stdio.py"},
-    "anyio": {"agent/mcp.py", "agent/mcp_stdio.py"},
+    "mcp": {"agent/mcp.py"},
+    "mcp_types": {"agent/mcp.py"},
+    "anyio": {"agent/mcp.py"},
     "jsonschema": {"agent/mcp.py"},
 }
 
@@ -158,9 +158,9 @@ def test_display_prompt_and_browser_know_only_values() -> None:
 
 
 def test_nothing_prints_outside_the_doors() -> None:
-    # agent/foreign.py keeps what foreign code prints off the screen
+    # agent/isolation.py keeps what foreign code prints off the screen
     printing = {
-        *("agent/foreign.py", "display/manager.py", "display/plain.py", "display/unhurried.py"),
+        *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/unhurried.py"),
         *("prompt.py", "lines.py", "start.py", "interactive.py", "cli.py"),
     }
     wrong = []

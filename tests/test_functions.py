@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 import pytest
 
-from chat_loop.agent import foreign
+from chat_loop.agent import isolation as foreign
 from chat_loop.agent.functions import call_text, changes, tool_of
 from chat_loop.agent.signatures import documented
 from chat_loop.agent.tools import Tool, Toolbox

@@ -88,7 +88,6 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
             "picture",
             "environment",
             "value",
-            "child",
         ]
         assert list(offered.tools) == [f"test_{name}" for name in [*names, "learn"]]
         spec = offered.tools["test_add"].spec
@@ -110,7 +109,7 @@ def test_the_tools_of_a_server_are_offered_and_called() -> None:
         assert (state.name, state.state, len(state.tools), state.problem) == (
             "test",
             "connected",
-            12,
+            11,
             "",
         )
         assert offered.waited == [("test",)]
@@ -186,7 +185,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
                 again.format("none"),
             ),
             (
-                "The MCP server bad ended with exit code 1. It said: “no key, no luck”",
+                "The MCP server bad ended. It said: “no key, no luck”",
                 again.format("bad"),
             ),
             ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
@@ -197,7 +196,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
                 ),
                 again.format("poor"),
             ),
-            ("The MCP server odd ended with exit code 0.", again.format("odd")),
+            ("The MCP server odd ended.", again.format("odd")),
         )
         assert offered.servers.notices() == (), "once"
         await offered.again()
@@ -244,7 +243,7 @@ def test_the_environment_is_the_servers_own(
 
 
 def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path: Path) -> None:
-    died = "The MCP server raw ended with exit code 7."
+    died = "The MCP server raw ended."
 
     async def act(offered: Offered) -> None:
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
@@ -287,7 +286,7 @@ def test_a_server_that_refuses_is_there(tmp_path: Path) -> None:
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
     async def act(offered: Offered) -> None:
-        sentence = "FAILED The MCP server test ended with exit code 3. It said: “about to leave”"
+        sentence = "FAILED The MCP server test ended. It said: “about to leave”"
         assert await offered.call("test_leave", code=3) == f"{sentence} {NEXT}"
 
     with_servers(act, test=sdk())
@@ -298,19 +297,16 @@ def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
         hanging = [asyncio.ensure_future(offered.call("raw_hang")) for _ in range(3)]
         await until(lambda: recorded(tmp_path).count("tools/call") == 3)
         os.kill(processes(tmp_path)[0], 9)
-        assert set(await asyncio.gather(*hanging)) == {
-            f"FAILED The MCP server raw was ended by signal 9. {NEXT}"
-        }
+        assert set(await asyncio.gather(*hanging)) == {f"FAILED The MCP server raw ended. {NEXT}"}
 
     with_servers(act, raw=raw(tmp_path, {"pages": [listing("hang")]}))
 
 
-def test_a_message_that_is_too_large_costs_the_connection_and_no_memory() -> None:
+def test_a_line_of_eight_megabytes_is_read_in_time() -> None:
     async def act(offered: Offered) -> None:
-        sentence = "The MCP server test sent a message of more than 16 MB and was stopped."
-        assert len(await offered.call("test_large", megabytes=5)) == 5 << 20
-        assert await offered.call("test_large", megabytes=50) == f"FAILED {sentence} {NEXT}"
-        assert await offered.call("test_echo", text="again") == "again"
+        began = time.monotonic()
+        assert len(await offered.call("test_large", megabytes=8)) == 8 << 20
+        assert time.monotonic() - began < 20
 
     with_servers(act, test=sdk())
 
@@ -401,25 +397,18 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_left_at_the_end_whatever_a_server_does(tmp_path: Path) -> None:
-    """One that ignores its closed input and SIGTERM, and one whose child does."""
-    code = "import os,signal,sys,time; signal.signal(15, signal.SIG_IGN)"
+def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: Path) -> None:
+    code = "import os,signal,sys,time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
+    server = McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "record")))
 
-    async def run() -> int:
-        record = str(tmp_path / "record")
-        hanging = Servers(
-            {"deaf": McpServer(command=sys.executable, args=("-c", deaf, record))}, {}
-        )
+    async def run() -> None:
+        hanging = Servers({"deaf": server}, {})
         hanging.start()
-        async with connected({"test": sdk()}) as offered:
-            child = int(await offered.call("test_child"))
-            await until(lambda: bool(processes(tmp_path)))
-            await hanging.close()
-            return child
+        await until(lambda: bool(processes(tmp_path)))
+        await hanging.close()
 
-    child = asyncio.run(run())
-    assert gone(child)
+    asyncio.run(run())
     [deaf_one] = processes(tmp_path)
     assert gone(deaf_one)
 

@@ -16,8 +16,8 @@ from chat_loop.agent.mcp_tools import (
     LONGEST_SCHEMA,
     MOST_LISTED,
     MOST_TOOLS,
-    Listed,
-    asked,
+    McpTool,
+    call_text,
     cleaned,
     listed,
     named,
@@ -43,8 +43,10 @@ SCHEMAS = st.recursive(
 )
 
 
-def tool(name: str, description: str = "", schema: object = None) -> Listed:
-    return Listed(name=name, description=description, parameters=parameters(schema, _valid))
+def tool(server: str, name: str, description: str = "") -> McpTool:
+    return McpTool(
+        server=server, name=name, description=description, parameters=parameters(None, _valid)
+    )
 
 
 @given(
@@ -58,59 +60,45 @@ def test_every_name_is_one_that_every_wire_takes_and_no_other_has(
     servers: list[tuple[str, list[str]]],
 ) -> None:
     taken = {"a_tool", "archive_search"}
-    chosen, left = named(
-        ((server, [tool(name) for name in names]) for server, names in servers), taken, 100_000
-    )
-    wire = [each.name for each in chosen]
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in wire)
-    assert len({*wire, *taken}) == len(wire) + len(taken)
-    assert len(wire) + left == sum(len(names) for _, names in servers)
-    assert [(each.server, each.tool.name) for each in chosen] == [
-        (server, name) for server, names in servers for name in names
-    ][: len(chosen)]
+    tools = [tool(server, name) for server, names in servers for name in names]
+    chosen, left = named(tools, taken, 100_000, {})
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in chosen)
+    assert not taken & set(chosen)
+    assert len(chosen) + left == len(tools)
+    assert list(chosen.values()) == tools[: len(chosen)]
 
 
 def test_names_of_two_servers_that_come_to_the_same() -> None:
-    servers = [
-        ("a", [tool("b_c"), tool("b.c"), tool("tool")]),
-        ("a_b", [tool("c"), tool("x" * 100), tool("x" * 99)]),
-    ]
-    chosen, _ = named(servers, {"a_tool"}, 100_000)
+    tools = [tool("a", name) for name in ("b_c", "b.c", "tool")]
+    tools += [tool("a_b", name) for name in ("c", "x" * 100, "x" * 99)]
+    chosen, _ = named(tools, {"a_tool"}, 100_000, {})
     long = "a_b_" + "x" * 60
-    assert [each.name for each in chosen] == [
-        "a_b_c",
-        "a_b_c_2",
-        "a_tool_2",
-        "a_b_c_3",
-        long,
-        long[:62] + "_2",
-    ]
+    assert list(chosen) == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
 
 
 def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
-    first, _ = named([("a", []), ("a_b", [tool("c"), tool("d")])], (), 100_000)
-    before = {(each.server, each.tool.name): each.name for each in first}
+    first, _ = named([tool("a_b", "c"), tool("a_b", "d")], (), 100_000, {})
+    before = {(each.server, each.name): name for name, each in first.items()}
     assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
-    chosen, _ = named(
-        [("a", [tool("b_c"), tool("b_d")]), ("a_b", [tool("c")])], {"a_b_x"}, 100_000, before
-    )
-    assert [(each.server, each.name) for each in chosen] == [
+    tools = [tool("a", "b_c"), tool("a", "b_d"), tool("a_b", "c")]
+    chosen, _ = named(tools, {"a_b_x"}, 100_000, before)
+    assert [(each.server, name) for name, each in chosen.items()] == [
         ("a", "a_b_c_2"),
         ("a", "a_b_d_2"),
         ("a_b", "a_b_c"),
     ]
-    chosen, _ = named([("a_b", [tool("c")])], {"a_b_c"}, 100_000, before)
-    assert [each.name for each in chosen] == ["a_b_c_2"]
+    chosen, _ = named([tool("a_b", "c")], {"a_b_c"}, 100_000, before)
+    assert list(chosen) == ["a_b_c_2"]
 
 
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
-    many = [tool(f"t{number}", "x" * 100) for number in range(200)]
-    chosen, left = named([("s", many)], (), 10**9)
+    many = [tool("s", f"t{number}", "x" * 100) for number in range(200)]
+    chosen, left = named(many, (), 10**9, {})
     assert (len(chosen), left) == (MOST_TOOLS, 72)
-    chosen, left = named([("s", many), ("z", [tool("small")])], (), 1_000)
+    chosen, left = named([*many, tool("z", "small")], (), 1_000, {})
     told = [
-        len(each.name) + len(each.tool.description) + len(json.dumps(each.tool.parameters))
-        for each in chosen
+        len(name) + len(each.description) + len(json.dumps(each.parameters))
+        for name, each in chosen.items()
     ]
     assert 800 < sum(told) <= 1_000
     assert len(chosen) + left == 201
@@ -212,13 +200,15 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "b c/ü", "title": "Titled", "annotations": {"readOnlyHint": True}},
         {"name": "long", "description": "y" * 5_000},
     ]
-    found = listed(tools, _valid)
+    found = listed("s", tools, _valid)
     assert [(each.name, each.description) for each in found] == [
         ("a", "]0;xSay it.\nTwice."),
         ("b c/ü", "Titled"),
         ("long", "y" * (LONGEST_DESCRIPTION - 1) + "…"),
     ]
-    assert len(listed(({"name": f"t{number}"} for number in range(5_000)), _valid)) == MOST_LISTED
+    assert (
+        len(listed("s", ({"name": f"t{number}"} for number in range(5_000)), _valid)) == MOST_LISTED
+    )
 
 
 @given(st.text(max_size=300), st.integers(1, 200))
@@ -230,17 +220,17 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
 
 
 def test_what_the_user_is_shown_before_a_call() -> None:
-    shown = asked("notes", "write", {"path": "a\nb", "more": [1, "ü"]})
+    shown = call_text(tool("notes", "write"), {"path": "a\nb", "more": [1, "ü"]})
     assert (
         shown
         == 'write of the MCP server notes\n{\n  "path": "a\\nb",\n  "more": [\n    1,\n    "ü"\n '
         " ]\n}"
     )
     assert (
-        asked("notes", "list\n{}\n\x1b[8m", {})
+        call_text(tool("notes", "list\n{}\n\x1b[8m"), {})
         == "list {} [8m of the MCP server notes\nno arguments"
     )
-    assert asked("notes", "list", {}) == "list of the MCP server notes\nno arguments"
+    assert call_text(tool("notes", "list"), {}) == "list of the MCP server notes\nno arguments"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from chat_loop.agent.definition import Definition
-from chat_loop.agent.foreign import on_loop
+from chat_loop.agent.isolation import on_loop
 from chat_loop.agent.python_file import described
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from chat_loop.agent.foreign import Caught, in_thread, on_loop
+from chat_loop.agent.isolation import Caught, in_thread, on_loop
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
 

@@ -1,25 +1,26 @@
-"""One MCP server: connected, listed, called, and connected again. With `mcp_stdio` the only door to
-the SDK.
+"""One MCP server: connected, listed, called, and connected again. The only door to the SDK.
 
-It runs in the event loop of `mcp_servers`. A connection is one task, since the SDK's scopes must be
-left where they were entered; what goes wrong in it ends that task, and becomes a sentence. What a
-server says of itself beside its tools (instructions, prompts, resources) is not given to the model,
-and it can ask the model and the user nothing.
+It runs in the event loop of `mcp_servers`. What a server says of itself beside its tools is not
+given to the model, and it can ask the model and the user nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import os
+import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import httpx2
 from jsonschema import Draft202012Validator, SchemaError
 from mcp.client import Client, IncomingMessage, Transport
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
@@ -33,33 +34,21 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chat_loop import __version__
-from chat_loop.agent.mcp_stdio import LARGEST_MESSAGE, ServerProcess
-from chat_loop.agent.mcp_tools import (
-    MOST_LISTED,
-    Json,
-    Listed,
-    cleaned,
-    listed,
-    result_text,
-    usable,
-)
+from chat_loop.agent.isolation import Caught
+from chat_loop.agent.mcp_tools import MOST_LISTED, Json, McpTool, cleaned, listed, result_text
+from chat_loop.agent.mcp_tools import usable as usable_tools
 from chat_loop.config import McpServer, completed
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
 
 if TYPE_CHECKING:
-    from mcp.client._transport import ReadStream, TransportStreams
+    from mcp.client._transport import TransportStreams
 
-MOST_PAGES = 50
+LARGEST_MESSAGE = 16 << 20
+"""Bytes of an answer over HTTP."""
 LONGEST_REASON = 300
-REFRESH_SECONDS = 5.0
-HTTP_SECONDS = 30.0
-"""For connecting and writing; how long an answer may take is the caller's to say."""
-CLOSED = "Connection closed"
-"""What the SDK says to the requests of a connection that is over; the status 404: the server has
-forgotten it.
-"""
-TOKEN = "mcp.NAME.headers in the config can hold a token."
+TAIL = 4_096
+"""Bytes of a server's standard error that are kept."""
 FAULTS = (
     MCPError,
     anyio.BrokenResourceError,
@@ -76,151 +65,232 @@ FAULTS = (
 """What a request to a server fails with. A result that is none of its protocol is a ValueError."""
 
 
-class Connection:
-    """One connection to a server, from `begin` to `over`."""
+class Server:
+    """A server and its connection. One that is gone is connected again by the next call, once
+    until a call succeeds.
+    """
 
-    def __init__(self, name: str, server: McpServer, environment: Mapping[str, str]) -> None:
-        logging.getLogger("mcp").setLevel(
-            logging.CRITICAL + 1
-        )  # what it says of servers would reach the terminal
-        self.tools: tuple[Listed, ...] = ()
+    def __init__(self, name: str, config: McpServer, environment: Mapping[str, str]) -> None:
+        # what the SDK logs of servers would reach the terminal
+        logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
+        self.tools: list[McpTool] = []
+        """Those of the last connection there was."""
         self.skipped: list[str] = []
-        """The tools of the last list that cannot be called: their names, empty where they have
-        none.
-        """
-        self.connected = False
+        """The names of listed tools that cannot be called, empty where they have none."""
         self.problem = self.hint = ""
-        """Why it is over, or will not be."""
+        """Why the last connection is over."""
         self.settled = asyncio.Event()
         """Set when it is connected, or is not going to be."""
-        self.over = asyncio.Event()
-        """Set when it has ended, and the process with it."""
-        self._name = name
-        self._server = server
-        self._environment = environment
+        self._name, self._config, self._environment = name, config, environment
         self._client: Client | None = None
-        self._process: ServerProcess | None = None
-        self._scope = anyio.CancelScope()
+        self._renewals = 1
+        """How often the next calls may connect it again."""
+        self._lock = asyncio.Lock()
         self._stale = False
-        self._status = 0
-        self._task: asyncio.Task[None] | None = None
+        self.begin()
+
+    @property
+    def state(self) -> Literal["connecting", "connected", "failed"]:
+        if self._client is not None:
+            return "connected"
+        return "failed" if self.settled.is_set() else "connecting"
+
+    @property
+    def comes_back(self) -> bool:
+        """Tell if it is gone, and a call would connect it again."""
+        return self.state == "failed" and bool(self.tools and self._renewals)
 
     def begin(self) -> None:
         """Connect, in the background."""
-        self._task = asyncio.ensure_future(self._run())
+        self.settled.clear()
+        self._ended = asyncio.Event()
+        self._status = 0
+        self._said = b""
+        deadline = anyio.current_time() + self._config.timeout
+        self._scope = anyio.CancelScope(deadline=deadline)
+        self._life = asyncio.ensure_future(self._live())
 
-    def close(self) -> None:
-        """End it, in the background."""
+    async def stop(self) -> None:
+        """End the connection, and the process with it."""
         self._scope.cancel()
+        await asyncio.wait({self._life})
+
+    async def restart(self) -> None:
+        """Connect anew, whatever the state; wait for what becomes of it."""
+        async with self._lock:
+            self._renewals = 1
+            await self._renew()
+
+    async def ready(self) -> list[McpTool]:
+        """Wait until it is settled; return the tools that can be called now."""
+        await self.settled.wait()
+        if self._client is not None and self._stale:
+            self._stale = False
+            with suppress(*FAULTS):  # those from before are offered until it tells again of changes
+                async with asyncio.timeout(min(5.0, self._config.timeout)):
+                    self.tools = await self._listed(self._client)
+        return self.tools if self._client is not None or self.comes_back else []
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool; its result as text. Raises ChatLoopError with a sentence, and Gone. Can be
-        cancelled.
-        """
-        if self._client is None:
-            raise Gone
+        """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
+        async with self._lock:
+            await self.settled.wait()
+            if self._client is None and self._renewals:
+                self._renewals -= 1
+                await self._renew()
+            client, life = self._client, self._life
+        if client is None:
+            raise self._failure()
         try:
-            result = await self._client.call_tool(tool, dict(arguments))
-        except MCPError as error:
-            if self._is_over(error):
-                self.close()
-                await self.over.wait()
-                raise Gone from error
-            raise ChatLoopError(
-                f"The MCP server {self._name} refused: {self._reason(error)}"
-            ) from error
+            result = await client.call_tool(tool, dict(arguments))
         except FAULTS as error:
+            if isinstance(error, MCPError) and self._is_over(error):
+                self._scope.cancel()
+                await asyncio.wait({life})
+                raise self._failure() from error
+            self._renewals = 1  # the server is there, and refuses
+            verb = "refused" if isinstance(error, MCPError) else "failed"
             raise ChatLoopError(
-                f"The MCP server {self._name} failed: {self._reason(error)}"
+                f"The MCP server {self._name} {verb}: {self._reason(error)}"
             ) from error
+        self._renewals = 1
         text = result_text(result.model_dump(mode="json", by_alias=True, exclude_none=True))
         if result.is_error:
             raise ChatLoopError(text or f"{tool} failed, and does not say why.")
         return text
 
-    async def refresh(self) -> None:
-        """List the tools anew where the server has said that they changed."""
-        if self._client is None or not self._stale:
-            return
-        self._stale = False
-        try:
-            async with asyncio.timeout(min(REFRESH_SECONDS, self._server.timeout)):
-                self.tools = await self._listed(self._client)
-        except FAULTS:
-            pass  # those from before are offered until it says again that they changed
-        except asyncio.CancelledError:
-            self._stale = True
-            raise
-
     def _is_over(self, error: MCPError) -> bool:
-        """Whether an error is the connection's, and not only the request's."""
-        if self._process is not None:
+        """Tell if an error is the connection's, and not only the request's."""
+        if self._config.command:
             return bool(error.code == CONNECTION_CLOSED)
-        return (
-            self._status == 404 or error.message == CLOSED
-        )  # over HTTP the code is a broken answer's as well
+        # over HTTP the code is a broken answer's as well; 404: the server has forgotten the session
+        return self._status == 404 or error.message == "Connection closed"
 
-    async def _run(self) -> None:
-        timer = asyncio.get_running_loop().call_later(self._server.timeout, self._expire)
-        life = asyncio.ensure_future(self._live(timer))
-        await asyncio.wait({life})
-        timer.cancel()
-        self._client, self.connected = None, False
-        self._fail(life.exception())
-        self.over.set()
+    def _failure(self) -> ChatLoopError:
+        again = (
+            "The next call connects it again." if self._renewals else "It is not connected again."
+        )
+        return ChatLoopError(self.problem, self.hint or again)
 
-    async def _live(self, timer: asyncio.TimerHandle) -> None:
-        with self._scope:
+    async def _renew(self) -> None:
+        await self.stop()
+        self.begin()
+        await self.settled.wait()
+
+    async def _live(self) -> None:
+        """Be connected until the server ends or `stop` is called; keep why it is over."""
+        # One task, since the SDK's scopes must be left where they were entered.
+        with Caught() as caught, self._scope:
             async with (
                 self._transport() as transport,
                 Client(
                     self._lenient(transport),
-                    message_handler=self._told,
+                    message_handler=self._hear,
                     client_info=Implementation(name="chat-loop", version=__version__),
                     cache=None,
                 ) as client,
             ):
                 self.tools = await self._listed(client)
-                timer.cancel()
-                self._client, self.connected = client, True
+                self._scope.deadline = math.inf
+                self._client = client
                 self.settled.set()
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._watch, client)
-                    await (
-                        self._process.ended.wait()
-                        if self._process is not None
-                        else anyio.sleep_forever()
-                    )
+                    await self._ended.wait()
                     group.cancel_scope.cancel()
+        error = caught.error
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        self.problem, self.hint = self._end(error)
+        self._client = None
+        self.settled.set()
+
+    def _end(self, error: BaseException | None) -> tuple[str, str]:
+        """Return why the connection is over, and a hint."""
+        hint = ""
+        if isinstance(error, ChatLoopError):
+            problem, hint = f": {error.message}", error.hint
+        elif self._scope.deadline <= anyio.current_time():
+            problem = f" did not answer within {self._config.timeout:g} seconds."
+        elif self._config.command and self._ended.is_set():
+            problem = " ended."
+        elif error is not None:
+            verb = "cannot be started" if self._config.command else "cannot be reached"
+            verb = "failed" if self.settled.is_set() else verb
+            problem = f" {verb}: {self._reason(error)}"
+            if self._status in (401, 403):
+                hint = "mcp.NAME.headers in the config can hold a token."
+        else:
+            problem = " was stopped."
+        lines = cleaned(self._said.decode("utf-8", "replace"), TAIL).split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last = f" It said: “{last[:LONGEST_REASON]}”" if last and last not in problem else ""
+        return redacted(f"The MCP server {self._name}{problem}{last}"), hint
 
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[Transport]:
-        """What the client opens, and closes."""
-        server = self._server
-        if server.command:
-            env = completed(server.env, self._environment)
-            self._process = ServerProcess(
-                _expanded(server.command), server.args, env, _expanded(server.cwd)
-            )
-            yield self._process.transport()
+        """Yield what the client opens, and closes."""
+        server = self._config
+        if not server.command:
+            completed_headers = completed(server.headers, self._environment)
+            async with httpx2.AsyncClient(
+                headers={"Accept-Encoding": "identity", **completed_headers},
+                timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
+                event_hooks={"response": [self._bound]},
+            ) as http:
+                yield streamable_http_client(
+                    server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE
+                )
             return
-        headers = {"Accept-Encoding": "identity", **completed(server.headers, self._environment)}
-        timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
-        hooks = {"response": [self._answered]}
-        async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http:
-            yield streamable_http_client(
-                server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE
-            )
+        parameters = StdioServerParameters(
+            command=_expanded(server.command),
+            args=list(server.args),
+            env=completed(server.env, self._environment),
+            cwd=_expanded(server.cwd) or None,
+        )
+        reading, writing = os.pipe()
+        listener = threading.Thread(target=self._listen, args=(reading,), daemon=True)
+        listener.start()
+        try:
+            with os.fdopen(writing, "w") as errors:
+                yield stdio_client(parameters, errors)
+        finally:
+            listener.join(1.0)
+
+    def _listen(self, descriptor: int) -> None:
+        """Keep the end of standard error, and it out of the terminal."""
+        with os.fdopen(descriptor, "rb", buffering=0) as errors:
+            while chunk := errors.read(TAIL):
+                self._said = (self._said + chunk)[-TAIL:]
 
     @asynccontextmanager
     async def _lenient(self, transport: Transport) -> AsyncIterator[TransportStreams]:
-        """Take the tools that the SDK would refuse the whole list for out of the server's
-        answers.
+        """Take the tools that the SDK would refuse a whole list for out of the server's answers,
+        and notice the end of them.
         """
-        async with transport as (read, write):
-            yield _Checked(read, self.skipped), write
 
-    async def _answered(self, response: httpx2.Response) -> None:
+        async def pass_on() -> None:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async with sending:
+                    async for item in read:
+                        if isinstance(item, SessionMessage) and isinstance(
+                            item.message, JSONRPCResponse
+                        ):
+                            tools = item.message.result.get("tools")
+                            if isinstance(tools, list):
+                                item.message.result["tools"], skipped = usable_tools(tools)
+                                self.skipped += skipped
+                        await sending.send(item)
+            self._ended.set()
+
+        async with transport as (read, write), anyio.create_task_group() as group:
+            sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception]()
+            group.start_soon(pass_on)
+            async with receiving:
+                yield receiving, write
+            group.cancel_scope.cancel()
+
+    async def _bound(self, response: httpx2.Response) -> None:
         """Hold every answer to a size; that of events is the SDK's to mind."""
         if response.request.method == "POST":
             self._status = response.status_code
@@ -230,97 +300,42 @@ class Connection:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _Bounded(response.stream)
 
-    async def _listed(self, client: Client) -> tuple[Listed, ...]:
+    async def _listed(self, client: Client) -> list[McpTool]:
         found: list[Json] = []
         cursor: str | None = None
         self.skipped.clear()
-        for _ in range(MOST_PAGES):
+        for _ in range(50):  # pages
             page = await client.list_tools(cursor=cursor)
-            for tool in page.tools:
-                found.append(
-                    tool.model_dump(
-                        mode="json", by_alias=True, exclude={"output_schema", "icons", "meta"}
-                    )
-                )
-                if tool.output_schema:
-                    # the SDK would check results with it, for as long as its patterns take
-                    tool.output_schema.clear()
+            found += [tool.model_dump(mode="json", by_alias=True) for tool in page.tools]
             cursor = page.next_cursor
             if cursor is None or len(found) >= MOST_LISTED:
                 break
-        allowed = self._server.tools
-        return tuple(tool for tool in listed(found, _valid) if not allowed or tool.name in allowed)
+        allowed = self._config.tools
+        tools = listed(self._name, found, _valid)
+        return [tool for tool in tools if not allowed or tool.name in allowed]
 
-    async def _told(self, message: IncomingMessage) -> None:
-        if isinstance(message, ToolListChangedNotification):
-            self._stale = True
+    async def _hear(self, message: IncomingMessage) -> None:
+        self._stale = self._stale or isinstance(message, ToolListChangedNotification)
 
     async def _watch(self, client: Client) -> None:
-        """Hear of changed tools where the protocol wants that to be asked for; without it they stay
-        as they are.
-        """
+        """Hear of changed tools where the protocol wants that to be asked for."""
         tools = client.server_capabilities.tools
-        if (
-            client.protocol_version not in MODERN_PROTOCOL_VERSIONS
-            or tools is None
-            or not tools.list_changed
-        ):
+        modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not modern or tools is None or not tools.list_changed:
             return
-        try:
+        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
             async with client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:
                     self._stale = True
-        except (MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
-            return
-
-    def _expire(self) -> None:
-        self.problem = (
-            f"The MCP server {self._name} did not answer within {self._server.timeout:g} seconds."
-        )
-        self.settled.set()
-        self._scope.cancel()
-
-    def _fail(self, error: BaseException | None) -> None:
-        """Say why the connection is over, if nothing has been said yet."""
-        if not self.problem:
-            process, first = self._process, _first(error)
-            if isinstance(first, ChatLoopError):
-                self.problem, self.hint = (
-                    f"The MCP server {self._name}: {first.message}",
-                    first.hint,
-                )
-            elif process is not None and process.begun and process.ended.is_set():
-                self.problem = f"The MCP server {self._name} {process.end}."
-            elif first is not None:
-                verb = (
-                    "failed"
-                    if self.settled.is_set()
-                    else "cannot be reached"
-                    if process is None
-                    else "cannot be started"
-                )
-                self.problem = f"The MCP server {self._name} {verb}: {self._reason(first)}"
-                self.hint = TOKEN if process is None and self._status in (401, 403) else ""
-            else:
-                self.problem = f"The MCP server {self._name} was stopped."
-        said = cleaned(self._process.said, LONGEST_REASON) if self._process is not None else ""
-        if said and said not in self.problem:
-            self.problem += f" It said: “{said}”"
-        self.problem = redacted(self.problem)
-        self.settled.set()
 
     def _reason(self, error: BaseException) -> str:
-        """What went wrong, as the end of a sentence."""
+        """Return what went wrong, as the end of a sentence."""
         status = f" (HTTP {self._status})" if self._status >= 400 else ""
         text = error.message if isinstance(error, MCPError) else str(error)
         if isinstance(error, OSError) and error.strerror:
             text = ": ".join(map(str, filter(None, (error.strerror, error.filename))))
         text = " ".join(cleaned(text, LONGEST_REASON).split()) or type(error).__name__
         return f"{text.rstrip('.')}{status}."
-
-
-class Gone(Exception):
-    """The connection is over."""
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -341,52 +356,8 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class _Checked:
-    """A server's messages, with each list of tools reduced to those that can be called; the rest
-    goes to `skipped`.
-    """
-
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], skipped: list[str]) -> None:
-        self._stream = stream
-        self._skipped = skipped
-
-    async def receive(self) -> SessionMessage | Exception:
-        item = await self._stream.receive()
-        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            tools = item.message.result.get("tools")
-            if isinstance(tools, list):
-                item.message.result["tools"], skipped = usable(tools)
-                self._skipped += skipped
-        return item
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
 def _expanded(path: str) -> str:
     return str(Path(path).expanduser()) if path.startswith("~") else path
-
-
-def _first(error: BaseException | None) -> BaseException | None:
-    """What a group of errors began with."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _valid(schema: Json) -> bool:

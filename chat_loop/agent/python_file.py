@@ -18,7 +18,7 @@ from typing import Any
 from chat_loop.agent.agent_file import check_config
 from chat_loop.agent.agent_path import default_name, named
 from chat_loop.agent.definition import Definition
-from chat_loop.agent.foreign import Caught, in_thread
+from chat_loop.agent.isolation import Caught, in_thread
 from chat_loop.agent.public import Agent
 from chat_loop.agent.trust import Snapshot
 from chat_loop.errors import AgentError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from chat_loop.agent.foreign import Caught, in_thread
+from chat_loop.agent.isolation import Caught, in_thread
 from chat_loop.values import Request, StopReason, Usage
 
 if TYPE_CHECKING:
