@@ -62,6 +62,10 @@ codecs.register_error(PLAINER, _plainer)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell wants to know what Tab can offer
+        from chat_loop.subcommands.completion import complete
+
+        complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed()
@@ -184,7 +188,7 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         from chat_loop.subcommands import doctor
 
         return doctor.doctor(options)
-    if options.command == "completion" and options.shell:
+    if options.command == "completion":
         from chat_loop.subcommands import completion
 
         return completion.completion(options.shell)
@@ -203,7 +207,7 @@ def _keys_in(config: Config) -> Iterator[str]:
     return keys_in(config, os.environ)
 
 
-_COMMANDS = frozenset({"models", "mcp", "agents", "providers", "completion"})
+_COMMANDS = frozenset({"models", "mcp", "agents", "providers"})
 """Those that are no chat and look at no session."""
 
 
@@ -221,10 +225,6 @@ def _command(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         from chat_loop.subcommands import agents
 
         return agents.run(options, paths)
-    if options.command == "completion":
-        from chat_loop.subcommands import completion
-
-        return completion.values(options.values, config, paths, options.sessions_dir)
     from chat_loop.providers.choose import real_world
     from chat_loop.subcommands import providers
 
@@ -288,8 +288,6 @@ def _check(options: argparse.Namespace) -> None:
         options.as_json = True
     elif options.json and options.question is None:
         raise UsageError("--json goes with -p.", 'For example: chat-loop --json -p "question".')
-    if options.command == "completion" and not (options.shell or options.values):
-        raise UsageError("Which shell?", "For example: chat-loop completion bash.")
     if options.force and not options.output:
         raise UsageError("--force goes with --output.")
     if getattr(options, "action", "") == "browse" and not (

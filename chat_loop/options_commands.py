@@ -132,5 +132,4 @@ def _completion(commands: Actions) -> None:
         "into ~/.zshrc, after compinit: source <(chat-loop completion zsh); "
         "into ~/.config/fish/config.fish: chat-loop completion fish | source",
     )
-    made.add_argument("shell", nargs="?", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
-    made.add_argument("--values", default="", help=argparse.SUPPRESS)  # what the scripts ask for
+    made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")

@@ -76,6 +76,8 @@ DOORS = {
     "mcp_types": {"agent/mcp.py"},
     "anyio": {"agent/mcp.py"},
     "jsonschema": {"agent/mcp.py"},
+    "argcomplete": {"subcommands/completion.py"},
+    "packaging": {"subcommands/checks.py"},
 }
 
 

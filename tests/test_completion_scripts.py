@@ -15,7 +15,7 @@ import pytest
 
 from chat_loop.models.catalogue import CATALOGUE
 from chat_loop.options import parser
-from chat_loop.subcommands.completion import Level, levels
+from tests.support.levels import levels
 from tests.test_headless import ECHO, run
 
 LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
@@ -50,10 +50,6 @@ def fish() -> None:
     required("fish")
 
 
-def options_of(level: Level) -> set[str]:
-    return {name for option in level.options for name in option.names}
-
-
 @pytest.fixture(name="shell")
 def _shell(tmp_path: Path) -> dict[str, str]:
     """An environment in which the program is found as chat-loop, with two agents and a home of its
@@ -85,54 +81,54 @@ def script_of(name: str, shell: dict[str, str]) -> str:
     return result.stdout.decode()
 
 
-def completed(script: str, shell: dict[str, str], folder: Path, *words: str) -> list[str]:
-    """What bash offers for the last of the words."""
-    driver = (
-        script + '\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n_chat_loop\nprintf "%s\\n" '
-        '"${COMPREPLY[@]}"\n'
-    )
+def offered(shell: dict[str, str], folder: Path, line: str) -> list[str]:
+    """What the program answers a shell for the end of a line."""
+    answer = folder / ".answer"
     result = subprocess.run(
-        ["bash", "--norc", "-c", driver, "bash", "chat-loop", *words],
-        env=shell,
+        ["chat-loop"],
+        env=shell
+        | {
+            "_ARGCOMPLETE": "1",
+            "_ARGCOMPLETE_IFS": "\n",
+            "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+            "COMP_LINE": f"chat-loop {line}",
+            "COMP_POINT": str(len(f"chat-loop {line}")),
+        },
         cwd=folder,
         capture_output=True,
         timeout=60,
         check=True,
     )
-    assert result.stderr == b""
-    return [line for line in result.stdout.decode().split("\n") if line]
+    assert (result.stdout, result.stderr) == (b"", b"")
+    text = answer.read_text()
+    answer.unlink()
+    return [part for part in text.split("\n") if part]
 
 
-@needs_bash
-def test_bash_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path) -> None:
-    script = script_of("bash", shell)
+def test_the_program_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path) -> None:
+    def words(line: str) -> set[str]:
+        return set(offered(shell, tmp_path, line))
 
-    def offered(*words: str) -> set[str]:
-        return set(completed(script, shell, tmp_path, *words))
-
-    assert offered("") == {name for name, _ in LEVELS["/"].commands}
-    assert offered("se") == {"sessions"}
-    assert offered("-") == options_of(LEVELS["/"])
-    assert offered("--mod") == {"--model"}
-    assert offered("sessions", "") == {name for name, _ in LEVELS["/sessions"].commands}
-    assert offered("sessions", "list", "--") == {
-        one for one in options_of(LEVELS["/sessions/list"]) if one[:2] == "--"
+    assert words("") == {*LEVELS["/"].commands}
+    assert words("se") == {"sessions"}
+    assert words("--mod") == {"--model"}
+    assert words("sessions ") == {*LEVELS["/sessions"].commands}
+    assert words("sessions list --") == {
+        one for one in LEVELS["/sessions/list"].names if one.startswith("--")
     }
-    assert offered("--model", "anthropic:x", "sessions", "tr") == {"tree", "trash"}
-    assert offered("--model", "=", "x", "agents", "a") == {"add", "approve"}
-    assert offered("-p", "sessions", "l") == set()  # a question, not a command
-    assert offered("--json", "doctor", "--o") == {"--online"}
-    assert offered("sessions", "merge", "1", "2", "--prefer", "") == {"1", "2", "both"}
-    assert offered("completion", "") == {"bash", "zsh", "fish"}
-    assert offered("models", "install", "sm") == {
+    assert words("--model anthropic:x sessions tr") == {"tree", "trash"}
+    assert words("--model=x agents a") == {"add", "approve"}
+    assert words("--json doctor --o") == {"--online"}
+    assert words("sessions merge 1 2 --prefer ") == {"1", "2", "both"}
+    assert words("completion ") == {"bash", "zsh", "fish"}
+    assert words("models install sm") == {
         model.name for model in CATALOGUE if model.name.startswith("sm")
     }
-    assert offered("models", "remove", "") == set()
+    assert words("models remove ") == set()
 
 
-@needs_bash
-def test_bash_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Path) -> None:
-    script = script_of("bash", shell)
+def test_it_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Path) -> None:
     home = Path(shell["CHAT_LOOP_HOME"])
     run(home, *ECHO, "-p", "hello")
     unlisted = {path.stem for path in (home / "sessions").glob("*.md")}
@@ -140,14 +136,16 @@ def test_bash_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: 
     run(home, *ECHO, stdin=b"hello\nexit\n")
     [identity] = {path.stem for path in (home / "sessions").glob("*.md")} - unlisted
     folder = tmp_path / "here"
-    (folder / "a folder").mkdir(parents=True)
-    (folder / "a file.md").touch()
-    assert completed(script, shell, folder, "sessions", "show", "") == ["last", identity]
-    assert completed(script, shell, folder, "--resume", "ass") == [identity]
-    assert completed(script, shell, folder, "--agent", "s") == ["sally"]
-    assert completed(script, shell, folder, "--agent", "a") == ["a file.md", "a folder"]
-    assert completed(script, shell, folder, "--sessions-dir", "a") == ["a folder"]
-    assert completed(script, shell, folder, "-p", "x", "--output", "a fi") == ["a file.md"]
+    (folder / "afolder").mkdir(parents=True)
+    (folder / "afile.md").touch()
+    assert offered(shell, folder, "sessions show ") == ["last", identity]
+    assert offered(shell, folder, "--resume ass") == [identity]
+    assert offered(shell, folder, "--agent s") == ["sally"]
+    assert offered(shell, folder, "--agent a") == ["afile.md", "afolder/"]
+    assert offered(shell, folder, "--sessions-dir a") == ["afolder/"]
+    assert offered(shell, folder, "-p x --output af") == ["afile.md", "afolder/"]
+    (home / "config.yaml").write_text("broken: [")
+    assert offered(shell, folder, "sessions show ") == []
     assert list(tmp_path.rglob("oops")) == []
 
 
@@ -217,22 +215,13 @@ def test_fish_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path
         assert result.stderr == b""
         return {part.partition("\t")[0] for part in result.stdout.decode().split("\n") if part}
 
-    assert offered("chat-loop ") == {name for name, _ in LEVELS["/"].commands}
+    assert offered("chat-loop ") == {*LEVELS["/"].commands}
     assert offered("chat-loop sessions tr") == {"tree", "trash"}
     assert offered("chat-loop --model x sessions li") == {"list"}
-    assert offered("chat-loop doctor --") == {"--help", "--online", "--connect", "--json"}
+    assert offered("chat-loop doctor --") == LEVELS["/doctor"].names - {"-h"}
     assert offered("chat-loop agents show sa") == {"sally"}
     assert offered("chat-loop sessions merge 1 2 --prefer ") == {"1", "2", "both"}
     assert list(tmp_path.rglob("oops")) == []
-
-
-def test_the_scripts_hold_no_text_that_a_shell_would_read_otherwise() -> None:
-    for level in LEVELS.values():
-        for text in [
-            *(option.help for option in level.options),
-            *(text for _, text in level.commands),
-        ]:
-            assert not set(text) & set("'\"`$\\[]{}<>!\n")
 
 
 def test_help_fits_eighty_columns_at_every_level(tmp_path: Path) -> None:
@@ -254,4 +243,3 @@ def test_which_shell(tmp_path: Path) -> None:
         assert (result.returncode, result.stdout) == (2, b"")
     (tmp_path / "config.yaml").write_text("broken: [")
     assert run(tmp_path, "completion", "bash").returncode == 0
-    assert run(tmp_path, "completion", "--values", "sessions").stdout == b""

@@ -25,7 +25,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import UsageError
 from chat_loop.options import parser
-from chat_loop.subcommands.completion import Level, levels
+from tests.support.levels import Level, levels
 
 TREE = Path(__file__).parent.parent
 PAGES = [
@@ -193,7 +193,7 @@ def walked(words: list[str]) -> str:
             if option.takes and "=" not in word:
                 next(steps, "")
         elif level.commands:
-            if word not in dict(level.commands):
+            if word not in level.commands:
                 return f"{word} is not in {level.at}"
             level = below(level, word)
     return ""
@@ -240,7 +240,7 @@ def test_every_option_that_is_named_exists(page: Path) -> None:
 
 def test_every_command_and_option_is_in_the_guide() -> None:
     told = "\n".join(map(text_of, PAGES))
-    wanted = {name for level in LEVELS.values() for name, _ in level.commands}
+    wanted = {name for level in LEVELS.values() for name in level.commands}
     wanted |= {
         name
         for level in LEVELS.values()
