@@ -1,22 +1,20 @@
-"""The command line: what can be asked for, and its help."""
+"""The command line: its options and commands, and their help."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeAlias
 
 from chat_loop import __version__
 from chat_loop.errors import UsageError
-from chat_loop.options_commands import add_commands, add_json
-
-if TYPE_CHECKING:
-    from chat_loop.options_commands import Actions
 
 LAST = "last"
-"""What `--continue` takes up."""
+"""The value of `--continue`."""
 BROWSE = "browse"
-"""What `--resume` without a value means: the user chooses."""
+"""The value of `--resume` alone: the user chooses."""
+SHELLS = ("bash", "zsh", "fish")
+SESSION = "a number of the list, an id, words of its name, or last"
 DESCRIPTION = """\
 Terminal chat for large language models; every conversation is a markdown file.
 Without COMMAND and without -p a chat begins, in which help lists what can be
@@ -37,53 +35,39 @@ can, and what the others need. chat-loop doctor says which files are used.
 CHAT_LOOP_HOME is the folder of config, sessions and models, instead of those
 of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
 130 interrupted."""
-SESSION = "a number of the list, an id, words of its name, or last"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A command line that raises UsageError instead of leaving: who drew the prompt takes it back
-    first.
-    """
+    """A parser that raises UsageError instead of leaving, so that a drawn prompt can be erased."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._words = list(args or ())
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        if "invalid choice" in message and (unknown := self._unknown()):
-            message = f"unknown option {unknown}{self._meant(unknown)}"
+        if "invalid choice" in message:  # argparse takes an unknown option's value for a command
+            from difflib import get_close_matches  # only a mistyped option needs it
+
+            known = self._option_string_actions.keys()
+            for word in self._words:
+                name = word.partition("=")[0]
+                if name.startswith("-") and name not in known and not self._get_option_tuples(name):
+                    near = get_close_matches(name, known, 1) or [
+                        option for option in known if option[1:].startswith(name)
+                    ]
+                    meant = f"; did you mean {near[0]}?" if near else ""
+                    message = f"unknown option {name}{meant}"
+                    break
         raise UsageError(f"{self.format_usage()}{self.prog}: error: {message}")
 
-    def _unknown(self) -> str:
-        """Return the first option that is none here; argparse would take its value for a
-        command.
-        """
-        words = (word.partition("=")[0] for word in self._words if word.startswith("-"))
-        return next(
-            (
-                word
-                for word in words
-                if not self._get_option_tuples(word) and word not in self._known
-            ),
-            "",
-        )
 
-    @property
-    def _known(self) -> Collection[str]:
-        return self._option_string_actions.keys()
-
-    def _meant(self, unknown: str) -> str:
-        from difflib import get_close_matches  # nobody waits for it but who mistyped
-
-        near = get_close_matches(unknown, self._known, 1) or [
-            name for name in self._known if name[1:].startswith(unknown)
-        ]
-        return f"; did you mean {near[0]}?" if near else ""
+Group = argparse._ArgumentGroup | argparse._MutuallyExclusiveGroup | argparse.ArgumentParser
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
-    """The command line; its part about sessions only where `arguments` ask for it: a chat does not
-    wait for that.
+def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.ArgumentParser:
+    """Return the command line. The actions of `sessions` and `agents` are only built when
+    `arguments` hold that word: a chat does not wait for them.
     """
     made: argparse.ArgumentParser = _Parser(
         prog="chat-loop",
@@ -92,66 +76,74 @@ def parser(arguments: Sequence[str] = ("sessions",)) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
-    _who_answers(made.add_argument_group("who answers"))
-    _which_session(made.add_argument_group("which conversation"))
     made.set_defaults(resume="")
-    _one_question(made.add_argument_group("one question, without a terminal (docs/headless.md)"))
+    _add_chat_options(made)
     commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    sessions = commands.add_parser(
+    sessions = _command(
+        commands,
         "sessions",
-        help="find, show, branch, keep and share saved sessions",
-        description="Find, show, branch, keep and share saved sessions. Exit codes: 0 done, 1 "
-        "failed or nothing found, "
-        "2 misused.",
+        "find, show, branch, keep and share saved sessions",
+        "Exit codes: 0 done, 1 failed or nothing found, 2 misused.",
     )
     if "sessions" in arguments:
-        _sessions(sessions.add_subparsers(dest="action", required=True, metavar="ACTION"))
-    add_commands(commands, arguments)
+        actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
+        _add_reading(actions)
+        _add_changing(actions)
+        _add_keeping(actions)
+    _add_other_commands(commands, agents="agents" in arguments)
     return made
 
 
-def _who_answers(made: argparse._ArgumentGroup) -> None:
-    made.add_argument(
-        "--model",
-        default="",
-        metavar="PROVIDER:MODEL",
-        help="such as anthropic:NAME; gemini for its usual one",
-    )
-    made.add_argument(
-        "--agent",
-        dest="agent_reference",
-        default="",
-        metavar="NAME|PATH",
-        help="its name, or its file",
-    )
-    made.add_argument(
-        "--trust-agent", action="store_true", help="let that agent run this once, approved or not"
-    )
-    made.add_argument(
-        "--base-url", default="", metavar="URL", help="a server, for --model compatible:NAME"
-    )
-    made.add_argument(
-        "--local",
-        action="store_true",
-        help="use the embedded model; ask which to fetch if there is none",
-    )
-    made.add_argument(
-        "--max-tokens", type=_count, default=None, metavar="N", help="the longest reply, in tokens"
-    )
-    made.add_argument(
-        "--tools",
-        default="",
-        metavar="NAME,...",
-        help="what the model may use, such as read_file,run_command",
-    )
-    made.add_argument(
-        "--config", default="", metavar="FILE", help="read the settings from this file"
-    )
+def _value(made: Group, name: str, metavar: str, text: str, **more: Any) -> None:
+    if more.get("nargs") not in ("*", "+"):
+        more.setdefault("default", "")
+    made.add_argument(name, metavar=metavar, help=text, **more)
 
 
-def _which_session(made: argparse._ArgumentGroup) -> None:
-    going_on = made.add_mutually_exclusive_group()
-    going_on.add_argument(
+def _flag(made: Group, name: str, text: str, **more: Any) -> None:
+    made.add_argument(name, help=text, **{"action": "store_true", **more})
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"“{text[:40]}” is not a number above 0")
+    return int(text)
+
+
+def _json(made: Group) -> None:
+    _flag(made, "--json", "as JSON", dest="as_json")
+
+
+def _command(
+    commands: Commands, name: str, text: str, more: str = "", epilog: str | None = None
+) -> argparse.ArgumentParser:
+    """Add a command that is described by its help and by `more`."""
+    description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
+    return commands.add_parser(name, help=text, description=description, epilog=epilog)
+
+
+def _action(actions: Commands, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
+    """Add an action of `sessions`, with examples that work as they stand."""
+    shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
+    made = _command(actions, name, text, epilog=f"For example:\n{shown}" if examples else None)
+    made.formatter_class = argparse.RawDescriptionHelpFormatter
+    return made
+
+
+def _add_chat_options(made: argparse.ArgumentParser) -> None:
+    who = made.add_argument_group("who answers")
+    _value(who, "--model", "PROVIDER:MODEL", "such as anthropic:NAME; gemini for its usual one")
+    _value(who, "--agent", "NAME|PATH", "its name, or its file", dest="agent_reference")
+    _flag(who, "--trust-agent", "let that agent run this once, approved or not")
+    _value(who, "--base-url", "URL", "a server, for --model compatible:NAME")
+    _flag(who, "--local", "use the embedded model; ask which to fetch if there is none")
+    _value(who, "--max-tokens", "N", "the longest reply, in tokens", type=_count, default=None)
+    _value(who, "--tools", "NAME,...", "what the model may use, such as read_file,run_command")
+    _value(who, "--config", "FILE", "read the settings from this file")
+
+    which = made.add_argument_group("which conversation")
+    one_of = which.add_mutually_exclusive_group()
+    one_of.add_argument(
         "-c",
         "--continue",
         dest="resume",
@@ -159,266 +151,240 @@ def _which_session(made: argparse._ArgumentGroup) -> None:
         const=LAST,
         help="go on with the last session",
     )
-    going_on.add_argument(
+    one_of.add_argument(
         "--resume",
         nargs="?",
         const=BROWSE,
         metavar="N|ID",
         help="go on with a saved session; with no value, choose one",
     )
-    going_on.add_argument(
-        "--new-session", action="store_true", help="begin anew, whatever sessions.auto_resume says"
-    )
-    made.add_argument("--sessions-dir", default="", metavar="DIR", help="keep the sessions here")
+    _flag(one_of, "--new-session", "begin anew, whatever sessions.auto_resume says")
+    _value(which, "--sessions-dir", "DIR", "keep the sessions here")
 
-
-def _one_question(made: argparse._ArgumentGroup) -> None:
-    made.add_argument(
+    question = made.add_argument_group("one question, without a terminal (docs/headless.md)")
+    question.add_argument(
         "-p",
         "--print",
         dest="question",
-        default=None,
         metavar="QUESTION",
         help="answer once and leave; what is piped in follows the question, and - stands for it "
         "alone",
     )
-    made.add_argument("--json", action="store_true", help="print one JSON object per event")
-    made.add_argument("--yes", dest="allow", action="store_true", help="run tools without asking")
-    made.add_argument(
-        "--system", default=None, metavar="TEXT", help="the system prompt, instead of the agent's"
-    )
-    made.add_argument(
-        "--output", default="", metavar="FILE", help="write the reply into this file, when whole"
-    )
-    made.add_argument(
-        "--force", action="store_true", help="with --output: replace the file if it is there"
-    )
-    made.add_argument(
-        "--no-save", dest="save", action="store_false", help="leave nothing on the disk"
-    )
+    _flag(question, "--json", "print one JSON object per event")
+    _flag(question, "--yes", "run tools without asking", dest="allow")
+    _value(question, "--system", "TEXT", "the system prompt, instead of the agent's", default=None)
+    _value(question, "--output", "FILE", "write the reply into this file, when whole")
+    _flag(question, "--force", "with --output: replace the file if it is there")
+    _flag(question, "--no-save", "leave nothing on the disk", dest="save", action="store_false")
 
 
-def _sessions(actions: Actions) -> None:
-    _reading(actions)
-    _describing(actions)
-    _branching(actions)
-    _sharing(actions)
-    _keeping(actions)
-
-
-def _reading(actions: Actions) -> None:
-    listing = _action(
+def _add_reading(actions: Commands) -> None:
+    made = _action(
         actions, "list", "list the conversations, last used first", "list --tag work --since 30d"
     )
-    listing.add_argument(
-        "words", nargs="*", metavar="WORDS", help="in the name, id, agent, tags, project or summary"
-    )
-    listing.add_argument(
-        "--unfold", action="store_true", help="every session of a conversation by itself"
-    )
-    listing.add_argument(
-        "--all", action="store_true", help="runs of -p and conversations without a reply as well"
-    )
-    listing.add_argument("--limit", type=_count, default=None, metavar="N", help="at most so many")
-    _filters(listing)
-    add_json(listing)
-    showing = _action(
+    _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
+    _flag(made, "--unfold", "every session of a conversation by itself")
+    _flag(made, "--all", "runs of -p and conversations without a reply as well")
+    _value(made, "--limit", "N", "at most so many", type=_count, default=None)
+    _filters(made)
+
+    made = _action(
         actions, "show", "print one session as its file has it", "show 1", "show last --json"
     )
-    _reference(showing)
-    showing.add_argument(
-        "--show-summaries", action="store_true", help="its chain's summaries and compactions"
-    )
-    add_json(showing)
-    searching = _action(
+    _session(made)
+    _flag(made, "--show-summaries", "its chain's summaries and compactions")
+    _json(made)
+
+    made = _action(
         actions, "search", "find what was said in any session", "search token bucket --agent Sally"
     )
-    searching.add_argument(
-        "words", nargs="+", metavar="WORDS", help="words, or ids and numbers as they stand"
-    )
-    searching.add_argument(
-        "--text", action="store_true", help="by words only, not by meaning: faster"
-    )
-    searching.add_argument(
-        "--limit", type=_count, default=10, metavar="N", help="at most so many hits (10)"
-    )
-    _filters(searching)
-    add_json(searching)
-    tree = _action(
+    _value(made, "words", "WORDS", "words, or ids and numbers as they stand", nargs="+")
+    _flag(made, "--text", "by words only, not by meaning: faster")
+    _value(made, "--limit", "N", "at most so many hits (10)", type=_count, default=10)
+    _filters(made)
+
+    made = _action(
         actions, "tree", "show where a session comes from and where it branches", "tree 2"
     )
-    _reference(tree)
-    add_json(tree)
-    add_json(_action(actions, "stats", "show what all sessions come to"))
-    browsing = _action(actions, "browse", "choose a session on the whole screen, and go on with it")
-    browsing.add_argument("words", nargs="*", metavar="WORDS", help="filter from the start")
+    _session(made)
+    _json(made)
+    _json(_action(actions, "stats", "show what all sessions come to"))
+    made = _action(actions, "browse", "choose a session on the whole screen, and go on with it")
+    _value(made, "words", "WORDS", "filter from the start", nargs="*")
 
 
-def _describing(actions: Actions) -> None:
-    tagging = _action(actions, "tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
-    _reference(tagging)
-    tagging.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and _ . / + -")
-    tagging.add_argument("--remove", action="store_true", help="take these tags off")
-    renaming = _action(actions, "rename", "name a session", "rename 1 Rate limiter")
-    _reference(renaming)
-    renaming.add_argument(
-        "name", nargs="*", metavar="NAME", help="none: after its summary or first words again"
-    )
+def _filters(made: argparse.ArgumentParser) -> None:
+    _value(made, "--agent", "A", "a part of the agent's name")
+    _value(made, "--tag", "T", "with this tag")
+    _value(made, "--project", "P", "a part of the working directory's path")
+    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for so long ago")
+    _value(made, "--before", "DATE", "not used since then")
+    _json(made)
 
 
-def _branching(actions: Actions) -> None:
-    forking = _action(
+def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
+    made.add_argument(name, metavar="SESSION", help=SESSION)
+
+
+def _optional_session(made: argparse.ArgumentParser) -> None:
+    _value(made, "reference", "SESSION", SESSION, nargs="?")
+    _value(made, "--session", "SESSION", "the same")
+
+
+def _add_changing(actions: Commands) -> None:
+    made = _action(actions, "tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
+    _session(made)
+    _value(made, "tags", "TAG", "letters, digits and _ . / + -", nargs="+")
+    _flag(made, "--remove", "take these tags off")
+
+    made = _action(actions, "rename", "name a session", "rename 1 Rate limiter")
+    _session(made)
+    _value(made, "name", "NAME", "none: after its summary or first words again", nargs="*")
+
+    made = _action(
         actions, "fork", "begin a session that goes on from an earlier query", "fork 1 --at 3"
     )
-    _reference(forking)
-    forking.add_argument(
-        "--at", type=_count, default=0, metavar="QUERY", help="after this query (the last)"
-    )
-    merging = _action(
+    _session(made)
+    _value(made, "--at", "QUERY", "after this query (the last)", type=_count, default=0)
+
+    made = _action(
         actions, "merge", "begin a session that goes on from two", "merge 1 2 --prefer 1"
     )
-    _reference(merging, "first")
-    merging.add_argument("second", metavar="SESSION", help="the other one")
-    merging.add_argument(
-        "--prefer",
-        choices=("1", "2", "both"),
-        default="",
-        help="which one holds where they differ, instead of asking",
-    )
-    compacting = _action(
+    _session(made, "first")
+    _value(made, "second", "SESSION", "the other one")
+    text = "which one holds where they differ, instead of asking"
+    made.add_argument("--prefer", choices=("1", "2", "both"), default="", help=text)
+
+    made = _action(
         actions,
         "compact",
         "make the summary of a session, or make it anew",
         'compact 3 --model anthropic:NAME --focus "ports and paths"',
     )
-    _session(compacting)
-    compacting.add_argument(
-        "--force",
-        dest="anyway",
-        action="store_true",
-        help="also where a summary is larger than the words",
-    )
-    compacting.add_argument(
-        "--focus", nargs="+", default=[], metavar="WORDS", help="what the summary must keep"
-    )
-    compacting.add_argument(
-        "--model",
-        default=argparse.SUPPRESS,
-        metavar="PROVIDER:MODEL",
-        help="who writes it, instead of the usual one",
-    )
-    deleting = _action(
-        actions,
-        "delete-summary",
-        "delete the summary of a session; its words stay",
-        "delete-summary 3",
-    )
-    _session(deleting)
-    deleting.add_argument(
-        "--summary-id", default="", metavar="ID", help="the id of the session whose summary it is"
-    )
+    _optional_session(made)
+    _flag(made, "--force", "also where a summary is larger than the words", dest="anyway")
+    _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
+    writer = "who writes it, instead of the usual one"
+    _value(made, "--model", "PROVIDER:MODEL", writer, default=argparse.SUPPRESS)
+
+    text = "delete the summary of a session; its words stay"
+    made = _action(actions, "delete-summary", text, "delete-summary 3")
+    _optional_session(made)
+    _value(made, "--summary-id", "ID", "the id of the session whose summary it is")
 
 
-def _sharing(actions: Actions) -> None:
-    exporting = _action(
+def _add_keeping(actions: Commands) -> None:
+    made = _action(
         actions,
         "export",
         "write a conversation as markdown, JSON or an HTML page",
         "export 1 talk.html",
         "export 1 - --as json > talk.json",
     )
-    _reference(exporting)
-    exporting.add_argument(
-        "file",
-        nargs="?",
-        default="",
-        metavar="FILE",
-        help="a new file or a folder; - is standard output",
-    )
-    exporting.add_argument(
-        "--as",
-        dest="form",
-        default="",
-        metavar="FORM",
-        help="markdown, json or html (what FILE ends in)",
-    )
-    exporting.add_argument(
-        "--one", action="store_true", help="only this session, without those before it"
-    )
-    exporting.add_argument("--secrets", action="store_true", help="keep keys and passwords")
-    importing = _action(
+    _session(made)
+    _value(made, "file", "FILE", "a new file or a folder; - is standard output", nargs="?")
+    _value(made, "--as", "FORM", "markdown, json or html (what FILE ends in)", dest="form")
+    _flag(made, "--one", "only this session, without those before it")
+    _flag(made, "--secrets", "keep keys and passwords")
+
+    made = _action(
         actions,
         "import",
         "take in exports, or a folder of basic-agent-chat-loop",
         "import talk.json ~/old_sessions",
     )
-    importing.add_argument(
-        "files", nargs="+", metavar="FILE|FOLDER", help="what is to be read; - is standard input"
-    )
+    _value(made, "files", "FILE|FOLDER", "what is to be read; - is standard input", nargs="+")
 
+    text = "move sessions to the trash; without any, list it"
+    made = _action(actions, "trash", text, "trash 4 5")
+    _value(made, "references", "SESSION", SESSION, nargs="*")
+    _json(made)
+    text = "bring sessions back from the trash"
+    made = _action(actions, "restore", text, "restore sally_20261101_100000")
+    _value(made, "ids", "ID", "as trash lists it", nargs="+")
 
-def _keeping(actions: Actions) -> None:
-    throwing = _action(
-        actions, "trash", "move sessions to the trash; without any, list it", "trash 4 5"
-    )
-    throwing.add_argument("references", nargs="*", metavar="SESSION", help=SESSION)
-    add_json(throwing)
-    restoring = _action(
-        actions, "restore", "bring sessions back from the trash", "restore sally_20261101_100000"
-    )
-    restoring.add_argument("ids", nargs="+", metavar="ID", help="as trash lists it")
-    cleaning = _action(
+    made = _action(
         actions,
         "clean",
         "move old conversations to the trash, after asking",
         "clean --older-than 90d --dry-run",
     )
-    cleaning.add_argument(
-        "--older-than", required=True, metavar="AGE", help="not used since: 30d, 12w, 1y, or a date"
-    )
-    cleaning.add_argument(
-        "--originals", action="store_true", help="instead, old sessions that a summary stands for"
-    )
-    cleaning.add_argument("--dry-run", action="store_true", help="only say what would be moved")
-    cleaning.add_argument("--yes", action="store_true", help="do not ask")
-    add_json(cleaning)
+    _value(made, "--older-than", "AGE", "not used since: 30d, 12w, 1y, or a date", required=True)
+    _flag(made, "--originals", "instead, old sessions that a summary stands for")
+    _flag(made, "--dry-run", "only say what would be moved")
+    _flag(made, "--yes", "do not ask")
+    _json(made)
     _action(actions, "reindex", "make the index anew from the files")
 
 
-def _action(actions: Actions, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
-    """An action with its help, and with examples that work as they stand."""
-    shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
-    return actions.add_parser(
-        name,
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"For example:\n{shown}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _add_other_commands(commands: Commands, *, agents: bool) -> None:
+    made = _command(
+        commands,
+        "mcp",
+        "connect to the MCP servers of the config, and list them with their tools",
+        "Exit codes: 0 all are connected, 1 one failed, 2 misused.",
     )
+    _value(made, "action", "list", "the same", nargs="?", default="list", choices=("list",))
+    _json(made)
 
+    text = "list, show, name and approve agents: files in markdown, YAML or Python"
+    made = _command(commands, "agents", text, "Without ACTION: list.")
+    if agents:
+        _add_agents(made)
 
-def _reference(made: argparse.ArgumentParser, name: str = "reference") -> None:
-    made.add_argument(name, metavar="SESSION", help=SESSION)
+    text = "list, install and remove embedded models, which need no key and no network"
+    made = _command(commands, "models", text)
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    text = "list the models that can be embedded, and which of them are installed"
+    _command(actions, "list", text)
+    made = _command(actions, "install", "fetch a model; one that was broken off goes on")
+    _value(made, "name", "NAME", "which one; with none the one that is recommended", nargs="?")
+    made = _command(actions, "remove", "delete a model's file")
+    _value(made, "name", "NAME", "which one", nargs="?")
 
-
-def _session(made: argparse.ArgumentParser) -> None:
-    made.add_argument("reference", nargs="?", default="", metavar="SESSION", help=SESSION)
-    made.add_argument("--session", default="", metavar="SESSION", help="the same")
-
-
-def _filters(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--agent", default="", metavar="A", help="a part of the agent's name")
-    made.add_argument("--tag", default="", metavar="T", help="with this tag")
-    made.add_argument(
-        "--project", default="", metavar="P", help="a part of the working directory's path"
+    made = _command(
+        commands,
+        "providers",
+        "say which providers can be used now, and what the others need",
+        "Servers on this machine are asked whether they are there; no key is shown.",
     )
-    made.add_argument(
-        "--since", default="", metavar="DATE", help="used since 2026-11-21, or 30d for so long ago"
+    _json(made)
+
+    made = _command(
+        commands,
+        "doctor",
+        "check what is installed, stored and set, and say what to do",
+        "Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no problem, 1 at "
+        "least one (✗), 2 misused.",
     )
-    made.add_argument("--before", default="", metavar="DATE", help="not used since then")
+    _flag(made, "--online", "ask the model that would answer one small question")
+    _flag(made, "--connect", "start the MCP servers of the config, and connect to them")
+    _json(made)
+
+    made = _command(
+        commands,
+        "completion",
+        "print a script that completes this command line",
+        "Exit codes: 0 done, 2 misused.",
+        "To have it in every new shell, put into ~/.bashrc: source <(chat-loop completion bash); "
+        "into ~/.zshrc, after compinit: source <(chat-loop completion zsh); "
+        "into ~/.config/fish/config.fish: chat-loop completion fish | source",
+    )
+    made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"“{text[:40]}” is not a number above 0")
-    return int(text)
+def _add_agents(made: argparse.ArgumentParser) -> None:
+    _json(made)
+    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    _json(_command(actions, "list", "list the agents that have a name"))
+    adding = _command(actions, "add", "give an agent a name")
+    _value(adding, "name", "NAME", "up to 60 letters, digits and _ . + -")
+    path = "its file, or the folder of its agent.py, agent.md or agent.yaml"
+    _value(adding, "path", "PATH", path)
+    removing = _command(actions, "remove", "take a name away; the file stays")
+    _value(removing, "name", "NAME", "as the list has it")
+    showing = _command(actions, "show", "show what an agent's file says; nothing in it runs")
+    _value(showing, "name", "NAME|PATH", "the agent")
+    _json(showing)
+    text = "approve an agent as it is now, so that it runs unasked"
+    _value(_command(actions, "approve", text), "name", "NAME|PATH", "the agent")

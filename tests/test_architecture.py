@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
     ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
-    ("tokens", "config", "options", "options_commands"),
+    ("tokens", "config", "options"),
     ("sessions", "models", "start"),
     ("memory", "attach", "templates"),
     ("library", "export"),
