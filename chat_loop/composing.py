@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chat_loop.config import Config, Paths
     from chat_loop.headless import Asked
     from chat_loop.memory import Place
-    from chat_loop.providers.offered import Models
+    from chat_loop.providers.choose import Models
     from chat_loop.sessions.manager import SessionManager
     from chat_loop.start import InstantPrompt
 
@@ -137,8 +137,7 @@ class Composing(Struct, frozen=True, kw_only=True):
     def others(self) -> Models:
         """Where another model comes from while a conversation goes on."""
         from chat_loop.providers.catalogue import entries
-        from chat_loop.providers.choose import offered
-        from chat_loop.providers.offered import Models
+        from chat_loop.providers.choose import Models, offered
 
         config, world = self.config, self.world
         return Models(

@@ -40,7 +40,7 @@ from chat_loop.loading import Loading
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
-from chat_loop.providers.offered import Models
+from chat_loop.providers.choose import Models
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.start import ENDING, InstantPrompt, banner, columns
 from chat_loop.templates import Templates

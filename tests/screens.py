@@ -19,7 +19,7 @@ from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
-from chat_loop.providers.offered import Models, Offer
+from chat_loop.providers.choose import Models, Offer
 from chat_loop.sessions.files import Files
 from chat_loop.templates import Templates
 from chat_loop.values import Window

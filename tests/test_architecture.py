@@ -30,17 +30,10 @@ LAYERS = (
 """Lowest first: a module imports from its own layer or from below. `events` names values only."""
 
 DOORS = {
-    "anthropic": {"providers/anthropic.py", "providers/bedrock.py", "providers/breakpoints.py"},
-    "openai": {"providers/openai.py", "providers/azure.py"},
+    "anthropic": {"providers/anthropic.py", "providers/bedrock.py"},
+    "openai": {"providers/openai.py"},
     "httpx2": {
-        *("providers/wire.py", "providers/refusals.py"),
-        *(
-            "providers/anthropic.py",
-            "providers/bedrock.py",
-            "providers/openai.py",
-            "providers/azure.py",
-        ),
-        "agent/mcp.py",
+        *("providers/wire.py", "providers/refusals.py", "providers/openai.py", "agent/mcp.py"),
     },
     "boto3": {"providers/bedrock.py"},
     "botocore": {"providers/bedrock.py"},

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError, RequestRejected, StreamBroken
 from chat_loop.events import Finished, TextDelta
-from chat_loop.providers import anthropic, completions
+from chat_loop.providers import anthropic, openai
 from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
 from chat_loop.providers.wire import LARGEST_COUNT, LARGEST_EVENT, server_sent
 from chat_loop.values import Usage
@@ -137,7 +137,7 @@ USAGES = st.dictionaries(
 def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
     told: dict[str, object],
 ) -> None:
-    for usage in (completions.usage_of(told), anthropic.usage_of(told, None)):
+    for usage in (openai.usage_of(told), anthropic.usage_of(told, None)):
         assert usage is not None
         for count in (usage.input, usage.output, usage.cached, usage.written, usage.reasoning):
             assert type(count) is int

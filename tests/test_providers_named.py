@@ -11,6 +11,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import anthropic
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,11 +30,11 @@ from chat_loop.errors import (
     RequestRejected,
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers.asides import MOST_KEPT, Asides
-from chat_loop.providers.azure import AzureProvider
+from chat_loop.providers import wire
 from chat_loop.providers.bedrock import BedrockProvider
+from chat_loop.providers.calls import MOST_KEPT, ReplayedFields
 from chat_loop.providers.catalogue import entry_of
-from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
@@ -252,7 +254,7 @@ def test_the_region_of_the_config_decides_where_requests_go(
     provider.warm()
 
     assert provider._line is not None
-    assert provider._line[1].host == "bedrock-runtime.us-west-2.amazonaws.com"
+    assert provider._line.service.host == "bedrock-runtime.us-west-2.amazonaws.com"
 
 
 FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
@@ -320,12 +322,20 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
         for start in range(0, len(body), size):
             yield body[start : start + size]
 
-    async def read() -> list[str]:
+    async def read() -> list[object]:
         provider = BedrockProvider("m", window=Window(1), entry=entry_of("bedrock", {}))
-        return [data async for data in provider._data(pieces())]
+        client = anthropic.AsyncAnthropicBedrock(api_key="-", aws_region="us-east-1")
+        stream = anthropic.AsyncStream(
+            cast_to=object,
+            response=httpx2.Response(
+                200, content=pieces(), request=httpx2.Request("POST", "http://test.invalid")
+            ),
+            client=client,  # type: ignore[arg-type]  # as the SDK does it
+        )
+        return [event async for event in provider._events(stream, wire.Reply())]
 
     try:
-        assert all(isinstance(data, str) for data in asyncio.run(read()))
+        assert all(isinstance(event, dict) for event in asyncio.run(read()))
     except ValueError:
         return
 
@@ -864,24 +874,21 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
 
 
 def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
-    asides, calls = Asides(), [ToolCall("", "look", f"{number}") for number in range(MOST_KEPT + 1)]
+    replayed = ReplayedFields()
+    calls = [ToolCall("", "look", f"{number}") for number in range(MOST_KEPT + 1)]
     for call in calls:
-        asides.keep([call], [{"extra_content": {"n": call.arguments}}], f"Hm {call.arguments}")
+        replayed.keep([call], [{"extra_content": {"n": call.arguments}}], f"Hm {call.arguments}")
 
-    assert (asides.extra(calls[0]), asides.reasoning(calls[:1])) == ({}, "")
-    assert (asides.extra(calls[1]), asides.reasoning(calls[1:])) == (
-        {"extra_content": {"n": "1"}},
-        "Hm 1",
-    )
-    assert asides.reasoning([]) == ""
+    assert replayed.of(calls[0]) == ({}, "")
+    assert replayed.of(calls[1]) == ({"extra_content": {"n": "1"}}, "Hm 1")
 
 
 @pytest.mark.parametrize("extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, {}])
 def test_what_could_not_be_sent_back_is_not_kept(extra: dict[str, object]) -> None:
-    asides, call = Asides(), ToolCall("", "look", "{}")
-    asides.keep([call], [extra], "")
+    replayed, call = ReplayedFields(), ToolCall("", "look", "{}")
+    replayed.keep([call], [extra], "")
 
-    assert asides.extra(call) == {}
+    assert replayed.of(call) == ({}, "")
 
 
 # --- What a server does not know
@@ -973,9 +980,7 @@ def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Pat
 # -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "module", ["azure", "bedrock", "catalogue", "choose", "readiness", "servers"]
-)
+@pytest.mark.parametrize("module", ["bedrock", "catalogue", "choose", "openai", "servers"])
 def test_importing_it_imports_no_sdk(module: str) -> None:
     code = (
         f"import sys, chat_loop.providers.{module}\n"

@@ -87,7 +87,7 @@ def calls_of(events: list[Event]) -> list[ToolCall]:
 
 
 def test_who_calls_tools(tmp_path: Path) -> None:
-    def compatible(*, calls_tools: bool) -> WireProvider[Any]:
+    def compatible(*, calls_tools: bool) -> WireProvider:
         return OpenAIProvider(
             "m", name="ollama", window=Window(1), base_url="http://x/v1", calls_tools=calls_tools
         )

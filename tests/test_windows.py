@@ -48,7 +48,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     clear_environment(monkeypatch, tmp_path)
 
 
-def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider[Any]:
+def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
     """A provider whose server is at `url`, before anybody has been asked."""
     name, _, which = reference.partition(":")
     config = Config(
@@ -414,7 +414,7 @@ def test_an_ollama_that_is_too_old_to_say_it_is_taken_for_a_small_one(tmp_path: 
         assert provider.window == Window(4096, guessed=True)
 
 
-async def _after_a_reply(provider: WireProvider[Any]) -> None:
+async def _after_a_reply(provider: WireProvider) -> None:
     """Ask once, and wait until what is asked behind the reply has been answered."""
     try:
         async for _ in provider.stream(ASK):
@@ -488,7 +488,7 @@ def test_openrouter_says_it_of_each_of_its_models(tmp_path: Path) -> None:
 # Replies
 
 
-def ceiling(provider: WireProvider[Any], words: int = 1) -> int:
+def ceiling(provider: WireProvider, words: int = 1) -> int:
     """The `max_tokens` that a request of so many words is sent with."""
     with Loopback() as server:
         made = AnthropicProvider(

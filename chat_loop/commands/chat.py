@@ -13,7 +13,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.manager import DisplayManager
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
-from chat_loop.providers.offered import Models
+from chat_loop.providers.choose import Models
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.templates import Templates
 

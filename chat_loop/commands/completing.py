@@ -19,7 +19,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.choice import Choice
 from chat_loop.library.library import Library
-from chat_loop.providers.offered import Offer
+from chat_loop.providers.choose import Offer
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text

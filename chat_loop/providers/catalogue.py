@@ -1,8 +1,7 @@
 """The providers by name: how each is reached, and how it differs from what its protocol promises.
 
-`providers: NAME:` in the config changes an entry, or adds one: a name that is not in the table is a
-server that speaks OpenAI's Chat Completions. Windows stand in `capabilities`, prices in `prices`;
-`models:` in the config overrides both.
+`providers: NAME:` in the config changes an entry, or adds a server that speaks Chat Completions.
+Windows stand in `capabilities`, prices in `prices`.
 """
 
 from __future__ import annotations
@@ -11,84 +10,80 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, completed
-from chat_loop.errors import ConfigError, NoProvider
+from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
 from chat_loop.providers.servers import is_near
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
 
+AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
+AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"
+AZURE_VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
+
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """How a server differs from others that speak Chat Completions."""
+    """How a server differs from others that speak Chat Completions. Models are told by the
+    beginnings of their names.
+    """
 
     limit: str = "max_tokens"
-    """What it calls the ceiling of a reply."""
-    counts: bool = True
-    """Whether it understands `stream_options`, with which it is asked for the usage."""
+    """Its name of the ceiling of a reply."""
     fixed_temperature: tuple[str, ...] = ()
-    """What the names of models begin with that answer any `temperature` but their own with 400."""
+    """Models that answer any `temperature` but their own with 400."""
     no_tools: tuple[str, ...] = ()
-    """What the names of models begin with that have no tools here."""
+    """Models that have no tools here."""
     tagged: bool = True
-    """Whether reasoning may stand in the reply's text, between `<think>` and `</think>`."""
+    """Reasoning may stand in the reply's text, between `<think>` and `</think>`."""
     marked: tuple[str, ...] = ()
-    """What the names of models begin with whose cache is told of by marks, as on Anthropic's own
-    wire.
-    """
+    """Models whose cache is told of by breakpoints, as on Anthropic's own wire."""
     briefly: tuple[tuple[str, object], ...] = ()
-    """What a request for a summary holds more, so that its ceiling is not used up by reasoning."""
+    """Parameters of a request for a summary, whose ceiling reasoning would use up."""
     wants_reasoning: bool = False
-    """Whether calls are sent back with the reasoning that led to them; without it they are
-    refused.
-    """
+    """Calls are sent back with the reasoning that led to them."""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
-    """A provider. What the user sets of it in the config has been put in."""
+class Entry(Struct, frozen=True):
+    """A provider, with what the user sets of it."""
 
     name: str
     """The provider's part of a model reference."""
     title: str
-    kind: Kind = "openai"
-    base_url: str = ""
-    """Empty: the SDK's own address, or that of a variable."""
     keys: tuple[str, ...] = ()
     """The variables that may hold the key; the first that is set counts."""
-    needs_key: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent with every request; `${NAME}` in a value stands for what the variable holds."""
     model: str = ""
-    """Taken when none is named; empty where that would be a guess. A server on this machine is
-    asked.
-    """
+    """Taken when none is named; a server on this machine is asked for one."""
+    base_url: str = ""
+    """Empty: the SDK's own address, or that of a variable."""
+    kind: Kind = "openai"
+    needs_key: bool = False
+    headers: Mapping[str, str] = {}
+    """Sent with every request; `${NAME}` in a value stands for the variable."""
     tools: bool = True
     quirks: Quirks = Quirks()
     silent: bool = False
-    """Whether its list of models holds nothing but their names."""
+    """Its list of models holds nothing but their names."""
     max_tokens: int = 0
-    """Ceiling of a reply when the request names none; 0 leaves it to the server, or to what the
-    model can.
-    """
+    """Ceiling of a reply when the request names none; 0 leaves it to the server."""
     api_version: str = ""
     region: str = ""
     profile: str = ""
 
     @property
     def here(self) -> bool:
-        """Whether it is a server that somebody starts on this machine, without a key."""
+        """It is a server that somebody starts on this machine, without a key."""
         return is_near(self.base_url) and not self.needs_key
 
     def key(self, environment: Mapping[str, str]) -> str:
-        """The key that is set, or ""."""
-        return next((value for name in self.keys if (value := environment.get(name, ""))), "")
+        """Return the key that is set, or ""."""
+        return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
 
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """`headers` with the values of the variables that they name. Raises NoProvider for one that
-        is not set.
+        """Return `headers` with the values of their variables. Raises NoProvider for one that is
+        not set.
         """
         try:
             return completed(self.headers, environment)
@@ -96,175 +91,162 @@ class Entry(Struct, frozen=True, kw_only=True):
             raise NoProvider(error.message, error.hint) from error
 
 
-OPENAI_QUIRKS = Quirks(
+_FIXED = ("o1", "o3", "o4", "gpt-5")
+_OPENAI = Quirks(
     limit="max_completion_tokens",
-    fixed_temperature=("o1", "o3", "o4", "gpt-5"),
-    no_tools=(
-        "gpt-5.6",
-        "o1-mini",
-        "o1-preview",
-        "chatgpt-4o",
-    ),  # never, or only while they do not reason
+    fixed_temperature=_FIXED,
+    # never, or only while they do not reason
+    no_tools=("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o"),
     tagged=False,
 )
+_AZURE = Quirks(limit="max_completion_tokens", fixed_temperature=_FIXED, tagged=False)
+_DEEPSEEK = Quirks(
+    tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
+)
+_BEDROCK_KEYS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
 
-_TABLE = (
+_SERVICES = (
     Entry(
-        name="anthropic",
-        title="Anthropic",
-        kind="anthropic",
-        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        needs_key=True,
-        model="claude-sonnet-5-5",
+        *("anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
+        *("claude-sonnet-5-5", "", "anthropic"),
     ),
+    Entry("openai", "OpenAI", ("OPENAI_API_KEY",), "gpt-5.4-mini", silent=True, quirks=_OPENAI),
     Entry(
-        name="openai",
-        title="OpenAI",
-        keys=("OPENAI_API_KEY",),
-        needs_key=True,
-        model="gpt-5.4-mini",
-        silent=True,
-        quirks=OPENAI_QUIRKS,
-    ),
-    Entry(
-        name="gemini",
-        title="Google Gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        needs_key=True,
-        model="gemini-flash-latest",
+        *("gemini", "Google Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini-flash-latest"),
+        "https://generativelanguage.googleapis.com/v1beta/openai",
         silent=True,
     ),
     Entry(
-        name="grok",
-        title="xAI Grok",
-        base_url="https://api.x.ai/v1",
-        keys=("XAI_API_KEY",),
-        needs_key=True,
-        model="grok-4.3",
+        *("grok", "xAI Grok", ("XAI_API_KEY",), "grok-4.3", "https://api.x.ai/v1"),
         silent=True,
         quirks=Quirks(tagged=False),
     ),
     Entry(
-        name="mistral",
-        title="Mistral",
-        base_url="https://api.mistral.ai/v1",
-        keys=("MISTRAL_API_KEY",),
-        needs_key=True,
-        model="mistral-medium-latest",
+        *("mistral", "Mistral", ("MISTRAL_API_KEY",), "mistral-medium-latest"),
+        "https://api.mistral.ai/v1",
     ),
     Entry(
-        name="deepseek",
-        title="DeepSeek",
-        base_url="https://api.deepseek.com/v1",
-        keys=("DEEPSEEK_API_KEY",),
-        needs_key=True,
-        model="deepseek-v4-flash",
+        *("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), "deepseek-v4-flash"),
+        "https://api.deepseek.com/v1",
         silent=True,
-        quirks=Quirks(
-            tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
-        ),
+        quirks=_DEEPSEEK,
     ),
     Entry(
-        name="groq",
-        title="Groq",
-        base_url="https://api.groq.com/openai/v1",
-        keys=("GROQ_API_KEY",),
-        needs_key=True,
-        model="openai/gpt-oss-120b",
+        *("groq", "Groq", ("GROQ_API_KEY",), "openai/gpt-oss-120b"),
+        "https://api.groq.com/openai/v1",
         quirks=Quirks(limit="max_completion_tokens"),
     ),
     Entry(
-        name="openrouter",
-        title="OpenRouter",
-        base_url="https://openrouter.ai/api/v1",
-        keys=("OPENROUTER_API_KEY",),
-        needs_key=True,
-        model="openrouter/auto",
+        *("openrouter", "OpenRouter", ("OPENROUTER_API_KEY",), "openrouter/auto"),
+        "https://openrouter.ai/api/v1",
         quirks=Quirks(marked=("anthropic/",)),
     ),
     Entry(
-        name="azure",
-        title="Azure OpenAI",
-        kind="azure",
+        *("azure", "Azure OpenAI", ("AZURE_OPENAI_API_KEY", AZURE_TOKEN), "", "", "azure"),
         silent=True,
-        keys=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
-        needs_key=True,
-        quirks=Quirks(
-            limit="max_completion_tokens",
-            fixed_temperature=("o1", "o3", "o4", "gpt-5"),
-            tagged=False,
-        ),
+        quirks=_AZURE,
     ),
-    Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
-    Entry(
-        name="ollama",
-        title="Ollama",
-        base_url="http://127.0.0.1:11434/v1",
-        keys=("OLLAMA_API_KEY",),
-    ),
-    Entry(name="lmstudio", title="LM Studio", base_url="http://127.0.0.1:1234/v1"),
-    Entry(name="llama-server", title="llama-server", base_url="http://127.0.0.1:8080/v1"),
-    Entry(name="vllm", title="vLLM", base_url="http://127.0.0.1:8000/v1", keys=("VLLM_API_KEY",)),
-    Entry(
-        name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False
-    ),
-    Entry(name="local", title="the embedded model", kind="local", tools=False),
-    Entry(name="scripted", title="scripted replies", kind="scripted", model="echo", tools=False),
 )
+_OTHERS = (
+    Entry("bedrock", "Amazon Bedrock", kind="bedrock"),
+    Entry("ollama", "Ollama", ("OLLAMA_API_KEY",), "", "http://127.0.0.1:11434/v1"),
+    Entry("lmstudio", "LM Studio", (), "", "http://127.0.0.1:1234/v1"),
+    Entry("llama-server", "llama-server", (), "", "http://127.0.0.1:8080/v1"),
+    Entry("vllm", "vLLM", ("VLLM_API_KEY",), "", "http://127.0.0.1:8000/v1"),
+    Entry("compatible", "a compatible server", ("COMPATIBLE_API_KEY",), tools=False),
+    Entry("local", "the embedded model", kind="local", tools=False),
+    Entry("scripted", "scripted replies", model="echo", kind="scripted", tools=False),
+)
+CATALOGUE: Mapping[str, Entry] = {
+    **{entry.name: replace(entry, needs_key=True) for entry in _SERVICES},
+    **{entry.name: entry for entry in _OTHERS},
+}
 """In the order in which the automatic choice at start considers them."""
-
-CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _TABLE}
 
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
-    """All providers by name, with what the user sets of them; those of the user's own come last."""
-    return {
-        name: entry_of(name, settings)
-        for name in (*CATALOGUE, *(own for own in settings if own not in CATALOGUE))
-    }
-
-
-def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
-    """The keys and tokens that config and environment hold for providers and MCP servers."""
-    given: list[str] = []
-    for entry in entries(config.providers).values():
-        yield from (environment.get(name, "") for name in entry.keys)
-        given += entry.headers.values()
-    for server in config.mcp.values():
-        given += [
-            *server.headers.values(),
-            *(value for name, value in server.env.items() if _SECRET_NAME.search(name)),
-        ]
-    yield from (environment.get(name, "") for name in _SECRET_VARIABLES)
-    for value in given:
-        yield from (environment.get(name, "") for name in REFERENCE.findall(value))
-        if not REFERENCE.search(value):
-            yield value.rpartition(" ")[2]  # behind "Bearer"
-
-
-_SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+    """Return all providers by name with the user's settings; those of the user's own come last."""
+    return {name: entry_of(name, settings) for name in dict.fromkeys((*CATALOGUE, *settings))}
 
 
 def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
-    """One provider, with what the user sets of it. Raises KeyError for a name that neither side
-    knows.
-    """
+    """Return one provider with the user's settings. Raises KeyError for an unknown name."""
     setting = settings.get(name)
     if setting is None:
         return CATALOGUE[name]
-    entry = CATALOGUE.get(name) or Entry(name=name, title=name, tools=False)
+    entry = CATALOGUE.get(name) or Entry(name, name, tools=False)
     return replace(
         entry,
-        base_url=setting.base_url or entry.base_url,
         keys=(setting.api_key_env,) if setting.api_key_env else entry.keys,
         needs_key=entry.needs_key or bool(setting.api_key_env and name not in CATALOGUE),
         headers={**entry.headers, **setting.headers},
-        model=setting.model or entry.model,
         tools=entry.tools if setting.tools is None else setting.tools,
-        max_tokens=setting.max_tokens or entry.max_tokens,
-        api_version=setting.api_version or entry.api_version,
-        region=setting.region or entry.region,
-        profile=setting.profile or entry.profile,
+        **{
+            field: getattr(setting, field) or getattr(entry, field)
+            for field in ("base_url", "model", "max_tokens", "api_version", "region", "profile")
+        },
     )
+
+
+def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
+    """Return the first thing that a provider still needs; nobody is asked, and no key is looked at
+    but for being set.
+    """
+    if entry.needs_key and not entry.key(environment):
+        names = " or ".join(entry.keys) or "A key"
+        hint = f"export {entry.keys[0]}=..." if entry.keys else ""
+        return AuthenticationFailed(f"{names} is not set.", hint)
+    if entry.kind == "openai" and entry.name != "openai" and not entry.base_url:
+        hint = f"Set providers.{entry.name}.base_url, or give --base-url URL."
+        return NoProvider("It has no address.", hint)
+    try:
+        entry.sent_headers(environment)
+        if entry.kind == "azure":
+            azure_address(entry, environment)
+        if entry.kind == "bedrock":
+            from chat_loop.providers.bedrock import check  # loads AWS's library
+
+            check(entry, environment)
+    except ProviderError as error:
+        return error
+    return None
+
+
+def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the address of an Azure resource and the version of its API, "" for an endpoint that
+    has none. Raises `NoProvider`.
+    """
+    endpoint = entry.base_url or environment.get(AZURE_ENDPOINT, "")
+    if not endpoint:
+        raise NoProvider(
+            f"Azure OpenAI has no endpoint: {AZURE_ENDPOINT} is not set.",
+            f"Set {AZURE_ENDPOINT} or providers.azure.base_url, as https://NAME.openai.azure.com.",
+        )
+    if endpoint.rstrip("/").endswith("/openai/v1"):
+        return endpoint, ""
+    given = (entry.api_version, *(environment.get(name, "") for name in AZURE_VERSIONS))
+    version = next(filter(None, given), "")
+    if not version:
+        raise NoProvider(
+            f"Azure OpenAI has no API version: {AZURE_VERSIONS[0]} is not set.",
+            f"Set {AZURE_VERSIONS[0]} or providers.azure.api_version, such as 2024-10-21.",
+        )
+    return endpoint, version
+
+
+def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys and tokens of providers and MCP servers in config and environment."""
+    names = list(_BEDROCK_KEYS)
+    given: list[str] = []
+    for entry in entries(config.providers).values():
+        names += entry.keys
+        given += entry.headers.values()
+    secret = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+    for server in config.mcp.values():
+        given += server.headers.values()
+        given += [value for name, value in server.env.items() if secret.search(name)]
+    for value in given:
+        names += REFERENCE.findall(value)
+        if not REFERENCE.search(value):
+            yield value.rpartition(" ")[2]  # behind "Bearer"
+    yield from (environment.get(name, "") for name in names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, entries, entry_of
-from chat_loop.providers.offered import Offer
 from chat_loop.providers.prices import VENDORS
 from chat_loop.providers.servers import Server, is_foreign, is_near, server_at, shown
 
@@ -46,6 +45,26 @@ WAYS = """Ways to get one:
   chat-loop models install       (an embedded model: no key, no network afterwards)
   chat-loop --model compatible:MODEL --base-url URL
   chat-loop providers            (all of them, and what each still needs)"""
+
+
+class Offer(Struct, frozen=True):
+    """A model that could answer: PROVIDER:MODEL, and a few words on why."""
+
+    reference: str
+    note: str = ""
+
+
+class Models(Struct, frozen=True, kw_only=True):
+    """Where another model comes from while a conversation goes on. `providers` are the names that a
+    reference may have.
+
+    `provide(reference)` builds a provider, and raises as `create` does. `offered()` may take
+    seconds.
+    """
+
+    providers: tuple[str, ...]
+    provide: Callable[[str], Provider]
+    offered: Callable[[], Sequence[Offer]]
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -131,11 +150,11 @@ def candidates(config: Config, world: World) -> Iterator[Candidate]:
     Only servers of this machine are asked, each when its turn comes. Raises UsageError for a
     compatible server whose address the config has without its model.
     """
-    from chat_loop.providers.readiness import lacking
+    from chat_loop.providers.catalogue import missing_requirement
 
     for entry in entries(config.providers).values():
         wanted = entry.model and (entry.needs_key or entry.kind == "bedrock")
-        if wanted and lacking(entry, world.environment) is None:
+        if wanted and missing_requirement(entry, world.environment) is None:
             key = next((name for name in entry.keys if world.environment.get(name)), "")
             yield Candidate(
                 reference=f"{entry.name}:{entry.model}",
@@ -325,7 +344,7 @@ def _build(entry: Entry, model: str, window: Window, config: Config, world: Worl
 
             return BedrockProvider(model, window=window, entry=entry, images=images)
         case "azure":
-            from chat_loop.providers.azure import AzureProvider
+            from chat_loop.providers.openai import AzureProvider
 
             return AzureProvider(
                 model, window=window, entry=entry, calls_tools=entry.tools, images=images

@@ -1,5 +1,6 @@
-"""A sentence and a hint for every way a call over HTTP can fail. Statuses and bodies in,
-`ProviderError`s out.
+"""A sentence and a hint for every way a call over HTTP can fail.
+
+Statuses, bodies and errors of the network go in, `ProviderError`s come out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 import os
 import re
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -28,34 +29,125 @@ from chat_loop.errors import (
     TimedOut,
 )
 from chat_loop.providers.capabilities import window_from_error
-from chat_loop.providers.refusal_words import FILTER, MEANT, OVERFLOW, STATUS_OF_KIND
 from chat_loop.providers.servers import is_near
 from chat_loop.redact import redacted
 
 SAID_CHARACTERS = 300
-"""How much of a server's own message is shown."""
-
-KIND_CHARACTERS = 80
-"""How much of an error's `code` or `type` is shown."""
-
-MOST_NESTED = 4
-"""How deep the error may stand in the body of a refusal."""
-
-SPEAKS_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-"""What TLS calls an answer that is none of its own, as of a server whose address begins with
-http.
-"""
-NO_TLS = "it does not speak TLS; perhaps the address begins with http, not https"
-
-ENDS = (".", "!", "?", "…", "。", "！", "？")
-"""What a sentence ends with."""
-CLOSING = "\"'”’»)]}"
-"""What may stand behind the end of a sentence, as in `(No.)`."""
-
-AGAIN = "Wait a little, then send the query again."
-
+"""The most of a server's own message that is shown."""
 LONGEST_WAIT = 86_400.0
 """Seconds; a server that asks for more is taken to ask for this."""
+AGAIN = "Wait a little, then send the query again."
+
+TOO_LONG, FILTERED = 413, 451
+"""Statuses that stand for a full window and for a content filter, which come with many others."""
+
+KINDS: Mapping[str, int] = {
+    # https://docs.anthropic.com/en/api/errors
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    # https://platform.openai.com/docs/guides/error-codes
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "model_not_found": 404,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html
+    "validationexception": 400,
+    "accessdeniedexception": 403,
+    "throttlingexception": 429,
+    "internalserverexception": 500,
+    "modelstreamerrorexception": 500,
+    "serviceunavailableexception": 503,
+    "modeltimeoutexception": 504,
+}
+"""The `type` or `code` of an error -> its status, which an error inside a stream has not got."""
+
+PHRASES: Mapping[int, tuple[str, ...]] = {
+    401: (
+        "api key not valid",  # Gemini, with 400
+        "api key expired",  # Gemini, with 400
+        "incorrect api key",  # xAI, with 400
+        "invalid_api_key",
+    ),
+    402: (
+        "insufficient_quota",  # OpenAI, with 429: no waiting helps
+        "credit balance is too low",  # Anthropic, with 400
+        "used all available credits",  # xAI, with 403 or 429
+        "insufficient balance",  # DeepSeek
+    ),
+    404: (
+        "model_not_found",
+        "deploymentnotfound",  # Azure
+        "is not a valid model id",  # OpenRouter, with 400
+        "model not exist",  # DeepSeek, with 400
+        "invalid_model",  # Mistral, with 400
+        "model identifier is invalid",  # Bedrock, with 400
+        "access to the model",  # Bedrock, with 403
+        "on-demand throughput",  # Bedrock, with 400: the id of an inference profile is wanted
+    ),
+    FILTERED: (
+        "content_filter",  # Azure
+        "content management policy",  # Azure
+        "responsibleaipolicyviolation",  # Azure
+        "prohibited_content",  # Gemini
+        "content_policy_violation",
+        "data_inspection_failed",
+    ),
+    TOO_LONG: (
+        "prompt is too long",  # Anthropic
+        "exceed context limit",  # Anthropic, prompt and max_tokens together
+        "context_length_exceeded",  # OpenAI, as code
+        "maximum context length",  # OpenAI, vLLM
+        "maximum prompt length",  # xAI
+        "exceed_context_size_error",  # llama-server, as type
+        "exceeds the available context size",  # llama-server
+        "exceeds the context length",  # Ollama
+        "context length of only",  # LM Studio
+        "exceeds the maximum number of tokens",  # Gemini
+        "input is too long",  # Bedrock
+    ),
+}
+"""Status -> what a refusal says, in lower case, when it means this status, whatever it has."""
+
+_KEY = (AuthenticationFailed, "{host} refused the key", "{key_hint}")
+_TIME = (TimedOut, "{host} ran out of time", AGAIN)
+_LOAD = (Overloaded, "{host} is overloaded", AGAIN)
+_FAILED = (Overloaded, "{host} failed", AGAIN)
+_REJECTED = (RequestRejected, "{host} rejected the request", "Check the model and the settings.")
+ERRORS: Mapping[int, tuple[type[ProviderError], str, str]] = {
+    401: _KEY,
+    402: (RequestRejected, "{host} wants to be paid", "Check the plan and billing of the account."),
+    403: _KEY,
+    404: (ModelNotFound, "{host} does not know the model or the path", "{model_hint}"),
+    408: _TIME,
+    409: _FAILED,
+    TOO_LONG: (
+        ContextTooLong,
+        "The conversation is too long for the model",
+        "Type compact to shorten the conversation.",
+    ),
+    429: (RateLimited, "{host} limits requests or tokens", AGAIN),
+    FILTERED: (
+        RequestRejected,
+        "A content filter of {host} refused the conversation",
+        "Say it in other words, or take another model.",
+    ),
+    503: _LOAD,
+    504: _TIME,
+    529: _LOAD,
+}
+"""Status -> the error, how its sentence begins, and its hint."""
+
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+"""What TLS calls the answer of a server whose address should begin with http."""
 
 
 class Oversized(ValueError):
@@ -79,97 +171,57 @@ class Service(Struct, frozen=True, kw_only=True):
     def refused(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
-        """The error for a refusal: by its status, or with None, inside a stream, by what `body`
-        says it is.
-        """
-        headers = headers or {}
-        kinds, said = _told(body)
-        label = f" ({status or next(iter(kinds), 'error')})"
-        what = (
-            f"{label}: {said}{'' if said.rstrip(CLOSING).endswith(ENDS) else '.'}"
-            if said
-            else f"{label}."
-        )
+        """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
+        kinds, said = _parts(body)
+        what = f" ({status or next(iter(kinds), 'error')})"
+        if said:
+            ended = said.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？"))
+            what += f": {said}{'' if ended else '.'}"
+        else:
+            what += "."
         if status is None:
-            status = next((status for kind in kinds if (status := _status(kind))), 500)
+            of_kinds = (int(kind) if kind.isdecimal() else KINDS.get(kind, 0) for kind in kinds)
+            status = next((found for found in of_kinds if 400 <= found < 600), 500)
         texts = (*kinds, said.lower())
-        status = next((meant for meant, marks in MEANT.items() if _says(texts, marks)), status)
-        if status == FILTER:
+        for meant, phrases in PHRASES.items():
+            if any(phrase in text for phrase in phrases for text in texts):
+                status = meant if meant != TOO_LONG or status not in (401, 403, 429) else status
+                break
+        location = (headers or {}).get("location", "")
+        if 300 <= status < 400:
             return RequestRejected(
-                f"A content filter of {self.host} refused the conversation{what}",
-                "Say it in other words, or take another model.",
+                f"{self.host} redirects to {short(location) or 'nowhere'} ({status}), which is not "
+                "followed.",
+                "If that address is right, set it as the provider's address.",
             )
-        overflow = _says(texts, OVERFLOW)
-        wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
-        return self._error(status, what, wait, headers.get("location", ""), overflow=overflow)
-
-    @property
-    def _here(self) -> bool:
-        """Whether it is on this machine."""
-        return is_near(f"http://{self.host}")
-
-    def _error(
-        self, status: int, what: str, wait: float | None, location: str, *, overflow: bool
-    ) -> ProviderError:
-        match status:
-            case 401 | 403:
-                return AuthenticationFailed(f"{self.host} refused the key{what}", self.key_hint)
-            case 429:
-                hint = AGAIN if wait is None else f"Wait {wait:.0f} s, then send the query again."
-                return RateLimited(
-                    f"{self.host} limits requests or tokens{what}", hint, retry_after=wait
-                )
-            case _ if overflow or status == 413:
-                hint = "Type compact to shorten the conversation."
-                error = ContextTooLong(f"The conversation is too long for the model{what}", hint)
-                error.window = window_from_error(what)
-                return error
-            case 404:
-                return ModelNotFound(
-                    f"{self.host} does not know the model or the path{what}", self.model_hint
-                )
-            case 402:
-                return RequestRejected(
-                    f"{self.host} wants to be paid{what}",
-                    "Check the plan and billing of the account.",
-                )
-            case 408 | 504:
-                return TimedOut(f"{self.host} ran out of time{what}", AGAIN, retry_after=wait)
-            case 503 | 529:
-                return Overloaded(f"{self.host} is overloaded{what}", AGAIN, retry_after=wait)
-            case _ if status == 409 or status >= 500:
-                return Overloaded(f"{self.host} failed{what}", AGAIN, retry_after=wait)
-            case _ if 300 <= status < 400:
-                message = (
-                    f"{self.host} redirects to {short(location) or 'nowhere'} ({status}), "
-                    "which is not followed."
-                )
-                return RequestRejected(
-                    message, "If that address is right, set it as the provider's address."
-                )
-            case _:
-                return RequestRejected(
-                    f"{self.host} rejected the request{what}", "Check the model and the settings."
-                )
+        wait = retry_after((headers or {}).get("retry-after"), datetime.now(UTC))
+        kind, beginning, hint = ERRORS.get(status, _FAILED if status >= 500 else _REJECTED)
+        if status == 429 and wait is not None:
+            hint = f"Wait {wait:.0f} s, then send the query again."
+        words = {"host": self.host, "key_hint": self.key_hint, "model_hint": self.model_hint}
+        error = kind(
+            beginning.format(**words) + what,
+            hint.format(**words),
+            retry_after=wait if kind.retryable else None,
+        )
+        if isinstance(error, ContextTooLong):
+            error.window = window_from_error(what)
+        return error
 
     def failed(self, error: BaseException, *, started: bool) -> ProviderError:
-        """The error for a call that broke: `error` is httpx's, or a ValueError for a stream that
-        makes no sense.
+        """Return the error for a call that broke: `error` is httpx's, or a ValueError for a stream
+        that makes no sense.
         """
         import httpx2
 
-        why = reason(error)
-        network = f"Check the network, or the server at {self.host}."
+        why, network = reason(error), f"Check the network, or the server at {self.host}."
         match error:
-            case httpx2.LocalProtocolError():
-                # Its text quotes the header, and so the key.
-                return AuthenticationFailed(
-                    "The key holds characters that no header can carry.", self.key_hint
-                )
+            case httpx2.LocalProtocolError():  # its text quotes the header, and so the key
+                what = "The key holds characters that no header can carry."
+                return AuthenticationFailed(what, self.key_hint)
             case httpx2.ConnectTimeout():
-                return ConnectionFailed(
-                    f"{self.host} did not accept the connection in time.", network
-                )
+                what = f"{self.host} did not accept the connection in time."
+                return ConnectionFailed(what, network)
             case httpx2.TimeoutException():
                 return TimedOut(f"{self.host} sent nothing for too long.", AGAIN)
             case httpx2.ProxyError():
@@ -181,160 +233,116 @@ class Service(Struct, frozen=True, kw_only=True):
                 failed = ConnectionFailed(
                     f"Cannot reach {self.host}{why}.", self.absent_hint or network
                 )
-                failed.retryable = not (self._here and _nobody_listens(error))
+                refused = [isinstance(one, ConnectionRefusedError) for one in _roots(error)]
+                # nobody will listen on this machine in a few seconds either
+                failed.retryable = not (is_near(f"http://{self.host}") and all(refused))
                 return failed
             case Oversized() if not started:  # it would come again
                 return RequestRejected(
                     f"{self.host} sent {error}.", "Check the provider's address and its server."
                 )
             case Oversized():
-                return self._broken(f"{self.host} sent {error}", started=True)
+                what = f"{self.host} sent {error}."
             case ValueError():
-                what = f"{self.host} sent something that is not the expected stream"
-                return self._broken(what, started=started)
+                what = f"{self.host} sent something that is not the expected stream."
             case _ if started:
-                return self._broken(
-                    f"The connection to {self.host} ended in the middle of the reply{why}",
-                    started=True,
-                )
+                what = f"The connection to {self.host} ended in the middle of the reply{why}."
             case _:
-                return ConnectionFailed(
-                    f"{self.host} closed the connection before it answered{why}.", network
-                )
+                what = f"{self.host} closed the connection before it answered{why}."
+        return self._broken(what, started=started)
 
     def unfinished(self, content_type: str, *, started: bool) -> ProviderError:
-        """The error for a body that ended without saying why the model stopped."""
+        """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
         if not started and kind != self.stream:
-            message = (
-                f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a stream."
-            )
             return RequestRejected(
-                message, "Check the provider's address; a login page or a proxy may answer for it."
+                f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a "
+                "stream.",
+                "Check the provider's address; a login page or a proxy may answer for it.",
             )
-        return self._broken(
-            f"{self.host} ended the stream before the reply was complete", started=started
-        )
+        what = f"{self.host} ended the stream before the reply was complete."
+        return self._broken(what, started=started)
 
     def _broken(self, what: str, *, started: bool) -> ProviderError:
         if started:
-            return StreamBroken(f"{what}.", "Send the query again.")
-        return ConnectionFailed(f"{what}.", f"Check the network, or the server at {self.host}.")
-
-
-def _nobody_listens(error: BaseException) -> bool:
-    """Whether the connection was refused: nobody will be there in a few seconds either."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, BaseExceptionGroup):
-            return all(map(_nobody_listens, seen.exceptions))
-        if isinstance(seen, ConnectionRefusedError):
-            return True
-        seen = seen.__cause__ or seen.__context__
-    return False
-
-
-def _says(texts: Iterable[str], marks: Iterable[str]) -> bool:
-    return any(mark in text for mark in marks for text in texts)
+            return StreamBroken(what, "Send the query again.")
+        return ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
 
 
 def short(text: str) -> str:
-    """`text` in one line of at most `SAID_CHARACTERS` characters, without secrets: servers echo
-    keys.
-    """
+    """Return `text` in one short line without secrets: servers echo keys."""
     line = redacted(" ".join(text.split()))
     return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:
-    """Seconds to wait by a Retry-After header (RFC 9110 §10.2.3: seconds or a date); None for none
-    or nonsense.
-    """
-    if value is None:
-        return None
+    """Return the seconds of a Retry-After header (RFC 9110 §10.2.3: seconds or a date), or None."""
     try:
-        seconds = float(value)
+        seconds = float(value or "")
     except ValueError:
         try:
-            date = parsedate_to_datetime(value)
+            date = parsedate_to_datetime(value or "")
             seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
         except (ValueError, OverflowError):
             return None
     return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
 
 
+def _roots(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors at the bottom of `error`; groups have several."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _roots(inner)
+    elif (cause := error.__cause__ or error.__context__) is not None:
+        yield from _roots(cause)
+    else:
+        yield error
+
+
 def reason(error: BaseException) -> str:
-    """`: ` and what the operating system or TLS said at the root of `error`; empty when neither
-    did.
-    """
+    """Return `: ` and the words of the operating system or TLS at the root of `error`, or ""."""
     found = ""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, BaseExceptionGroup):
-            seen = seen.exceptions[0]
-            continue
         if isinstance(seen, ssl.SSLCertVerificationError):
             found = f": {seen.verify_message.lower()}"
         elif isinstance(seen, ssl.SSLError):  # its errno is none of the system's
-            words = (seen.reason or "it failed").replace("_", " ").lower()
-            found = f": {NO_TLS if seen.reason in SPEAKS_NO_TLS else f'TLS: {words}'}"
+            found = f": TLS: {(seen.reason or 'it failed').replace('_', ' ').lower()}"
+            if seen.reason in _NO_TLS:
+                found = ": it does not speak TLS; perhaps the address begins with http, not https"
         elif isinstance(seen, OSError) and seen.strerror:
             # asyncio puts the address where the system's words should be; names that do not resolve
-            # have no errno.
-            words = (
-                os.strerror(seen.errno)
-                if seen.errno and seen.errno in errno.errorcode
-                else seen.strerror
-            )
-            found = f": {words.lower()}"
-        seen = seen.__cause__ or seen.__context__
+            # have no errno
+            number = seen.errno if seen.errno in errno.errorcode else 0
+            found = f": {(os.strerror(number) if number else seen.strerror).lower()}"
+        if isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
+        else:
+            seen = seen.__cause__ or seen.__context__
     return short(found)
 
 
-def _status(kind: str) -> int | None:
-    """The status that an error's `type` or `code` stands for; some servers put the number itself
-    there.
-    """
-    if kind.isdecimal() and 400 <= int(kind) < 600:
-        return int(kind)
-    return STATUS_OF_KIND.get(kind)
-
-
-def _told(body: object) -> tuple[tuple[str, ...], str]:
-    """The `code` and `type` of an error body, lower case, and its message; bodies differ between
-    servers.
-    """
+def _parts(body: object) -> tuple[tuple[str, ...], str]:
+    """Return the `code` and `type` of an error, in lower case, and its message."""
     if isinstance(body, list) and body and isinstance(body[0], Mapping):
         body = body[0]  # Gemini
-    for _ in range(MOST_NESTED):
+    for _ in range(4):  # it may stand that deep
         if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
             body = body["error"]
     if isinstance(body, Mapping):
         given = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
-        kinds = tuple(short(str(kind))[:KIND_CHARACTERS].rstrip().lower() for kind in given)
-        said = next(
-            (
-                body[key]
-                for key in ("message", "Message", "detail")
-                if isinstance(body.get(key), str)
-            ),
-            "",
-        )
-        return kinds, short(said or _faulty(body.get("detail")))
+        kinds = tuple(short(str(kind))[:80].rstrip().lower() for kind in given)
+        for key in ("message", "Message", "detail"):
+            if isinstance(body.get(key), str) and body[key]:
+                return kinds, short(body[key])
+        detail = body.get("detail")  # vLLM and Mistral: a list of the fields that are wrong
+        first = detail[0] if isinstance(detail, list) and detail else None
+        if not isinstance(first, Mapping) or not isinstance(first.get("msg"), str):
+            return kinds, ""
+        names = first["loc"][:8] if isinstance(first.get("loc"), list) else []
+        return kinds, short(f"{'.'.join(map(str, names))}: {first['msg']}".removeprefix(": "))
     text = body if isinstance(body, str) else ""
     title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title:
         return (), short(title[1])
     return (), "" if text.lstrip().startswith("<") else short(text)
-
-
-def _faulty(detail: object) -> str:
-    """What servers that check a request field by field say of the first that is wrong, such as vLLM
-    and Mistral.
-    """
-    first = detail[0] if isinstance(detail, list) and detail else None
-    if not (isinstance(first, Mapping) and isinstance(first.get("msg"), str)):
-        return ""
-    place = first.get("loc")
-    names = ".".join(str(name) for name in place[:8]) if isinstance(place, list) else ""
-    return f"{names}: {first['msg']}" if names else str(first["msg"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from chat_loop.events import TextDelta, ThinkingDelta
@@ -10,10 +10,7 @@ from chat_loop.events import TextDelta, ThinkingDelta
 TAGS: Mapping[str, str] = MappingProxyType(
     {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"},
 )
-"""What begins reasoning -> what ends it. It counts only where nothing but white space stands before
-it.
-"""
-
+"""What begins reasoning -> what ends it, where nothing but white space stands before it."""
 MOST_BLANK = 256
 """Characters of white space after which no reasoning is expected any more."""
 
@@ -27,29 +24,36 @@ class Tagged:
 
     def __init__(self) -> None:
         self._held = ""
-        """What cannot be told yet: the beginning, or what may be the first part of the tag that
-        ends the reasoning.
-        """
+        """The beginning, or what may be the first part of the tag that ends the reasoning."""
         self._end: str | None = None
-        """The tag that is waited for; None before the beginning is known; "" once the answer has
-        begun.
-        """
+        """The tag that ends the reasoning; None before the beginning, "" in the answer."""
         self._strip = False
-        """Whether the white space between reasoning and answer still comes."""
+        """White space between reasoning and answer may still come."""
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:
         """Take a piece of the reply's text and yield what is known of it by now."""
+        if text and self._end == "" and not self._strip:
+            yield TextDelta(text)
+            return
         text, self._held = self._held + text, ""
         if self._end is None:
             begun = text.lstrip()
-            found = next((tag for tag in TAGS if begun.startswith(tag)), "")
-            if not found and any(tag.startswith(begun) for tag in TAGS) and len(text) <= MOST_BLANK:
+            tag = next((tag for tag in TAGS if begun.startswith(tag)), "")
+            if not tag and any(tag.startswith(begun) for tag in TAGS) and len(text) <= MOST_BLANK:
                 self._held = text
                 return
-            self._end = TAGS[found] if found else ""
-            text = begun[len(found) :] if found else text
+            self._end = TAGS.get(tag, "")
+            text = begun[len(tag) :] if tag else text
         if self._end:
-            text = yield from self._reasoning(text, self._end)
+            inside, found, text = text.partition(self._end)
+            if found:
+                self._end, self._strip = "", True
+            else:
+                sizes = range(len(self._end) - 1, 0, -1)
+                kept = next((size for size in sizes if inside.endswith(self._end[:size])), 0)
+                inside, self._held = inside[: len(inside) - kept], inside[len(inside) - kept :]
+            if inside:
+                yield ThinkingDelta(inside)
         if self._strip:
             text = text.lstrip()
             self._strip = not text
@@ -57,21 +61,7 @@ class Tagged:
             yield TextDelta(text)
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
-        """What is still held back when the reply has ended."""
+        """Yield what is still held back when the reply has ended."""
         held, self._held = self._held, ""
         if held:
             yield ThinkingDelta(held) if self._end else TextDelta(held)
-
-    def _reasoning(self, text: str, end: str) -> Generator[TextDelta | ThinkingDelta, None, str]:
-        """Yield the reasoning in `text`; return what stands after it."""
-        inside, found, after = text.partition(end)
-        if not found:
-            kept = next(
-                (size for size in range(len(end) - 1, 0, -1) if inside.endswith(end[:size])), 0
-            )
-            inside, self._held = inside[: len(inside) - kept], inside[len(inside) - kept :]
-        else:
-            self._end, self._strip = "", True
-        if inside:
-            yield ThinkingDelta(inside)
-        return after

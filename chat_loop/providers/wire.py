@@ -1,9 +1,9 @@
-"""What the adapters over HTTP share: the course of one call, reading server-sent events, and a
-sentence per failure.
+"""What the adapters over HTTP share: one client of an SDK, the course of one call, and bodies that
+are read within limits.
 
-The SDKs send the request: they know keys, addresses, proxies and headers. The stream is read here,
-since their own streams hide whether `[DONE]` came, take an error event for a reply with status 200,
-and let errors of JSON out.
+The SDK sends requests and knows keys, addresses and headers. Events are read here, from its raw
+response: its own streams hide whether the end mark came, hold a line of any length in memory, and
+take several times the CPU.
 """
 
 from __future__ import annotations
@@ -14,332 +14,54 @@ import logging
 import os
 import re
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import ContextTooLong, NoProvider, Overloaded, RequestRejected
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    NoProvider,
+    Overloaded,
+    ProviderError,
+    RequestRejected,
+)
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls, refused_tool
 from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
+from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import Oversized, Service, short
 from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from ssl import SSLContext
+    from collections.abc import Callable
 
-    from httpx2 import URL, AsyncClient
-    from httpx2 import Response as HttpResponse
-
-CONNECT_SECONDS = 5.0
-WRITE_SECONDS = 30.0
-READ_SECONDS = 600.0
-"""Longer than any wait the agent allows: silence is the agent's to judge, this only frees a
-forgotten socket.
-"""
+    from httpx2 import URL, AsyncClient, Response
 
 DRAIN_SECONDS = 0.1
-"""How long the rest of a body may take after the end mark; a body read to its end keeps its
-connection open.
-"""
-
-LARGEST_COUNT = 1_000_000_000
-"""Of the tokens that a server counts; a larger number is taken for none."""
-LARGEST_EVENT = 8 << 20
-"""Bytes of the data of one event. The largest real ones hold the arguments of a call."""
-LARGEST_REPLY = 128 << 20
-"""Bytes of a reply's body, unpacked: more than ten times what 128,000 tokens take."""
-LARGEST_ANSWER = 4 << 20
-"""Bytes of what a service says of its models."""
+"""How long the rest of a body may take after the end mark."""
 INQUIRY_SECONDS = 10.0
 LISTING_SECONDS = 3.0
 """How long the service may take to say whether it knows a model, while the user waits."""
+LARGEST_COUNT = 1_000_000_000
+"""Tokens; a larger number is taken for none."""
+LARGEST_EVENT = 8 << 20
+"""Bytes of one event. The largest real ones hold the arguments of a call."""
+LARGEST_REPLY = 128 << 20
+"""Bytes of a reply's body, unpacked: more than ten times the size of 128,000 tokens."""
+LARGEST_ANSWER = 4 << 20
+"""Bytes of what a service says of its models."""
 LARGEST_REFUSAL = 1 << 20
 """Bytes that are read of the body of a refusal."""
-_SLICE = 1 << 16
-"""Bytes that are read at once; keys are looked at between two slices."""
-
+SLICE = 1 << 16
+"""Bytes of a body between two looks at the keyboard."""
 DONE = "[DONE]"
 """The end mark of Chat Completions, which is no JSON."""
-
-NOWHERE = "http://127.0.0.1:0"
-"""An address that refuses at once and sends nothing; the rehearsal of `warm` calls it."""
-
-
-class Response(Protocol):
-    """An answer whose body has not been read; both SDKs have it."""
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    def iter_bytes(self) -> AsyncIterator[bytes]: ...
-
-
-class Client(Protocol):
-    """An SDK's client."""
-
-    async def close(self) -> None: ...
-
-
-T = TypeVar("T")
-ClientT = TypeVar("ClientT", bound=Client)
-
-
-class Reply:
-    """What one stream has told so far. Adapters fill it from the data of their wire."""
-
-    def __init__(self) -> None:
-        self.stop: StopReason | None = None
-        """Why the model stopped; None while it has not said so."""
-        self.usage: Usage | None = None
-        self.calls = Calls()
-        self.tagged = Tagged()
-        """Tells reasoning from the answer where both come as text; adapters of wires that keep them
-        apart leave it.
-        """
-        self.reasoning: list[str] = []
-        """What the service wants back with the calls of this reply; most want nothing."""
-        self.done = False
-        """The wire's own end mark has come."""
-        self.started = False
-        """Some text or reasoning has been passed on."""
-
-
-class WireProvider(ABC, Generic[ClientT]):
-    """A provider that speaks HTTP through an SDK; the SDK is imported by `warm` and not before."""
-
-    name: str
-    model: str
-    window: Window
-    first_event_seconds: float
-    calls_tools: bool
-    takes_images: bool
-    _tells = True
-    """Whether its service says more of its models than their names."""
-    reply_tokens: int
-    """The most tokens of a reply, as far as is known; 0 where it is not."""
-
-    def __init__(self, model: str, window: Window, images: bool | None = None) -> None:
-        """`window` is a guess, or what the user says; `images` is None where the user says
-        nothing.
-        """
-        self.model = model
-        self._line: tuple[ClientT, Service] | None = None
-        self._refused_tools: set[str] = set()
-        self._building = threading.Lock()
-        self._inquiry: asyncio.Future[bool | None] | None = None
-        self._set = Capabilities(window=0 if window.guessed else window.tokens, images=images)
-        """What the user says, and what the server has refused."""
-        self._told = self._listed = NOTHING
-        """What the server says; what genai-prices lists."""
-        self._guessed = Capabilities(window=window.tokens).over(guessed(model))
-        self._looked_up = False
-        self._weigh()
-
-    def learn(self, told: Capabilities) -> None:
-        """Take what the server says of the model, where the user says nothing."""
-        self._told = told.over(self._told)
-        self._weigh()
-
-    def _limit(self, told: Capabilities) -> None:
-        """Take what a refusal says, which the server knows best."""
-        self._set = told.over(self._set)
-        self._weigh()
-
-    def _weigh(self) -> None:
-        known = self._set.over(self._told).over(self._listed)
-        self.window = Window(known.window or self._guessed.window, guessed=not known.window)
-        known = known.over(self._guessed)
-        self.takes_images, self.reply_tokens = bool(known.images), known.reply
-
-    def look_up(self) -> None:
-        """Find out what the model takes without asking a service: from a server of this machine,
-        and genai-prices.
-
-        Call it from a thread: it may take a second.
-        """
-        if self._looked_up or self._set.window:
-            return
-        self._looked_up = True
-        self.learn(self._here())
-        if not self._told.window:
-            from chat_loop.providers.prices import known_window  # loads the library
-
-            self._listed = Capabilities(window=known_window(self.model, self.name))
-            self._weigh()
-
-    def _here(self) -> Capabilities:
-        """What a server of this machine says of the model; nothing when it is elsewhere."""
-        return NOTHING
-
-    async def is_listed(self) -> bool | None:
-        """Return whether the service knows the model, None when it does not say. Raises
-        `ProviderError`.
-        """
-        client, _ = await asyncio.to_thread(self._ready)
-        return await self._inquire(client, LISTING_SECONDS)
-
-    async def _ask_about(self, client: ClientT) -> Capabilities | None:
-        """Return what the service says of the model, None when it does not know it. Raises as HTTP
-        does, and Refusal, ValueError.
-        """
-        return NOTHING
-
-    async def _prepare(self, client: ClientT, request: Request) -> None:
-        """Do what has to be done before `request` is sent. Raises `ProviderError`."""
-
-    @abstractmethod
-    def _build(self) -> tuple[ClientT, Service]:
-        """Import the SDK, make a client, rehearse. Raises `ProviderError` without a key or a usable
-        address.
-        """
-
-    @abstractmethod
-    def _open(
-        self, client: ClientT, service: Service, request: Request
-    ) -> AbstractAsyncContextManager[Response]:
-        """Send `request`; the answer is good (2xx) and its body unread. Raises `ProviderError`."""
-
-    def _data(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-        """The data of each event of a body. Raises ValueError on nonsense."""
-        return server_sent(pieces)
-
-    @abstractmethod
-    def _read(self, data: str, reply: Reply, service: Service) -> Iterator[Event]:
-        """Put one event's data into `reply` and yield its deltas. Raises `ProviderError`, or
-        ValueError on nonsense.
-        """
-
-    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
-        """Told of the calls of a reply before they are passed on."""
-
-    def warm(self) -> None:
-        """Import the SDK and build the client, 0.3 to 1 s. Call it from a thread that runs no event
-        loop.
-
-        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address or
-        proxy.
-        """
-        self._ready()
-        self.look_up()
-
-    def _ready(self) -> tuple[ClientT, Service]:
-        with self._building:
-            if self._line is None:
-                self._line = self._build()
-                for library in ("anthropic", "openai", "httpx2"):
-                    logging.getLogger(library).setLevel(
-                        logging.ERROR
-                    )  # what they warn of would reach the terminal
-            return self._line
-
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield deltas, calls, one Finished. Raises `ProviderError`; a cut after the first delta is
-        `StreamBroken`.
-        """
-        if self._refused_tools:
-            request = replace(
-                request,
-                tools=tuple(one for one in request.tools if one.name not in self._refused_tools),
-            )
-        try:
-            async with aclosing(self._events(request)) as events:
-                async for event in events:
-                    yield event
-        except (RequestRejected, Overloaded) as error:
-            name = refused_tool(error.message, [tool.name for tool in request.tools])
-            if name:
-                self._refused_tools.add(name)
-                error.message += f" The tool {name} is left out from now on."
-                error.retryable, error.adapted, error.retry_after = True, True, 0.0
-            raise
-        except ContextTooLong as error:
-            if error.window is not None and error.window < self.window.tokens:
-                self._limit(Capabilities(window=error.window))
-            raise
-
-    async def _events(self, request: Request) -> AsyncGenerator[Event]:
-        line = self._line
-        client, service = await asyncio.to_thread(self._ready) if line is None else line
-        import httpx2
-
-        await self._prepare(client, request)
-        reply = Reply()
-        try:
-            async with self._open(client, service, request) as response:
-                async with aclosing(limited(response.iter_bytes())) as pieces:
-                    async with aclosing(self._data(pieces)) as items:
-                        async for data in items:
-                            for event in self._read(data, reply, service):
-                                reply.started = True
-                                yield event
-                            if reply.done:
-                                break
-                    if reply.done:
-                        await drain(pieces)
-                if reply.stop is None and not reply.done:
-                    raise service.unfinished(
-                        response.headers.get("content-type", ""), started=reply.started
-                    )
-        except (httpx2.HTTPError, ValueError) as error:
-            # A server may drop the line instead of ending the body; the reply is whole once the
-            # model has stopped.
-            if reply.stop is None:
-                raise service.failed(error, started=reply.started) from error
-        stop = reply.stop or "end"
-        for event in self._ending(reply, calls=bool(request.tools) and stop == "end"):
-            if isinstance(
-                event, ToolCalled
-            ):  # some servers say `stop` where they mean `tool_calls`
-                stop = "tool"
-            yield event
-        self._begin_inquiry(client)
-        yield Finished(stop=stop, usage=reply.usage)
-
-    def _begin_inquiry(self, client: ClientT) -> None:
-        """Ask the service about the model behind the first reply, unless its window is known for
-        sure.
-        """
-        if self._tells and self._inquiry is None and not (self._set.window or self._told.window):
-            self._inquiry = asyncio.ensure_future(self._inquire(client, INQUIRY_SECONDS))
-
-    async def _inquire(self, client: ClientT, seconds: float) -> bool | None:
-        """Learn what the service says of the model, and return whether it knows it; None where that
-        fails.
-        """
-        import httpx2
-
-        with suppress(TimeoutError, httpx2.HTTPError, Refusal, ValueError):
-            async with asyncio.timeout(seconds):
-                told = await self._ask_about(client)
-            self.learn(told or NOTHING)
-            return (
-                None if told is NOTHING else told is not None
-            )  # a list may say nothing but the name
-        return None
-
-    def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
-        """What is still to be passed on of a reply that is complete; `calls`: with its calls."""
-        yield from reply.tagged.rest()
-        if calls:
-            complete = reply.calls.complete()
-            self._called(reply, complete)
-            yield from map(ToolCalled, complete)
-
-    async def close(self) -> None:
-        """Close the connections. Another call would build a new client."""
-        if self._inquiry is not None and not self._inquiry.done():
-            self._inquiry.cancel()
-            await asyncio.wait({self._inquiry})
-        line, self._line = self._line, None
-        if line is not None:
-            await line[0].close()
+_BLANKS = re.compile(rb"(?:\r?\n){3,}")
 
 
 class Refusal(Exception):
@@ -350,7 +72,327 @@ class Refusal(Exception):
         self.status, self.body, self.headers = status, body, headers
 
 
-async def _refuse(response: HttpResponse) -> None:
+class Line(Struct, frozen=True, kw_only=True):
+    """A connection to a service: an SDK's client, and what of the SDK is used beside it."""
+
+    client: Any
+    stream: Any
+    """The class of its streams."""
+    errors: tuple[type[Exception], ...]
+    """What it raises while it sends a request; errors of the network are their causes."""
+    credentials_errors: tuple[type[Exception], ...] = ()
+    """Those of them that say that credentials cannot be read."""
+    service: Service
+
+
+class Reply:
+    """What one stream has told so far. Adapters fill it from the events of their wire."""
+
+    def __init__(self) -> None:
+        self.stop: StopReason | None = None
+        """Why the model stopped; None while it has not said so."""
+        self.usage: Usage | None = None
+        self.calls = Calls()
+        self.tagged = Tagged()
+        """Tells reasoning from the answer where both come as text."""
+        self.reasoning: list[str] = []
+        """Reasoning that the service wants back with the calls of this reply."""
+        self.done = False
+        """The wire's own end mark has come."""
+        self.started = False
+        """Some text or reasoning has been passed on."""
+
+
+class WireProvider:
+    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
+
+    name: str
+    first_event_seconds = 120.0
+    calls_tools = True
+    path: str
+    """Where requests are sent."""
+    _asks = True
+    """The service is asked about the model behind the first reply."""
+
+    def __init__(self, model: str, window: Window, entry: Entry, images: bool | None) -> None:
+        """`window` is a guess or the user's; `images` is None where the user says nothing."""
+        self.model = model
+        self.entry = entry
+        self._line: Line | None = None
+        self._building = threading.Lock()
+        self._refused_tools: set[str] = set()
+        self._inquiry: asyncio.Future[bool | None] | None = None
+        self._looked_up = False
+        self._sources = {
+            # what the user says, and what the server has refused
+            "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
+            "server": NOTHING,
+            "genai-prices": NOTHING,
+            "guess": Capabilities(window=window.tokens).over(guessed(model)),
+        }
+        self.learn(NOTHING)
+
+    def learn(self, told: Capabilities, source: str = "server") -> None:
+        """Take what a source says of the model; the earlier source counts."""
+        self._sources[source] = told.over(self._sources[source])
+        known = NOTHING
+        for name, said in self._sources.items():
+            if name == "guess":
+                self.window = Window(known.window or said.window, guessed=not known.window)
+            known = known.over(said)
+        self.takes_images, self.reply_tokens = bool(known.images), known.reply
+
+    @property
+    def _window_is_known(self) -> bool:
+        return bool(self._sources["set"].window or self._sources["server"].window)
+
+    def look_up(self) -> None:
+        """Ask a server of this machine what the model takes, then genai-prices; up to a second."""
+        if self._looked_up or self._sources["set"].window:
+            return
+        self._looked_up = True
+        self.learn(self._ask_here())
+        if not self._window_is_known:
+            from chat_loop.providers.prices import known_window  # loads the library
+
+            self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
+
+    def _ask_here(self) -> Capabilities:
+        """Return what a server of this machine says of the model; nothing when it is elsewhere."""
+        return NOTHING
+
+    def _connect(self) -> Line:
+        """Import the SDK and make a client. Raises `ProviderError` without a key or an address."""
+        raise NotImplementedError
+
+    def _body(self, request: Request) -> dict[str, object]:
+        """Return the body of a request."""
+        raise NotImplementedError
+
+    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+        """Put one event into `reply` and yield its deltas. Raises `ProviderError`."""
+        raise NotImplementedError
+
+    async def _ask(self, line: Line) -> Capabilities | None:
+        """Return what the service says of the model, None when it does not know it."""
+        raise NotImplementedError
+
+    def _headers(self, line: Line) -> Mapping[str, object]:
+        """Return the headers of a request besides the SDK's."""
+        return self.entry.sent_headers(os.environ)
+
+    async def _prepare(self, line: Line, request: Request) -> None:
+        """Do what has to be done before `request` is sent. Raises `ProviderError`."""
+
+    def _refused(self, status: int, error: ProviderError, request: Request) -> None:
+        """Learn from a refusal, and say in `error` what helps."""
+
+    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
+        """Remember what came with the calls of a reply before they are passed on."""
+
+    def warm(self) -> None:
+        """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop.
+
+        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address.
+        """
+        self._ready()
+        self.look_up()
+
+    def _ready(self) -> Line:
+        with self._building:
+            if self._line is None:
+                self._line = self._connect()
+                for library in ("anthropic", "openai", "httpx2"):
+                    # what they warn of would reach the terminal
+                    logging.getLogger(library).setLevel(logging.ERROR)
+            return self._line
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        """Yield deltas, calls, one Finished. Raises `ProviderError`; `StreamBroken` for a cut after
+        the first delta.
+        """
+        line = self._line
+        if line is None:
+            line = await asyncio.to_thread(self._ready)
+        kept = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
+        request = replace(request, tools=kept)
+        await self._prepare(line, request)
+        reply = Reply()
+        with self._translated(line.service, request, reply):
+            async with self._sent(line, "post", self.path, self._body(request)) as stream:
+                async with aclosing(self._events(stream, reply)) as events:
+                    async for event in events:
+                        for delta in self._read(event, reply, line.service):
+                            reply.started = True
+                            yield delta
+                if reply.stop is None and not reply.done:
+                    kind = stream.response.headers.get("content-type", "")
+                    raise line.service.unfinished(kind, started=reply.started)
+        for ending in self._ending(reply, calls=bool(request.tools)):
+            yield ending
+        if self._asks and self._inquiry is None and not self._window_is_known:
+            self._inquiry = asyncio.ensure_future(self._inquire(line, INQUIRY_SECONDS))
+
+    def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
+        """Yield what is still to be passed on of a reply that is complete; `calls`: its calls."""
+        yield from reply.tagged.rest()
+        stop = reply.stop or "end"
+        if calls and stop == "end":  # some servers say `stop` where they mean `tool_calls`
+            complete = reply.calls.complete()
+            self._called(reply, complete)
+            yield from map(ToolCalled, complete)
+            stop = "tool" if complete else stop
+        yield Finished(stop=stop, usage=reply.usage)
+
+    @contextmanager
+    def _translated(self, service: Service, request: Request, reply: Reply) -> Iterator[None]:
+        """Raise what goes wrong in a call as a `ProviderError`, and learn from it."""
+        import httpx2
+
+        try:
+            yield
+        except (
+            *(Refusal, ProviderError, httpx2.HTTPError, httpx2.InvalidURL),
+            *(ValueError, RecursionError),
+        ) as cause:
+            error = cause if isinstance(cause, ProviderError) else None
+            if isinstance(cause, Refusal):
+                error = service.refused(cause.status, cause.body, cause.headers)
+                self._refused(cause.status, error, request)
+            elif error is None and reply.stop is not None:
+                return  # the line was dropped, but the model has stopped: the reply is whole
+            error = error or service.failed(cause, started=reply.started)
+            if isinstance(error, ContextTooLong) and 0 < (error.window or 0) < self.window.tokens:
+                self.learn(Capabilities(window=error.window or 0), "set")
+            elif isinstance(error, RequestRejected | Overloaded) and not error.adapted:
+                name = refused_tool(error.message, [tool.name for tool in request.tools])
+                if name:
+                    self._refused_tools.add(name)
+                    adapt(error, f"The tool {name} is left out from now on.")
+            raise error from (None if error is cause else cause)
+
+    @asynccontextmanager
+    async def _sent(
+        self, line: Line, method: str, path: str, body: object = None
+    ) -> AsyncIterator[Any]:
+        """Send a request; the answer is good (2xx) and its body unread.
+
+        Raises Refusal and `ProviderError`; while the body is read, as httpx does.
+        """
+        more = {} if body is None else {"body": body}
+        try:
+            stream = await getattr(line.client, method)(
+                path,
+                options={"headers": self._headers(line)},
+                cast_to=object,
+                stream=True,
+                stream_cls=line.stream,
+                **more,
+            )
+        except line.errors as error:
+            if isinstance(error.__cause__, Refusal):
+                raise error.__cause__ from error
+            if isinstance(error, line.credentials_errors):
+                raise unreadable(error, line.service.key_hint) from error
+            raise line.service.failed(error.__cause__ or error, started=False) from error
+        try:
+            yield stream
+        finally:
+            await stream.response.aclose()
+
+    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
+        """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
+        import httpx2
+
+        async with aclosing(server_sent(stream.response.aiter_bytes())) as events:
+            async for data in events:
+                if data == DONE:
+                    reply.done = True
+                else:
+                    event = json.loads(data)
+                    if not isinstance(event, dict):
+                        raise ValueError("not a JSON object")
+                    yield event
+                if reply.done:  # a body that is read to its end keeps its connection
+                    with suppress(TimeoutError, httpx2.HTTPError, ValueError):
+                        async with asyncio.timeout(DRAIN_SECONDS):
+                            async for _ in events:
+                                pass
+
+    async def is_listed(self) -> bool | None:
+        """Return whether the service knows the model, None when it does not say.
+
+        Raises `ProviderError`.
+        """
+        return await self._inquire(await asyncio.to_thread(self._ready), LISTING_SECONDS)
+
+    async def _inquire(self, line: Line, seconds: float) -> bool | None:
+        """Learn what the service says of the model; return as `is_listed`, None where it fails."""
+        import httpx2
+
+        with suppress(TimeoutError, httpx2.HTTPError, Refusal, ProviderError, ValueError):
+            async with asyncio.timeout(seconds):
+                told = await self._ask(line)
+            self.learn(told or NOTHING)
+            return None if told is NOTHING else told is not None
+        return None
+
+    async def _answer(self, line: Line, method: str, path: str, body: object = None) -> object:
+        """Return the JSON of a short answer. Raises as `_sent`."""
+        read = bytearray()
+        async with self._sent(line, method, path, body) as stream:
+            async for piece in stream.response.aiter_bytes():
+                read += piece
+                if len(read) > LARGEST_ANSWER:
+                    raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB about its models")
+        try:
+            return await asyncio.to_thread(json.loads, bytes(read))
+        except RecursionError as error:
+            raise ValueError("nested too deep") from error
+
+    async def close(self) -> None:
+        """Close the connections. Another call would build a new client."""
+        if self._inquiry is not None and not self._inquiry.done():
+            self._inquiry.cancel()
+            await asyncio.wait({self._inquiry})
+        line, self._line = self._line, None
+        if line is not None:
+            await line.client.close()
+
+
+def adapt(error: ProviderError, message: str = "") -> None:
+    """Mark an error whose request is sent again at once, without what was refused."""
+    error.message += f" {message}" if message else ""
+    error.retryable, error.adapted, error.retry_after = True, True, 0.0
+
+
+def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
+    """Make an HTTP client by an SDK's `DefaultAsyncHttpxClient`.
+
+    No redirect is followed: key and conversation are meant for one host. Loopback addresses are
+    reached without the proxy of the environment. A refusal raises `Refusal`, or an SDK's error that
+    it is the cause of. Raises `NoProvider` for a proxy or certificate setting.
+    """
+    import httpx2
+
+    try:
+        return make(
+            follow_redirects=False,
+            # a read may take longer than any wait the agent allows: this only frees a forgotten
+            # socket
+            timeout=httpx2.Timeout(600.0, connect=5.0, write=30.0),
+            event_hooks={"response": [_refuse]},
+            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
+        )
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
+        raise NoProvider(
+            "The proxy or certificate settings of the environment cannot be used: "
+            f"{short(str(error))}",
+            "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
+        ) from error
+
+
+async def _refuse(response: Response) -> None:
     """Raise Refusal for a status that is no success. The SDKs would read a body of any size."""
     if response.is_success:
         return
@@ -366,46 +408,49 @@ async def _refuse(response: HttpResponse) -> None:
     raise Refusal(response.status_code, body, response.headers)
 
 
-def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
-    """An HTTP client by an SDK's `DefaultAsyncHttpxClient`. Raises `NoProvider` for a proxy or
-    certificate setting.
+async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
+    """Yield the `data` of each event of a `text/event-stream`
+    (https://html.spec.whatwg.org/multipage/server-sent-events.html). Raises Oversized.
 
-    No redirect is followed: key and conversation are meant for one host. Loopback addresses are
-    reached without the proxy of the environment. A refusal raises `Refusal`, or an SDK's error that
-    it is the cause of.
+    Other fields are skipped: both wires name an event's type inside the JSON.
     """
-    import httpx2
-
-    try:
-        return make(
-            verify=_certificates(os.getenv("SSL_CERT_FILE"), os.getenv("SSL_CERT_DIR")),
-            follow_redirects=False,
-            timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
-            event_hooks={"response": [_refuse]},
-            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
-        )
-    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
-        raise NoProvider(
-            "The proxy or certificate settings of the environment cannot be used: "
-            f"{short(str(error))}",
-            "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
-        ) from error
+    rest, data, total = bytearray(), list[str](), 0
+    async for piece in pieces:
+        total += len(piece)
+        if total > LARGEST_REPLY:
+            raise Oversized(f"more than {LARGEST_REPLY >> 20} MB in one reply")
+        for start in range(0, len(piece), SLICE):
+            if start:
+                await asyncio.sleep(0)  # so that a large piece holds up no key
+            for event in _ended(piece[start : start + SLICE], rest, data):
+                yield event
+    for event in _ended(b"\n\n", rest, data):
+        yield event
 
 
-@lru_cache(maxsize=1)
-def _certificates(file: str | None, directory: str | None) -> SSLContext:
-    """Return the certificates that are trusted, read again (30 ms) when the environment names
-    others. Raises OSError.
-    """
-    import httpx2
-
-    return httpx2.create_ssl_context()
+def _ended(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
+    """Yield the events that `piece` ends; keep the `rest` of a line and the `data` of an event."""
+    for number, part in enumerate(_BLANKS.sub(b"\n\n", piece).split(b"\n")):
+        if number:
+            line = bytes(rest).rstrip(b"\r")
+            text = line[5:].strip().decode("utf-8", "replace") if line[:5] == b"data:" else ""
+            # some servers leave out the blank line between events
+            begins = text == DONE or (text.startswith("{") and data and data[-1].endswith("}"))
+            if data and (begins or not line):
+                yield "\n".join(data)
+                data.clear()
+            if text == DONE:
+                yield text
+            elif text:
+                data.append(text)
+            rest.clear()
+        rest += part
+    if len(rest) + sum(map(len, data)) > LARGEST_EVENT:
+        raise Oversized(f"more than {LARGEST_EVENT >> 20} MB in one event")
 
 
 def host_of(address: URL) -> str:
-    """Host and, if given, port of a base URL. Raises `NoProvider` when it is not an HTTP
-    address.
-    """
+    """Return host and, if given, port of a base URL. Raises `NoProvider` for another address."""
     if address.scheme not in ("http", "https") or not address.host:
         raise NoProvider(
             f"{short(str(address))} is not the address of a server.",
@@ -414,163 +459,44 @@ def host_of(address: URL) -> str:
     return address.netloc.decode("ascii")
 
 
-def withheld(variable: str, omit: T) -> dict[str, T]:
-    """The headers that an SDK takes from a variable, which may hold keys: left out for a server of
-    somebody else's.
-    """
-    lines = os.environ.get(variable, "").split("\n")
-    return {
-        name.strip(): omit for name, colon, _ in (line.partition(":") for line in lines) if colon
-    }
+def headers_named_in(variable: str) -> list[str]:
+    """Return the names of the headers that an SDK takes from a variable; they may hold keys."""
+    lines = (line.partition(":") for line in os.environ.get(variable, "").split("\n"))
+    return [name.strip() for name, colon, _ in lines if colon]
 
 
-def rehearse(call: Callable[[AsyncClient], Awaitable[object]]) -> None:
-    """Make one call that fails at once, so that the first real one finds everything imported and
-    built (10 ms).
-
-    `call` gets a throwaway HTTP client and must send to `NOWHERE`, where nothing listens and no
-    packet goes.
-    """
-    import httpx2
-
-    async def run() -> None:
-        # Without certificates, whose loading takes longer than all the rest.
-        async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
-            await call(http)
-
-    asyncio.run(run())
+def unreadable(error: BaseException, hint: str) -> AuthenticationFailed:
+    """Return the error for credentials that cannot be read."""
+    return AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", hint)
 
 
-async def limited(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """Yield a body in slices, so that a large piece holds up no key. Raises Oversized for one that
-    has no end.
-    """
-    size = 0
-    async for piece in pieces:
-        size += len(piece)
-        if size > LARGEST_REPLY:
-            raise Oversized(f"more than {LARGEST_REPLY >> 20} MB in one reply")
-        yield piece[:_SLICE]
-        for start in range(_SLICE, len(piece), _SLICE):
-            await asyncio.sleep(0)
-            yield piece[start : start + _SLICE]
-
-
-async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-    """The `data` of each event of a `text/event-stream`
-    (https://html.spec.whatwg.org/multipage/server-sent-events.html).
-
-    Lines are cut in bytes, so that neither a character split between two pieces nor a U+2028 inside
-    JSON breaks one. Fields other than `data` are skipped: both wires name an event's type inside
-    the JSON. Some servers leave out the blank line between events, so an object that begins after
-    the end of another one is an event of its own. Raises Oversized.
-    """
-    data: list[str] = []
-    size = 0
-    async for lines in _lines(pieces):
-        for line in lines:
-            text = line[5:].strip().decode("utf-8", "replace") if line.startswith(b"data:") else ""
-            ends = (
-                not line
-                or text == DONE
-                or (text.startswith("{") and data and data[-1].endswith("}"))
-            )
-            if data and ends:
-                yield "\n".join(data)
-                data, size = [], 0
-            if text == DONE:
-                yield text
-            elif text:
-                data.append(text)
-                size += len(text)
-                if size > LARGEST_EVENT:
-                    raise _endless()
-    if data:
-        yield "\n".join(data)
-
-
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[list[bytes]]:
-    """The lines that each piece of a body completes, without their ends; of many blank lines two.
-    Linear in time.
-    """
-    rest: list[bytes] = []
-    size = 0
-    async for piece in pieces:
-        first, *more = _BLANKS.sub(b"\n\n", piece).split(b"\n")
-        rest.append(first)
-        size += len(first)
-        if size > LARGEST_EVENT:
-            raise _endless()
-        if more:
-            yield [line.rstrip(b"\r") for line in (b"".join(rest), *more[:-1])]
-            rest, size = [more[-1]], len(more[-1])
-    yield [b"".join(rest).rstrip(b"\r")]
-
-
-_BLANKS = re.compile(rb"(?:\r?\n){3,}")
-
-
-def _endless() -> Oversized:
-    return Oversized(f"more than {LARGEST_EVENT >> 20} MB in one event")
-
-
-async def drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read what is left of a body, if it comes soon."""
-    import httpx2
-
-    with suppress(TimeoutError, httpx2.HTTPError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for _ in pieces:
-                pass
-
-
-async def answer_of(pieces: AsyncIterator[bytes]) -> object:
-    """The JSON of a short body. Raises ValueError."""
-    read = bytearray()
-    async for piece in pieces:
-        read += piece
-        if len(read) > LARGEST_ANSWER:
-            raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB about its models")
-    try:
-        return await asyncio.to_thread(json.loads, bytes(read))
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
-
-
-def parse(data: str) -> dict[str, object]:
-    """The JSON object in `data`. Raises ValueError for anything else."""
-    try:
-        value = json.loads(data)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
-    if not isinstance(value, dict):
-        raise ValueError("not a JSON object")
-    return value
-
-
-def at(value: object, *path: str) -> object:
-    """The member of nested JSON objects at `path`, None where there is none."""
+def at(value: object, *path: str) -> Any:
+    """Return the member of nested JSON objects at `path`, None where there is none."""
     for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
+        value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def text_at(value: object, *path: str) -> str:
-    """The string at `path`, empty when there is none."""
+    """Return the string at `path`, empty when there is none."""
     found = at(value, *path)
     return found if isinstance(found, str) else ""
 
 
+def list_at(value: object, *path: str) -> Sequence[object]:
+    """Return the list at `path`, empty when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, list) else ()
+
+
 def count_at(value: object, *path: str) -> int:
-    """The number of tokens at `path`; 0 when there is none, or one that cannot be."""
+    """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
     found = at(value, *path)
     return found if type(found) is int and 0 <= found <= LARGEST_COUNT else 0
 
 
 def sendable(text: str) -> str:
-    """`text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones replaced by
-    U+FFFD.
-    """
+    """Return `text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

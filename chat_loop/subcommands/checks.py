@@ -37,9 +37,8 @@ from chat_loop.library.index_file import index_status
 from chat_loop.models import store
 from chat_loop.models.cpu import runs_embedded_models
 from chat_loop.providers import Provider
-from chat_loop.providers.catalogue import entries
+from chat_loop.providers.catalogue import entries, missing_requirement
 from chat_loop.providers.choose import World, at_home, choose
-from chat_loop.providers.readiness import lacking
 from chat_loop.providers.servers import is_foreign, listens, place_of, server_at, shown
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial
@@ -368,7 +367,7 @@ def model(here: Here) -> Iterator[Finding]:
     if known := entries(here.config.providers).get(provider.name):
         entry = at_home(known, here.world)
         entry = replace(entry, base_url=here.base_url or entry.base_url)
-        lack = lacking(entry, here.world.environment)
+        lack = missing_requirement(entry, here.world.environment)
         near = place_of(entry.base_url)[0] in ("127.0.0.1", "localhost")
         if lack is None and near and not listens(entry.base_url):
             hint = f"Start {entry.title}, or take another model with --model."

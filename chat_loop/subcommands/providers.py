@@ -7,9 +7,8 @@ from msgspec import Struct
 from chat_loop.config import Config
 from chat_loop.display.plain import out, out_json
 from chat_loop.models import store
-from chat_loop.providers.catalogue import Entry, entries
+from chat_loop.providers.catalogue import Entry, entries, missing_requirement
 from chat_loop.providers.choose import World, at_home, usual_model
-from chat_loop.providers.readiness import lacking
 from chat_loop.providers.servers import listens, server_at, shown
 from chat_loop.wording import install_hint
 
@@ -61,7 +60,7 @@ def status_of(entry: Entry, world: World) -> Status:
     """One provider as it stands."""
     entry = at_home(entry, world)
     missing, hint, model = "", "", entry.model
-    if error := lacking(entry, world.environment):
+    if error := missing_requirement(entry, world.environment):
         missing, hint = error.message, error.hint
     elif entry.kind == "local":
         missing, hint = _embedded(world)

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -154,7 +153,7 @@ def test_a_query_that_does_not_fit_is_not_in_the_way_of_the_next(tmp_path: Path)
     ],
 )
 def test_on_the_wires(
-    tmp_path: Path, provider_at: Callable[[str], WireProvider[Any]], answer: Served
+    tmp_path: Path, provider_at: Callable[[str], WireProvider], answer: Served
 ) -> None:
     with Loopback() as server:
         server.enqueue(answer)
@@ -202,7 +201,7 @@ def test_a_tool_result_that_the_server_rejects_goes_with_its_query(tmp_path: Pat
     assert [reply.failed for reply in replies] == [False, True]
 
 
-def _conversation(folder: Path, provider: WireProvider[Any], *tools: Tool) -> Conversation:
+def _conversation(folder: Path, provider: WireProvider, *tools: Tool) -> Conversation:
     agent = Agent(
         name="Sally",
         system_prompt="Be kind.",

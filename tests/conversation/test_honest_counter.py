@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -150,7 +149,7 @@ def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.Monk
 
     with Loopback(served) as server:
 
-        def provider() -> WireProvider[Any]:
+        def provider() -> WireProvider:
             made = (anthropic_at if wire == "anthropic" else openai_at)(server.url)
             made.window = Window(case.window)
             return made

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -46,7 +46,7 @@ def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("APPDATA", str(home))
 
 
-MakeProvider = Callable[..., WireProvider[Any]]
+MakeProvider = Callable[..., WireProvider]
 """Takes the address of a server, then a key and a model's name."""
 
 
