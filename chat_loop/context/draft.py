@@ -140,6 +140,8 @@ def drafted(
     `used` are the tokens of the next request now, `after(block, words)` those of a child that
     begins with these. The block is shortened where it would not fit.
     """
+    from chat_loop.context import ledger
+
     span = spanned(thread, plan)
     narrative = outcome.narrative if outcome else None
     kept = covering(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
@@ -162,7 +164,7 @@ def drafted(
         decisions=len(summary.decisions),
         pins=len(summary.pinned),
         facts=len(summary.key_facts),
-        archived=len({value for fact in kept.archived for value in fact.values}),
+        archived=len({value for line in kept.archived for value in ledger.read(line.text).values}),
         superseded=kept.superseded,
     )
     return Draft(
