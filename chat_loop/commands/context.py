@@ -16,7 +16,7 @@ from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
-    from chat_loop.context.draft import Draft
+    from chat_loop.context.proposal import Draft
     from chat_loop.conversation.compaction import May
 
 SHOWN = 40

@@ -97,6 +97,11 @@ class Thread(Struct, frozen=True):
             carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
         return tuple(one for one in (*carried, *self.session.exchanges) if not one.failed)
 
+    def uncovered(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+        """Return those of the exchanges that no summary block covers yet."""
+        fresh = {exchange.ref for exchange in self.fresh}
+        return tuple(exchange for exchange in exchanges if exchange.ref in fresh)
+
     @property
     def inherited(self) -> Summary | None:
         """The parent's summary block."""

@@ -1,8 +1,8 @@
 """Summaries: the calls that have a model write the narrative of a span, their prompt, the check of
-what comes back, and the way without a model.
+what comes back, the way without a model, and the block that is made of it.
 
-The narrative is the model's, in the seed's format; what must be exact is the ledger's
-(`ledger.py`). No text passes through a model twice.
+The narrative is the model's; what must be exact is the ledger's. No text passes through a model
+twice.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from typing import cast
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience, ask
-from chat_loop.context.budget import Count
-from chat_loop.context.draft import Outcome, SummaryOptions
-from chat_loop.context.messages import clipped
+from chat_loop.context.budget import Count, Plan, room
+from chat_loop.context.ledger import Kept, ledger, read
+from chat_loop.context.messages import Thread, clipped, shortened_block
+from chat_loop.context.proposal import Draft, Outcome, SummaryOptions
 from chat_loop.context.verify import verified
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redacted
-from chat_loop.sessions import summary_block
+from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import Attachment, Exchange, Summary
-from chat_loop.values import Message, Request, Usage
+from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.text import one_line
+from chat_loop.values import Compaction, Message, Request, Usage
 from chat_loop.wording import file_size_text
 
 TASK_LINE = "Task: session summary"
@@ -65,27 +67,15 @@ bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
-SECONDS_AFTER_ERROR = 5.0
-"""Within which a provider that failed must begin to answer the one more call that it gets."""
 PROMPT_TOKENS = 700
 """Tokens of the summary call's own words, rounded up."""
-FOCUS_TOKENS = 200
-"""Tokens for what the user asks to keep."""
-INSTRUCTION_TOKENS = 400
-"""Tokens for an agent's own instructions for summaries."""
 SMALL_WINDOW = 16_384
 """A model with a window of at most this is not shown the parent's block: small ones copy it (seen
 with 1.5 billion parameters) instead of summarizing what is new. The background is then condensed
 without a model.
 """
-SMALLEST_SPAN = 1_400
-"""Tokens: a summary may be as large as this, whatever it summarizes. The grammar allows no more,
-and small models use all of it.
-"""
 FIRST = "Initial session."
-MOST_TOPICS = 25
-FILE_BEGINNING = 800
-"""Characters of an attached file that the summarizer reads: what matters in it was spoken of."""
+NAMES = ("topics", "decisions", "pending")
 _HEADINGS = {
     "background context": "background",
     "current session summary": "",
@@ -112,6 +102,9 @@ class InvalidSummary(ValueError):
     """Raised when no summary came back; the message says why, as the rest of a sentence."""
 
 
+# The calls
+
+
 async def summarize(
     routes: Sequence[Provider],
     exchanges: Sequence[Exchange],
@@ -129,8 +122,7 @@ async def summarize(
     when there is one. What takes too long is not asked again: it would take as long. A cancelled
     call raises CancelledError.
     """
-    clock = wanted.patience.clock
-    started = clock()
+    started = wanted.patience.clock()
     calls = _Calls(routes, parent, count, show, wanted, focus)
     problem, answered = "", True
     try:
@@ -144,10 +136,9 @@ async def summarize(
         narrative=None if problem else made,
         covered=() if problem else tuple(exchanges),
         usage=calls.usage,
-        seconds=round(clock() - started, 2),
+        seconds=round(wanted.patience.clock() - started, 2),
         model=calls.model,
         problem=problem,
-        invented=() if problem else tuple(calls.invented),
         answered=answered,
         partial=made if problem else None,
     )
@@ -163,7 +154,6 @@ def together(first: Outcome, second: Outcome) -> Outcome:
         covered=(*first.covered, *second.covered),
         usage=(first.usage or Usage()) + (second.usage or Usage()),
         seconds=first.seconds + second.seconds,
-        invented=(*first.invented, *second.invented),
     )
 
 
@@ -186,28 +176,27 @@ class _Calls:
         self._count = count
         self._show = show
         self._wanted = wanted
-        self._patience = replace(wanted.patience, attempts=1)
-        self._focus = clipped(redacted(focus), FOCUS_TOKENS, count)
-        self._instructions = clipped(wanted.instructions, INSTRUCTION_TOKENS, count)
+        self._focus = clipped(redacted(focus), 200, count)
+        self._instructions = clipped(wanted.instructions, 400, count)
         self.found: list[Summary] = []
         self.usage: Usage | None = None
-        self.invented: list[str] = []
         self.model = ""
 
     async def all(self, exchanges: Sequence[Exchange]) -> None:
         """Have the narratives of the span's parts. Raises the second attempt's error."""
-        provider = self._routes[0]
-        spans = parts(exchanges, self._room(provider), self._count)
+        provider, redactor = self._routes[0], Redactor()
+        texts = [spoken(exchange, redactor) for exchange in exchanges]
+        spans = parts(texts, self._room(provider), self._count)
         self._show(SummaryStarted(parts=len(spans), optional=self._wanted.optional))
         for number, span in enumerate(spans, 1):
-            part, whole = (number, len(spans)), len(self.found)
+            part, done = (number, len(spans)), len(self.found)
             try:
-                await self._once(provider, span, part, self._patience)
+                await self._once(provider, span, part, self._wanted.patience)
             except (ProviderError, InvalidSummary) as error:
                 provider, patience = await self._again(provider, error)
-                del self.found[whole:]
+                del self.found[done:]
                 room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
-                for half in cut(span, room, self._count):
+                for half in parts(span, room, self._count):
                     await self._once(provider, half, part, patience)
 
     async def _again(
@@ -216,21 +205,21 @@ class _Calls:
         """Return whom to ask once more after an error, and how long to wait for it. Raises the
         error when nobody is asked.
 
-        A provider that failed gets a short pause and must answer soon; another one, and one that
-        only wrote no summary, has the time that it always has.
+        A provider that failed gets a short pause and must answer within five seconds; another one,
+        and one that only wrote no summary, has the time that it always has.
         """
         other = next((route for route in self._routes if route is not provider), None)
         too_long = isinstance(error, ContextTooLong)
-        pause, patience = 0.0, self._patience
+        pause, patience = 0.0, self._wanted.patience
         if other is None and not (self._wanted.retry or too_long):
             raise error
         if other is None and isinstance(error, ProviderError) and not too_long:
             pause = patience.first_pause if error.retry_after is None else error.retry_after
-            rest = SECONDS_AFTER_ERROR - pause
+            rest = 5.0 - pause
             if not error.retryable or isinstance(error, TimedOut) or rest <= 0:
                 raise error
             patience = replace(patience, first=rest, idle=min(rest, patience.idle))
-        reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        reason = f"{str(error).capitalize()}."
         if isinstance(error, ProviderError):
             reason = error.message
         self._show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
@@ -257,10 +246,11 @@ class _Calls:
         return max(200, window - taken)
 
     async def _once(
-        self, provider: Provider, span: str, part: tuple[int, int], patience: Patience
+        self, provider: Provider, texts: Sequence[str], part: tuple[int, int], patience: Patience
     ) -> None:
         """Note one part's narrative in `found`. Raises ProviderError and InvalidSummary."""
-        before = self._before(provider)
+        before, span = self._before(provider), "\n\n".join(texts)
+        source = f"{span}\n{before}"
         sent = request(
             span,
             before if part[0] == 1 else "",
@@ -268,109 +258,82 @@ class _Calls:
             instructions=self._instructions,
             max_tokens=self._ceiling(provider),
         )
-        limit = self._wanted.limit
+        stop, characters = "error", 0
         pieces: list[str] = []
+        events = cast(AsyncGenerator[Event], ask(provider, sent, replace(patience, attempts=1)))
         try:
-            async with asyncio.timeout(limit):
-                stop = await self._collect(provider, sent, part, patience, pieces)
+            async with asyncio.timeout(self._wanted.limit), aclosing(events):
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        pieces.append(event.text)
+                        characters += len(event.text)
+                        self._show(
+                            SummaryProgress(part=part[0], parts=part[1], characters=characters)
+                        )
+                    elif isinstance(event, Finished):
+                        stop = event.stop
+                        if event.usage is not None:
+                            self.usage = (self.usage or Usage()) + event.usage
         except TimeoutError as error:
             with suppress(InvalidSummary):
                 whole_lines = "".join(pieces).rpartition("\n")[0]
-                self.found.append(verified(narrative(whole_lines), f"{span}\n{before}")[0])
-            raise TimedOut(f"It took more than {limit:.0f} seconds.") from error
+                self.found.append(verified(narrative(whole_lines), source)[0])
+            raise TimedOut(f"It took more than {self._wanted.limit:.0f} seconds.") from error
         if stop == "length":
             raise InvalidSummary("the summary was cut off at the token limit")
         if stop == "refusal":
             raise InvalidSummary("the model refused to write it")
-        made, invented = verified(narrative("".join(pieces)), f"{span}\n{before}")
-        lines = (*made.topics, *made.decisions, *made.pending)
+        told = narrative("".join(pieces))
+        made, invented = await asyncio.to_thread(verified, told, source)
+        lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
             raise InvalidSummary("most of the summary names values that nobody said")
         size = self._count("\n".join(lines))
-        if size > SMALLEST_SPAN and size > self._count(span):
+        # small models fill what the grammar allows, whatever they summarize
+        if size > 1_400 and size > self._count(span):
             raise InvalidSummary("the summary is larger than what it summarizes")
-        self.invented += invented
         self.model = f"{provider.name}:{provider.model}"
         self.found.append(made)
 
-    async def _collect(
-        self,
-        provider: Provider,
-        sent: Request,
-        part: tuple[int, int],
-        patience: Patience,
-        pieces: list[str],
-    ) -> str:
-        """Put what comes into `pieces`; return why it stopped."""
-        stop, length = "error", 0
-        events = cast(AsyncGenerator[Event], ask(provider, sent, patience))
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    pieces.append(event.text)
-                    length += len(event.text)
-                    self._show(SummaryProgress(part=part[0], parts=part[1], characters=length))
-                elif isinstance(event, Finished):
-                    stop = event.stop
-                    if event.usage is not None:
-                        self.usage = (self.usage or Usage()) + event.usage
-        return stop
+
+# What a model is sent, and what comes back
 
 
 def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
     """Return an exchange as the summarizer reads it, under its reference; `redactor` takes the
-    span's secrets out.
+    span's secrets out. Of a file it reads the beginning: what matters in it was spoken of.
     """
-    lines = [f"[{exchange.ref}] User: {exchange.query.text}"]
-    lines += [f"[{exchange.ref}] Attached {_file(file)}" for file in exchange.attached]
-    lines += [
-        f"[{exchange.ref}] Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses
-    ]
+    lines = [f"User: {exchange.query.text}"]
+    for file in exchange.attached:
+        name = encode_line(file.name)
+        if file.is_image:
+            lines.append(f"Attached image: {name}, {file.width}×{file.height} pixels")
+        else:
+            more = "…" if len(file.text) > 800 else ""
+            size = file_size_text(file.size)
+            lines.append(f"Attached file: {name}, {size}: {file.text[:800]}{more}")
+    lines += [f"Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
-        lines.append(f"[{exchange.ref}] Assistant{broken}: {exchange.reply.text}")
-    return (redactor or Redactor())("\n".join(lines))
+        lines.append(f"Assistant{broken}: {exchange.reply.text}")
+    return (redactor or Redactor())("\n".join(f"[{exchange.ref}] {line}" for line in lines))
 
 
-def _file(file: Attachment) -> str:
-    """Return a file as the summarizer reads it: its name, and the beginning of its text."""
-    name = encode_line(file.name)
-    if file.is_image:
-        return f"image: {name}, {file.width}×{file.height} pixels"
-    beginning = file.text[:FILE_BEGINNING]
-    return (
-        f"file: {name}, {file_size_text(file.size)}: "
-        f"{beginning}{'…' if len(file.text) > len(beginning) else ''}"
-    )
-
-
-def parts(exchanges: Sequence[Exchange], room: int, count: Count) -> list[str]:
-    """Return the span as texts of at most `room` tokens each, cut between exchanges; an oversized
-    one is clipped.
+def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
+    """Return the exchanges of a span in parts of at most `room` tokens; an oversized exchange is
+    clipped.
     """
     result: list[list[str]] = []
-    used, redactor = room + 1, Redactor()
-    for exchange in exchanges:
-        text = clipped(spoken(exchange, redactor), room, count)
+    used = room + 1
+    for whole in texts:
+        text = clipped(whole, room, count)
         size = count(text) + 2
         if used + size > room:
             result.append([])
             used = 0
         result[-1].append(text)
         used += size
-    return ["\n\n".join(texts) for texts in result]
-
-
-def cut(span: str, room: int, count: Count) -> list[str]:
-    """Return a part that was too long for the model that was asked, in two when that is needed, cut
-    between exchanges.
-    """
-    if count(span) <= room:
-        return [span]
-    spoken_parts = span.split("\n\n[")
-    middle = max(1, len(spoken_parts) // 2)
-    halves = ["\n\n[".join(spoken_parts[:middle]), "[" + "\n\n[".join(spoken_parts[middle:])]
-    return [clipped(half, room, count) for half in halves if half != "["]
+    return result
 
 
 def request(
@@ -410,12 +373,8 @@ def request(
         lines += ["", instructions]
     if focus:
         lines += ["", f"The user asks to keep above all: {focus}"]
-    return Request(
-        system=SYSTEM,
-        messages=(Message("user", "\n".join(lines)),),
-        max_tokens=max_tokens,
-        grammar=GRAMMAR,
-    )
+    message = Message("user", "\n".join(lines))
+    return Request(system=SYSTEM, messages=(message,), max_tokens=max_tokens, grammar=GRAMMAR)
 
 
 def narrative(text: str) -> Summary:
@@ -427,23 +386,22 @@ def narrative(text: str) -> Summary:
     current: list[str] | None = None
     for line in text.split("\n"):
         heading = _HEADING_LINE.fullmatch(line.strip())
-        name = _HEADINGS.get(heading.group(1).strip().lower()) if heading else None
+        name = _HEADINGS.get(heading[1].strip().lower()) if heading else None
         if heading is not None and name is not None:
             current = found.setdefault(name, [])
-            if heading.group(2):
-                current.append(heading.group(2))
+            if heading[2]:
+                current.append(heading[2])
         elif current is not None and line.strip() and not line.lstrip().startswith("<!--"):
             if current and not _BULLET.match(line) and current is not found.get("background"):
                 current[-1] += f" {line}"
             else:
                 current.append(_BULLET.sub("", line, count=1))
-    lists = {name: _items(found.get(name, [])) for name in ("topics", "decisions", "pending")}
-    if len([name for name in ("topics", "decisions", "pending") if name in found]) < 2:
+    lists = {name: _items(found.get(name, [])) for name in NAMES}
+    if len(found.keys() & set(NAMES)) < 2:
         raise InvalidSummary("the summary has not the headings that were asked for")
     if not any(lists.values()):
         raise InvalidSummary("the summary is empty")
-    background = " ".join(_items(found.get("background", [])))
-    return Summary(background=background or FIRST, **lists)
+    return Summary(background=" ".join(_items(found.get("background", []))) or FIRST, **lists)
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
@@ -453,61 +411,121 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
-    """Return the narratives of a span's parts as one.
-
-    A model that says nothing about the time before does not erase it.
+    """Return the narratives of a span's parts as one. A model that says nothing about the time
+    before does not erase it.
     """
-    names = ("topics", "decisions", "pending")
     lists = {
-        name: _items(item for summary in summaries for item in getattr(summary, name))
-        for name in names
+        name: _items(one for part in summaries for one in getattr(part, name)) for name in NAMES
     }
     background = summaries[0].background
-    return Summary(
-        background=_condensed(parent) if parent and background == FIRST else background, **lists
-    )
+    return Summary(background=_condensed(parent) if background == FIRST else background, **lists)
+
+
+# Without a model
 
 
 def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
     """Return a narrative without a model: the first sentence of the queries, of many only some, and
     what was not answered.
     """
-    topics = tuple(f"{_sentence(exchange.query.text)} [{exchange.ref}]" for exchange in exchanges)
-    if len(topics) > MOST_TOPICS:
-        topics = (
-            *topics[:5],
-            f"({len(topics) - MOST_TOPICS} more queries)",
-            *topics[5 - MOST_TOPICS :],
-        )
-    last = exchanges[-1] if exchanges else None
-    unanswered = last is not None and (
-        last.reply is None or last.reply.stop in ("interrupted", "error")
+    topics = tuple(f"{_beginning(exchange)} [{exchange.ref}]" for exchange in exchanges)
+    if len(topics) > 25:
+        topics = (*topics[:5], f"({len(topics) - 25} more queries)", *topics[-20:])
+    pending: tuple[str, ...] = ()
+    for last in exchanges[-1:]:
+        if last.reply is None or last.reply.stop in ("interrupted", "error"):
+            pending = (f"Answer to: {_beginning(last)} [{last.ref}]",)
+    return Summary(background=_condensed(parent), topics=topics, pending=pending)
+
+
+def _beginning(exchange: Exchange) -> str:
+    flat = redacted(one_line(exchange.query.text, 2_000))
+    return one_line(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
+
+
+def _condensed(parent: Summary | None) -> str:
+    """Return a parent's block as the background of its child's."""
+    if parent is None:
+        return FIRST
+    topics = one_line("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)
+    earlier = one_line(parent.background.removeprefix("Before: "), 200)
+    if not topics:
+        return earlier
+    return f"Before: {topics}" + (f" (and earlier: {earlier})" if earlier != FIRST else "")
+
+
+# The block and the draft
+
+
+def covering(
+    thread: Thread,
+    outcome: Outcome | None,
+    span: Sequence[Exchange],
+    tail: Sequence[Exchange],
+    *,
+    ledger_room: int,
+    count: Count,
+) -> Kept:
+    """Return the block that covers `span`. A model has told the beginning of it, if any `outcome`
+    has a narrative; the rest of the topics are extracted. The ledger takes `ledger_room` tokens.
+    """
+    parent = thread.inherited
+    if not span:  # nothing new was said: the parent's block is passed on
+        return Kept(replace(parent or Summary(), pinned=thread.pins), (), 0)
+    told = [outcome.narrative] if outcome is not None and outcome.narrative is not None else []
+    rest = span[len(outcome.covered) :] if outcome is not None else span
+    if rest or not told:
+        told.append(extracted(rest, parent))
+    whole = joined(told, parent)
+    return ledger(parent, whole, span, tail, thread.pins, ledger_room, count)
+
+
+def drafted(
+    thread: Thread,
+    plan: Plan,
+    outcome: Outcome | None,
+    *,
+    used: int,
+    after: Callable[[str, Sequence[Exchange]], int],
+    window: int,
+    ledger_room: int,
+    count: Count,
+    cost: Callable[[str, Usage], float | None],
+) -> Draft:
+    """Put a plan and what the model wrote of the beginning of its span together.
+
+    `used` are the tokens of the next request now, `after(block, words)` those of a child that
+    begins with these. The block is shortened where it would not fit.
+    """
+    span = thread.uncovered(plan.compact)
+    outcome = outcome or Outcome(narrative=None)
+    kept = covering(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
+    summary = kept.summary
+    block = summary_block.render(summary)
+    held = after(block, plan.keep)
+    if held > room(window):
+        block = shortened_block(block, count(block) - held + room(window), count)
+        summary, held = summary_block.parse(block), after(block, plan.keep)
+    compaction = Compaction(
+        first=(span or plan.compact)[0].ref,
+        last=(span or plan.compact)[-1].ref,
+        before=used,
+        after=held,
+        why="asked" if plan.reason == "Asked for" else "automatic",
+        model=marker.value(outcome.model),
+        cost=0.0 if outcome.usage is None else cost(outcome.model, outcome.usage),
+        decisions=len(summary.decisions),
+        pins=len(summary.pinned),
+        facts=len(summary.key_facts),
+        archived=len({value for line in kept.archived for value in read(line.text).values}),
+        superseded=kept.superseded,
     )
-    pending = (
-        (f"Answer to: {_sentence(last.query.text)} [{last.ref}]",) if last and unanswered else ()
+    return Draft(
+        plan=plan,
+        span=span,
+        summary=summary,
+        source="extracted" if outcome.narrative is None else "model",
+        compaction=compaction,
+        usage=outcome.usage,
+        seconds=outcome.seconds or None,
     )
-    return Summary(
-        background=_condensed(parent) if parent else FIRST, topics=topics, pending=pending
-    )
-
-
-def _condensed(parent: Summary) -> str:
-    """Return a parent's block as the background of its child's, without a model."""
-    before = _shortened("; ".join(topic.rstrip(". ") for topic in parent.topics), 400)
-    earlier = (
-        ""
-        if parent.background == FIRST
-        else _shortened(parent.background.removeprefix("Before: "), 200)
-    )
-    if not before:
-        return earlier or FIRST
-    return f"Before: {before}" + (f" (and earlier: {earlier})" if earlier else "")
-
-
-def _sentence(text: str) -> str:
-    flat = redacted(" ".join(text[:2_000].split()))
-    return _shortened(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
-
-
-def _shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"

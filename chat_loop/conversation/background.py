@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from chat_loop.context.draft import Outcome
+from chat_loop.context.proposal import Outcome
 from chat_loop.sessions.records import Exchange
 
 MOST_FAILURES = 3

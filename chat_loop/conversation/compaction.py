@@ -14,15 +14,8 @@ from msgspec.structs import replace
 
 from chat_loop.context import budget
 from chat_loop.context.budget import Plan
-from chat_loop.context.draft import (
-    Draft,
-    Outcome,
-    covering,
-    drafted,
-    read_ahead,
-    spanned,
-)
 from chat_loop.context.messages import Thread
+from chat_loop.context.proposal import Draft, Outcome
 from chat_loop.conversation.ancestors import Beginning
 from chat_loop.conversation.background import GROWTH, Background
 from chat_loop.conversation.live_context import LiveContext
@@ -141,7 +134,6 @@ class Compaction:
     async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         context, limits = self._context, self._options.limits
-        asyncio.get_running_loop().run_in_executor(None, read_ahead, context.session)
         if not (limits.enabled and self._options.use_ai_summary):
             return
         if self.background.broken and not self._told_broken:
@@ -159,7 +151,7 @@ class Compaction:
             return
         ahead = max(1, int(used / near - used))
         plan = await asyncio.to_thread(self._plan, thread, used, ahead=ahead)
-        if span := spanned(thread, plan):
+        if span := thread.uncovered(plan.compact):
             inherited = thread.inherited
             self.background.start(lambda: self._summarize(span, inherited, "", quiet=True), used)
 
@@ -192,7 +184,7 @@ class Compaction:
                 if asked and not await may(used, draft.compaction.after):
                     return None
             outcome = await self.narrate(
-                thread, spanned(thread, plan), focus, extracted=f"{done} without the model"
+                thread, thread.uncovered(plan.compact), focus, extracted=f"{done} without the model"
             )
             if outcome.narrative is None:
                 # what had come of it stands beside what can be extracted of everything
@@ -307,7 +299,7 @@ class Compaction:
         context = self._context
         thread = await asyncio.to_thread(context.reread)
         prepared = self.background.ready(thread.fresh)
-        if prepared is not None and len(prepared.covered) > len(spanned(thread, plan)):
+        if prepared is not None and len(prepared.covered) > len(thread.uncovered(plan.compact)):
             # it covers more than must be compacted: all of it is
             cut = len(thread.exchanges) - len(thread.fresh) + len(prepared.covered)
             plan = replace(plan, compact=thread.exchanges[:cut], keep=thread.exchanges[cut:])
@@ -324,6 +316,8 @@ class Compaction:
         acknowledged: bool = False,
     ) -> Draft:
         """Return what a plan and what the model told of it come to, in a worker thread."""
+        from chat_loop.context.summary import drafted  # not before something is compacted
+
         context = self._context
 
         def after(text: str, words: Sequence[Exchange]) -> int:
@@ -389,8 +383,19 @@ class Compaction:
 
     def summary_of_all(self, thread: Thread, outcome: Outcome | None) -> Summary:
         """Return the block of a session that ends: it covers everything."""
+        return self._covering(thread, outcome, thread.fresh, ())
+
+    def _covering(
+        self,
+        thread: Thread,
+        outcome: Outcome | None,
+        span: Sequence[Exchange],
+        tail: Sequence[Exchange],
+    ) -> Summary:
+        from chat_loop.context.summary import covering  # not before something is compacted
+
         room, count = self.ledger_room, self._context.count
-        return covering(thread, outcome, thread.fresh, (), ledger_room=room, count=count).summary
+        return covering(thread, outcome, span, tail, ledger_room=room, count=count).summary
 
     async def _summarize(
         self,
@@ -427,14 +432,7 @@ class Compaction:
         worker thread: the next compaction reads it there.
         """
         context = self._context
-        kept = covering(
-            thread,
-            outcome,
-            draft.span,
-            draft.plan.keep,
-            ledger_room=self.ledger_room,
-            count=context.count,
-        )
+        summary = self._covering(thread, outcome, draft.span, draft.plan.keep)
         try:
             loaded = context.sessions.load(path)
             seal = loaded.session.seal
@@ -443,7 +441,7 @@ class Compaction:
             late = replace(
                 seal,
                 source="model",
-                summary=kept.summary,
+                summary=summary,
                 usage=outcome.usage,
                 seconds=outcome.seconds,
             )

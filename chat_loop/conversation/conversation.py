@@ -47,7 +47,7 @@ from chat_loop.wording import counted, window_text
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.attach.reading import Given
-    from chat_loop.context.draft import Draft
+    from chat_loop.context.proposal import Draft
     from chat_loop.conversation.resume import Offer, Offers
     from chat_loop.library.archive import Archive
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from chat_loop.config import Config
 from chat_loop.context.budget import Limits
-from chat_loop.context.draft import SummaryOptions
+from chat_loop.context.proposal import SummaryOptions
 from chat_loop.providers import Provider
 from chat_loop.values import Usage
 

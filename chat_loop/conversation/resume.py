@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context.budget import exchange_size, trigger
-from chat_loop.context.draft import Outcome
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.messages import Thread, place
+from chat_loop.context.proposal import Outcome
 from chat_loop.conversation.ancestors import (
     Beginning,
     conversation_totals,

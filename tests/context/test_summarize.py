@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience
 from chat_loop.context import ledger
-from chat_loop.context.draft import Outcome, SummaryOptions
 from chat_loop.context.messages import Thread
+from chat_loop.context.proposal import Outcome, SummaryOptions
 from chat_loop.context.summary import FIRST, summarize, together
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
@@ -224,7 +224,6 @@ def test_a_line_that_names_what_nobody_said_is_left_out() -> None:
     )
     made = Made(talk(("Hi, the fee is 20 euros", "Hello.")), invented)
     assert made.narrative.decisions == ("Stay polite [1]",)
-    assert made.outcome.invented == ("The fee is 4,711 euros [1]",)
 
 
 INVENTED = """**Topics Discussed:**
@@ -348,13 +347,9 @@ def test_secrets_do_not_leave_for_a_summary() -> None:
 
 
 def test_a_beginning_and_a_rest_are_one_outcome() -> None:
-    one = Outcome(
-        narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m", invented=("x",)
-    )
+    one = Outcome(narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m")
     two = Outcome(narrative=Summary(topics=("b",)), usage=None, seconds=2.0, model="m")
-    both = Outcome(
-        narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m", invented=("x",)
-    )
+    both = Outcome(narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m")
     assert together(one, two) == both
     failed = Outcome(narrative=None, problem="It is down.")
     assert together(one, failed) == failed

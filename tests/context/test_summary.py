@@ -154,7 +154,7 @@ def test_parts_fit_and_are_cut_between_exchanges(
     exchanges = [
         exchange(number, query * 3, reply * 9) for number, (query, reply) in enumerate(pairs, 1)
     ]
-    found = parts(exchanges, room, count)
+    found = ["\n\n".join(part) for part in parts(map(spoken, exchanges), room, count)]
     assert all(count(part) <= room for part in found)
     whole = [clipped(spoken(pair), room, count) for pair in exchanges]
     assert "\n\n".join(found) == "\n\n".join(whole)
@@ -163,9 +163,10 @@ def test_parts_fit_and_are_cut_between_exchanges(
 
 def test_parts_hold_as_many_exchanges_as_fit() -> None:
     exchanges = [exchange(number, "one two three", "four five") for number in range(1, 8)]
-    found = parts(exchanges, 27, words)  # 9 words each, and 2 for what stands between
-    assert [part.count("User:") for part in found] == [2, 2, 2, 1]
-    assert [len(parts(exchanges, room, words)) for room in (32, 33)] == [4, 3]
+    texts = [spoken(one) for one in exchanges]
+    # 9 words each, and 2 for what stands between
+    assert [len(part) for part in parts(texts, 27, words)] == [2, 2, 2, 1]
+    assert [len(parts(texts, room, words)) for room in (32, 33)] == [4, 3]
     assert parts([], 100, words) == []
 
 
