@@ -34,6 +34,7 @@ DOORS = {
     "openai": {"providers/openai.py"},
     "httpx2": {
         *("providers/wire.py", "providers/refusals.py", "providers/openai.py", "agent/mcp.py"),
+        "models/install.py",
     },
     "boto3": {"providers/bedrock.py"},
     "botocore": {"providers/bedrock.py"},

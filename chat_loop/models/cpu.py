@@ -6,13 +6,9 @@ import os
 import platform
 from pathlib import Path
 
-_CPUINFO = Path("/proc/cpuinfo")
-_TOPOLOGY = Path("/sys/devices/system/cpu")
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-
 
 def lacks_avx2(cpuinfo: str) -> bool:
-    """True when the text of Linux's /proc/cpuinfo names an x86 processor without AVX2."""
+    """Return True when the text of Linux's /proc/cpuinfo names an x86 processor without AVX2."""
     flags = [
         line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")
     ]
@@ -20,40 +16,31 @@ def lacks_avx2(cpuinfo: str) -> bool:
 
 
 def runs_embedded_models() -> bool:
-    """False when the runtime's instructions are known to be missing; it would die of SIGILL, not
-    raise.
-    """
+    """Return False when instructions of the runtime are missing; it would die of SIGILL."""
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64"):
         return True
-    return not lacks_avx2(_read(_CPUINFO))
+    return not lacks_avx2(_read("/proc/cpuinfo"))
 
 
 def usable_cores() -> int:
-    """Physical cores this process may use, at least 1: without SMT siblings, within affinity and
-    cgroup quota.
-    """
+    """Return the physical cores that this process may use, by affinity and cgroup quota."""
+    cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        allowed = os.sched_getaffinity(0)
-        siblings = {
-            _read(_TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
-            for cpu in allowed
-        }
-        cores = len(siblings)
-    else:
-        cores = os.cpu_count() or 1
-    return max(1, min(cores, quota(_read(_QUOTA)) or cores))
+        place = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+        cores = len({_read(place.format(cpu)) or str(cpu) for cpu in os.sched_getaffinity(0)})
+    return max(1, min(cores, quota(_read("/sys/fs/cgroup/cpu.max")) or cores))
 
 
 def quota(cpu_max: str) -> int | None:
-    """The cores that a cgroup-2 `cpu.max` file grants, rounded up; None without a limit."""
+    """Return the cores that a cgroup-2 `cpu.max` file grants, rounded up; None without a limit."""
     limit, _, period = cpu_max.strip().partition(" ")
     if not (limit.isdigit() and period.isdigit() and int(period)):
         return None
     return max(1, -(-int(limit) // int(period)))
 
 
-def _read(path: Path) -> str:
+def _read(path: str) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""Reads the head of a GGUF file: enough to say what a model file is before a runtime opens it.
+"""Read the head of a GGUF file, to say what a model file is before a runtime opens it.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (little-endian, versions 2 and 3).
 """
@@ -7,32 +7,15 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from chat_loop.errors import ModelError, os_reason
+from chat_loop.errors import ModelError
 
-MAGIC = b"GGUF"
-
-_SCALARS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_SCALARS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+"""Kind of a value -> its form as `struct` writes it."""
 _STRING, _ARRAY = 8, 9
-_MOST_KEYS = 65_536
-_LONGEST_KEPT = 1 << 20
 
 
 class Header(Struct, frozen=True):
@@ -45,102 +28,66 @@ class Header(Struct, frozen=True):
     """False for a base model: it continues texts and knows no turns."""
 
 
-class _Damaged(Exception):
-    """The bytes are not what the format demands."""
-
-
 class _Reader:
-    """A cursor over the file; every length is checked against what is there, since the file may be
-    anything.
-    """
+    """A cursor over the file. Every length is checked, since the file may be anything."""
 
     def __init__(self, data: mmap.mmap) -> None:
-        self._data = data
-        self._at = 0
+        self._data, self._at = data, 0
 
-    def number(self, form: str) -> int | float | bool:
-        size = struct.calcsize(form)
-        value: int | float | bool = struct.unpack_from(form, self._data, self.skip(size))[0]
+    def number(self, form: str) -> int:
+        start = self._at
+        self.skip(struct.calcsize(form))
+        value: int = struct.unpack_from(f"<{form}", self._data, start)[0]
         return value
 
-    def count(self) -> int:
-        return int(self.number("<Q"))
-
-    def skip(self, length: int) -> int:
-        start = self._at
-        if length > len(self._data) - start:
-            raise _Damaged
-        self._at = start + length
-        return start
-
-    def take(self, length: int) -> bytes:
-        start = self.skip(length)
-        return self._data[start : start + min(length, _LONGEST_KEPT)]
+    def skip(self, length: int) -> None:
+        if length > len(self._data) - self._at:
+            raise ValueError("cut off")
+        self._at += length
 
     def string(self) -> bytes:
-        return self.take(self.count())
+        length = self.number("Q")
+        start = self._at
+        self.skip(length)
+        return self._data[start : start + min(length, 1 << 20)]
 
     def value(self, kind: int) -> object:
+        """Return the value that comes next; that of an array is None."""
         if kind == _STRING:
             return self.string()
-        if kind == _ARRAY:
-            self._skip_array()
-            return None
-        if kind not in _SCALARS:
-            raise _Damaged
-        return self.number(_SCALARS[kind])
-
-    def _skip_array(self) -> None:
-        kind, length = int(self.number("<I")), self.count()
-        if kind == _STRING:
-            if length > len(self._data) // 8:
-                raise _Damaged
-            for _ in range(length):
-                self.skip(self.count())
-        elif kind in _SCALARS:
+        if kind != _ARRAY:
+            return self.number(_SCALARS[kind])
+        kind, length = self.number("I"), self.number("Q")
+        if kind != _STRING:
             self.skip(length * struct.calcsize(_SCALARS[kind]))
-        else:
-            raise _Damaged
-
-
-def is_gguf(path: Path) -> bool:
-    """True when the file begins as a GGUF file does. Raises OSError when it cannot be read."""
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+            return None
+        for _ in range(length):
+            self.skip(self.number("Q"))
+        return None
 
 
 def read_header(path: Path) -> Header:
-    """Raises ModelError when the file is missing, unreadable, no GGUF file or damaged at its
-    head.
-    """
+    """Return the head of a file. Raises ModelError when it is missing or damaged at its head."""
+    found: dict[str, object] = {}
     try:
-        with _mapped(path) as data:
-            return _header(_Reader(data))
-    except (_Damaged, ValueError) as error:  # ValueError: an empty file cannot be mapped
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            reader = _Reader(data)
+            if data[:4] != b"GGUF" or len(data) < 24:
+                raise ValueError("another format")
+            reader.skip(4)
+            version, _tensors, keys = reader.number("I"), reader.number("Q"), reader.number("Q")
+            if version not in (2, 3):
+                raise ValueError("another version")
+            for _ in range(keys):
+                key = reader.string().decode("utf-8", "replace")
+                found[key] = reader.value(reader.number("I"))
+    except (ValueError, KeyError) as error:  # ValueError: an empty file cannot be mapped
         raise ModelError(
             f"{path} is not a model file that can be read: it is no GGUF file or is damaged.",
             "Install it again.",
         ) from error
     except OSError as error:
-        raise ModelError(f"{path} cannot be read: {os_reason(error)}.") from error
-
-
-@contextmanager
-def _mapped(path: Path) -> Iterator[mmap.mmap]:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        yield data
-
-
-def _header(reader: _Reader) -> Header:
-    if reader.take(len(MAGIC)) != MAGIC:
-        raise _Damaged
-    version, _tensors, keys = int(reader.number("<I")), reader.count(), reader.count()
-    if version not in (2, 3) or keys > _MOST_KEYS:
-        raise _Damaged
-    found: dict[str, object] = {}
-    for _ in range(keys):
-        key = reader.string().decode("utf-8", "replace")
-        found[key] = reader.value(int(reader.number("<I")))
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
     name = found.get("general.architecture")
     architecture = name.decode("utf-8", "replace") if isinstance(name, bytes) else "unknown"
     context = found.get(f"{architecture}.context_length")

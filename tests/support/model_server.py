@@ -95,7 +95,6 @@ def fake_model(*sources: Source, content: bytes = CONTENT) -> EmbeddedModel:
         title="Fake model",
         size=len(content),
         window=64,
-        context=64,
         licence="MIT",
         sha256=hashlib.sha256(content).hexdigest(),
         recommended=False,
