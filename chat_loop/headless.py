@@ -275,18 +275,13 @@ async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -
 
     Raises SessionError, and UsageError for a session of another agent's file.
     """
+    from chat_loop.commands.references import find_session
     from chat_loop.library.library import Library
-    from chat_loop.subcommands.shelf import Shelf
 
     library = Library(asked.sessions.directory, asked.sessions.now)
     try:
-        shelf = Shelf(
-            sessions=asked.sessions,
-            library=library,
-            config=asked.config,
-            models=lambda: (conversation.agent, None),
-        )
-        loaded = shelf.load(asked.reference)
+        path = find_session(asked.sessions, library, asked.reference, library.listed)
+        loaded = asked.sessions.load(path)
     finally:
         library.close()
     header, agent = loaded.session.header, conversation.agent

@@ -447,7 +447,7 @@ def test_names_and_tags(tmp_path: Path) -> None:
         """\
 You: /fork
 ✗ This conversation has not begun.
-  Say something first, or name a saved one.
+  Send a message first, or name a session.
 You: /undo
 ✗ Nothing was said in this session that could be undone.
 You: /tree
@@ -455,7 +455,7 @@ You: /tree
   /tree N shows the chain of a saved one.
 You: /merge 1
 ✗ This conversation has not begun.
-  Say something first, or name a saved one.
+  Send a message first, or name a session.
 You: /tag a,b C
 Tags: #a #b #c
 It is saved with your first message.

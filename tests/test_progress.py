@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.looking import looked
 from chat_loop.library.library import Library
 from tests.pty_chat import PtyChat
 from tests.screens import Screen, Terminal
@@ -121,7 +120,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
         told.set()
 
     async def run() -> tuple[bool, bool]:
-        task = asyncio.ensure_future(looked(chat_, look))
+        task = asyncio.ensure_future(chat_.look(look))
         await asyncio.to_thread(begun.wait, 20)
         before = chat_.display.waiting.lasts
         task.cancel()

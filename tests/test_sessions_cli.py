@@ -438,7 +438,7 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
         shown = run(tmp_path, *options, "show", "last")
         assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (
             1,
-            "There are no sessions yet.",
+            "There is no session to go on with.",
         )
         assert run(tmp_path, *options, "search", "x").returncode == 1
         assert set(json.loads(run(tmp_path, *options, "stats", "--json").stdout).values()) == {0}

@@ -561,7 +561,8 @@ def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
         held.release()
     assert result.returncode == 1
     assert result.stderr.decode() == (
-        "Session dead_2 is open in another process.\n"
+        "Session dead_2 is open in another process. Close it there, or resume it once it has "
+        "ended.\n"
         "dead_1 stays: a session that stays goes on from it.\n"
         "Nothing is moved.\n"
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.references import load, own_id, path_of
 from chat_loop.commands.registry import registry
 from chat_loop.display.lists import SHOWN_NAME, Branch, show_contradiction, show_tree
 from chat_loop.errors import SessionError, UsageError
@@ -34,9 +33,9 @@ async def lineage(chat: Chat, argument: str) -> None:
     session.
     """
     identity = (
-        path_of(chat, argument).stem
+        chat.path(argument).stem
         if argument
-        else own_id(chat) or chat.conversation.session.header.parent
+        else chat.own_id or chat.conversation.session.header.parent
     )
     if not identity:
         raise UsageError(
@@ -49,8 +48,8 @@ async def lineage(chat: Chat, argument: str) -> None:
     rows = chat.library.rows_of(node.id for node in nodes)
     compactions = chat.library.compactions(node.id for node in nodes)
     branches = [_branch(chat, rows[node.id], node, compactions.get(node.id, "")) for node in nodes]
-    chat.listed, chat.hits = [node.id for node in nodes], []
-    show_tree(chat.display, branches, own_id(chat), chat.sessions.now())
+    chat.number(node.id for node in nodes)
+    show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 
 
 def _branch(chat: Chat, row: SessionRow, node: Node, compaction: str) -> Branch:
@@ -77,7 +76,7 @@ async def fork(chat: Chat, argument: str) -> None:
     /fork 1.2               after query 2 of the chain's first session
     """
     conversation = chat.conversation
-    left, live = path_of(chat, ".").stem, load(chat, ".")
+    left, live = chat.path(".").stem, chat.load(".")
     loaded, number = _query(chat, live, argument)
     offer = await conversation.offers().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
@@ -143,7 +142,7 @@ async def merge(chat: Chat, argument: str) -> None:
             "sessions lists them; /tree shows the branches of a conversation.",
         )
     first, second = (
-        load(chat, one) for one in (references if len(references) == 2 else [".", *references])
+        chat.load(one) for one in (references if len(references) == 2 else [".", *references])
     )
     offers = chat.conversation.offers()
     draft = await offers.merge(first, second)

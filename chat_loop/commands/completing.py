@@ -9,7 +9,6 @@ from chat_loop.attach.completing import completions
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.copying import WHAT, blocks
 from chat_loop.commands.known import Known
-from chat_loop.commands.references import own_id
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import branches
 from chat_loop.config import Config
@@ -205,7 +204,7 @@ class Offering:
                 if str(number).startswith(typed):
                     yield str(number), self._said(rows[identity]) if identity in rows else identity
             return
-        own = own_id(self._chat)
+        own = self._chat.own_id
         for row in rows.values():
             if row.id != own and (wanted in row.id.casefold() or wanted in row.name.casefold()):
                 yield row.id, self._said(row)

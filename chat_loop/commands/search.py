@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat, Place
-from chat_loop.commands.looking import looked
 from chat_loop.commands.options import given
-from chat_loop.commands.references import load
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.filters import filter_of
@@ -41,8 +39,7 @@ async def search(chat: Chat, argument: str) -> None:
             "For example: /search token bucket --since 7d",
         )
     wanted = filter_of(asked.values, chat.sessions.now())
-    found, trouble = await looked(
-        chat,
+    found, trouble = await chat.look(
         lambda library, progress: search_all(
             library, asked.words, wanted, HITS, progress, chat.semantic
         ),
@@ -50,31 +47,34 @@ async def search(chat: Chat, argument: str) -> None:
     for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
         if sentence:
             chat.display.warn(sentence)
-    chat.listed = [hit.row.id for hit in found]
-    chat.hits = [Place(hit.row.id, hit.number) for hit in found]
+    chat.number((hit.row.id for hit in found), (Place(hit.row.id, hit.number) for hit in found))
     show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())
 
 
-def _shown(found: Found, words: str) -> ShownHit:
-    """A hit with the sentences that fit, and a word of what stands around them."""
-    from chat_loop.display.hits import ShownHit
+def excerpts_of(found: Found) -> list[tuple[str, str]]:
+    """Return who said what of a hit: the sentences that fit, and a word of what stands around."""
     from chat_loop.library.archive_text import excerpt
     from chat_loop.library.search import texts
     from chat_loop.tokens import estimate
 
-    exchange = found.hit.exchange
     excerpts = []
-    for part, (who, text) in enumerate(texts(exchange)):
+    for part, (who, text) in enumerate(texts(found.hit.exchange)):
         places = [place for place in found.hit.places if place.part == part]
         if text.strip() and (places or (part == 0 and not found.hit.places)):
-            speaker = "You" if part == 0 else found.row.agent
-            excerpts.append((speaker or who, excerpt(text, places, EXCERPT, estimate)))
+            excerpts.append((who, excerpt(text, places, EXCERPT, estimate)))
+    return excerpts
+
+
+def _shown(found: Found, words: str) -> ShownHit:
+    from chat_loop.display.hits import ShownHit
+
+    said = {"User": "You", "Assistant": found.row.agent or "Assistant"}
     return ShownHit(
         name=found.row.name or found.row.id,
         tags=found.row.tags,
         number=found.number,
-        at=exchange.query.at,
-        excerpts=tuple(excerpts),
+        at=found.hit.exchange.query.at,
+        excerpts=tuple((said.get(who, who), text) for who, text in excerpts_of(found)),
         related=found.hit.related,
         marked=tuple(word for word in words.split() if len(word) > 1),
     )
@@ -95,7 +95,7 @@ async def show(chat: Chat, argument: str) -> None:
             "Which one? show takes a number of the last search or list, or an id.", _LOOK
         )
     place = _hit(chat, reference) if not query else None
-    loaded = load(chat, place.session if place is not None else reference)
+    loaded = chat.load(place.session if place is not None else reference)
     if place is None and not query:
         show_session(chat.display, loaded.session, loaded.damage)
         return
@@ -119,7 +119,7 @@ async def quote(chat: Chat, argument: str) -> None:
         raise UsageError(
             "What shall be quoted? A number of the last search, or a session and its query.", _LOOK
         )
-    loaded = load(chat, place.session if place is not None else reference)
+    loaded = chat.load(place.session if place is not None else reference)
     exchange = _exchange(loaded.session, place.query if place is not None else int(query))
     header = loaded.session.header
     lines = [

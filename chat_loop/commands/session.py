@@ -8,10 +8,9 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from chat_loop.commands.chat import PAGE, Chat, Listing
-from chat_loop.commands.looking import looked
+from chat_loop.commands.chat import Chat, Listing
 from chat_loop.commands.options import given
-from chat_loop.commands.references import here_id, numbered_ids, path_of
+from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.text import one_line
@@ -81,8 +80,8 @@ async def _browse(chat: Chat, words: str) -> None:
     )  # loads the editor's library, which a pipe does not need
     from chat_loop.commands.shelf import ChatShelf
 
-    (rows, _), _ = await looked(chat, lambda library, _: library.rows(here=here_id(chat)))
-    chat.listed, chat.hits = numbered_ids(rows), []
+    (rows, _), _ = await chat.look(lambda library, _: library.rows(here=chat.here_id))
+    chat.number_rows(rows)
     row = await browse(ChatShelf(chat, rows), now=chat.sessions.now(), words=words)
     chat.attended()
     if row is not None:
@@ -93,13 +92,12 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     """Show a page of a listing: the first, or the one after what is shown."""
     first = listing.shown if further else 0
     limit = None if listing.page is None else first + listing.page
-    (rows, more), trouble = await looked(
-        chat,
+    (rows, more), trouble = await chat.look(
         lambda library, _: library.rows(
             limit,
             wanted=listing.wanted,
             fold=listing.fold,
-            here=here_id(chat),
+            here=chat.here_id,
             everything=listing.hidden,
         ),
     )
@@ -108,7 +106,7 @@ async def _list(chat: Chat, listing: Listing, *, further: bool = False) -> None:
     if first and len(rows) <= first:
         chat.display.line("There are no more.", "dim")
         return
-    chat.listed, chat.hits = numbered_ids(rows), []
+    chat.number_rows(rows)
     chat.listing = replace(listing, shown=len(rows))
     show_sessions(
         chat.display,
@@ -138,7 +136,7 @@ async def resume(chat: Chat, argument: str) -> None:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
     reference, last, whole, quick = _mode(argument)
-    path = path_of(chat, reference)
+    path = chat.path(reference)
     if path == chat.conversation.live.path and not chat.conversation.live.empty:
         raise SessionError("That is the session you are in.")
     chat.display.line("Loading session...", symbol="📋")

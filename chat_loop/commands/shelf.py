@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.references import here_id
 from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError
 from chat_loop.sessions.files import take_lock
@@ -33,7 +32,7 @@ class ChatShelf:
         first, self._first = self._first, None
         if first is not None and not unfolded:
             return first
-        return self._chat.library.rows(unfolded=unfolded, here=here_id(self._chat))[0]
+        return self._chat.library.rows(unfolded=unfolded, here=self._chat.here_id)[0]
 
     def preview(self, row: SessionRow) -> Preview:
         """What is known of a session."""

@@ -6,7 +6,6 @@ import asyncio
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.options import given
-from chat_loop.commands.references import load, own_id
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -30,11 +29,11 @@ async def export(chat: Chat, argument: str) -> None:
     asked = given("export", argument, valued=("as", "session"), flags=("one", "secrets"))
     target = _unquoted(asked.words)
     form = form_of(asked.values.get("as", ""), target)
-    if "session" not in asked.values and not own_id(chat):
+    if "session" not in asked.values and not chat.own_id:
         raise UsageError(
             "There is nothing to export yet.", "--session N exports a saved conversation."
         )
-    loaded = load(chat, asked.values.get("session", "."))
+    loaded = chat.load(asked.values.get("session", "."))
     chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
     if broken:
         chat.display.warn(broken)
@@ -72,7 +71,7 @@ async def import_(chat: Chat, argument: str) -> None:
     for one in new:
         if one.was != one.id:
             chat.display.line(f"  {one.was} is {one.id} here.", "dim")
-    chat.listed = []
+    chat.number(())
 
 
 def _unquoted(name: str) -> str:
