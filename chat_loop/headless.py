@@ -233,7 +233,7 @@ async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
         raise
     finally:
         output.end()
-        conversation.leave("exit")
+        await conversation.leave("exit")
         if servers is not None:
             await servers.close()
         await agent.provider.close()

@@ -22,7 +22,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
 from chat_loop.config import Config
-from chat_loop.conversation.background import MAKING
+from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager

@@ -115,7 +115,7 @@ def compact_after(queries: int) -> Callable[[Path], Awaitable[None]]:
         await say(talk, queries)
         await compact(talk, summary("Initial session.", "Renovating the kitchen [1.1]"))
         await say(talk, 1, first=queries)
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     return run
 

@@ -76,7 +76,7 @@ def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -
 def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path) -> None:
     with Loopback(no_summaries) as server:
         shown = chat(tmp_path, server, QUESTION, "/compact --force", "/uncompact", "Which port?")
-        assert re.search(r"Summary failed \(.*summary boom\); compacted without the model\.", shown)
+        assert re.search(r"Summary failed: .*summary boom\. It is made without the model\.", shown)
         assert "without a model" in shown
         assert sum(map(is_summary, server.requests[:4])) == 2
         asked = [request for request in server.requests if request.query == "Which port?"]

@@ -187,7 +187,7 @@ def test_a_conversation_with_its_tools_is_saved_and_read_back(
         chat = conversation(tmp_path, foreign(dice()), events)
         await chat.ask("roll")
         await chat.ask("again")
-        chat.leave("exit")
+        await chat.leave("exit")
 
     asyncio.run(talk())
     [path] = tmp_path.glob("*.md")
@@ -383,7 +383,7 @@ def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
         chat = conversation(tmp_path, foreign(Raising(ValueError("no"))), events)
         with pytest.raises(ProviderError, match="The agent Dice failed: ValueError: no"):
             await chat.ask("hi")
-        chat.leave("exit")
+        await chat.leave("exit")
 
     asyncio.run(talk())
     [path] = tmp_path.glob("*.md")
@@ -475,7 +475,7 @@ def test_who_writes_the_summary(tmp_path: Path) -> None:
         chat = conversation(directory, foreign(agent), events, options)
         await chat.ask("hi")
         assert await chat.compact()
-        chat.leave("exit")
+        await chat.leave("exit")
         return [event.source for event in events if isinstance(event, SummaryEnded)]
 
     def writes(prompt: str) -> str:

@@ -271,7 +271,7 @@ You: /fork 1.2
 Forked after query 2: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053015
 You: /undo
 ✗ Nothing was said in this session that could be undone.
-  /fork 1.1 goes on without the last one before it.
+  /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
 ✗ “1.x” is not a query: fork takes a number such as 3.
   /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
@@ -392,7 +392,7 @@ You: /undo
 Undone: “The lamp has 40 watts.”
 You: /undo
 ✗ Nothing was said in this session that could be undone.
-  /tree shows the sessions before it; /uncompact takes a compaction back.
+  /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
 ✗ undo takes the last query out, one at a time.
   /fork QUERY goes back to an earlier one.

@@ -440,11 +440,11 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
             assert [(event.name, event.text) for event in returned] == [
                 ("archive_search_2", "found")
             ]
-            talking.conversation.leave("clear")
+            await talking.conversation.leave("clear")
             await talking.conversation.ask("Anew.")
             assert talking.offered() == named
         finally:
-            talking.conversation.leave("exit")
+            await talking.conversation.leave("exit")
             talking.conversation.close()
             await servers.close()
 
@@ -477,7 +477,7 @@ def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
             assert queries == ["Are you there?", "And now?"]
             assert "Are you there?" in talking.model.requests[0].messages[0].text
         finally:
-            talking.conversation.leave("exit")
+            await talking.conversation.leave("exit")
             talking.conversation.close()
             await servers.close()
 
@@ -494,7 +494,7 @@ def test_a_model_that_cannot_call_tools_is_not_kept_waiting(tmp_path: Path) -> N
             assert not any(isinstance(event, Connecting | Warned) for event in talking.events)
             assert servers.states()[0].state == "not started"
         finally:
-            talking.conversation.leave("exit")
+            await talking.conversation.leave("exit")
             talking.conversation.close()
             await servers.close()
 

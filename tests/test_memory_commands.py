@@ -361,7 +361,7 @@ def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
         talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
         await talk.conversation.ask("A")
         path.unlink()
-        talk.conversation.leave("clear")
+        await talk.conversation.leave("clear")
         await talk.conversation.ask("B")
         talk.conversation.close()
         assert talk.model.requests == [

@@ -80,7 +80,7 @@ async def fork(chat: Chat, argument: str) -> None:
     loaded, number = _query(chat, live, argument)
     offer = await conversation.offers().forked(loaded, number)
     await conversation.accept(offer, acknowledge=False)
-    words = f"{counted(len(offer.beginning.carried), 'exchange')} in the context"
+    words = f"{counted(len(offer.carried), 'exchange')} in the context"
     words += f", {counted(offer.left_out, 'exchange')} summarized" if offer.left_out else ""
     chat.display.prose(
         f"Forked after query {number}: {words}. The other way is kept: /resume {left}", "dim"
@@ -158,7 +158,7 @@ async def merge(chat: Chat, argument: str) -> None:
         chat.display.line("Not merged.", "dim")
         return
     offer = offers.merged(draft, dropped)
-    tokens = offers.first_request(offer)
+    tokens = chat.conversation.would_hold(offer.block, offer.carried, acknowledged=True)
     chat.display.prose(
         f"Going on with both, {tokens:,} tokens. {ids[0]} and {ids[1]} stay as they are.", "dim"
     )

@@ -8,7 +8,6 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
 from chat_loop.context.budget import messages_in
-from chat_loop.conversation.ancestors import only_in_archive
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Summary
@@ -67,7 +66,7 @@ def _asking(chat: Chat) -> May:
 async def _preview(chat: Chat, focus: str) -> None:
     from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
 
-    draft = await chat.conversation.compaction.draft(focus, done="made")
+    draft = await chat.conversation.compaction.draft(focus)
     if draft is None:
         return
     show_draft(chat.display, draft.compaction, draft.plan.keep, summary_block.render(draft.summary))
@@ -97,7 +96,7 @@ async def _edited(chat: Chat, draft: Draft) -> Summary:
 
 
 def _diff(chat: Chat) -> None:
-    found = only_in_archive(chat.conversation)
+    found = chat.conversation.offers().only_in_archive()
     if not found:
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
         return
@@ -119,7 +118,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
     """
     offer = await chat.conversation.offers().undone()
     if offer.left_out:
-        fitting = len(offer.beginning.carried)
+        fitting = len(offer.carried)
         chat.display.prose(
             f"All the words would not fit: the newest {counted(fitting, 'exchange')} would "
             "stand in their own words, "
@@ -128,7 +127,8 @@ async def uncompact(chat: Chat, argument: str) -> None:
         if not await chat.confirm("Go on so? (y/n) "):
             chat.display.line("Nothing is changed.", "dim")
             return
-    chat.display.line(f"The context will hold {offer.tokens:,} tokens.", "dim")
+    tokens = chat.conversation.would_hold(offer.block, offer.carried)
+    chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
     await chat.conversation.accept(offer, acknowledge=False)
 
 

@@ -152,16 +152,11 @@ async def resume(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session can't be resumed: {error.message}", otherwise) from error
     if await _different_agent(chat, loaded.session):
         return
-    offers = chat.conversation.offers(quick=quick)
-    offer = await offers.resumed(loaded, last=last, whole=whole)
-    words = (
-        f" and {counted(len(offer.beginning.carried), 'exchange')}"
-        if offer.beginning.carried
-        else ""
-    )
-    what = f"the summary{words}" if offer.beginning.block else words.removeprefix(" and ")
+    offer = await chat.conversation.offers(quick=quick).resumed(loaded, last=last, whole=whole)
+    words = f" and {counted(len(offer.carried), 'exchange')}" if offer.carried else ""
+    what = f"the summary{words}" if offer.block else words.removeprefix(" and ")
     confirmed = offer.answered and not quick
-    tokens = offers.first_request(offer) if confirmed else offer.tokens
+    tokens = chat.conversation.would_hold(offer.block, offer.carried, acknowledged=confirmed)
     price = chat.conversation.options.cost(chat.conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
     chat.display.line(f"  {tokens:,} tokens{costs}: {what}", "dim")
@@ -172,10 +167,8 @@ async def resume(chat: Chat, argument: str) -> None:
             indent=2,
         )
     await chat.conversation.accept(offer, acknowledge=not quick)
-    if offer.beginning.block and (
-        quick or not (chat.conversation.options.acknowledge and offer.answered)
-    ):
-        _show_restored(chat, summary_block.parse(offer.beginning.block))
+    if offer.block and (quick or not (chat.conversation.options.acknowledge and offer.answered)):
+        _show_restored(chat, summary_block.parse(offer.block))
 
 
 def _show_restored(chat: Chat, summary: Summary) -> None:
@@ -227,7 +220,7 @@ def _mode(argument: str) -> tuple[str, int, bool, bool]:
 @registry.command("clear")
 async def clear(chat: Chat, argument: str) -> None:
     """Save the session and begin a fresh one with an empty context and an empty screen."""
-    chat.conversation.leave("clear")
+    await chat.conversation.leave("clear")
     chat.clear_screen()
     chat.display.line("A fresh session; nothing is carried over.", "dim")
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
 from chat_loop.context.budget import room, size
-from chat_loop.conversation.live_context import LiveContext
+from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Warned
 from chat_loop.sessions.images import ImageGone
@@ -33,28 +33,28 @@ class NotShown(Exception):
     """Raised for an image that is not sent; the message says why, as the rest of a sentence."""
 
 
-async def files_of(context: LiveContext, typed: str) -> tuple[Given, ...]:
+async def files_of(conversation: Conversation, typed: str) -> tuple[Given, ...]:
     """Read the files that a query names with `@`. Raises UsageError for one that cannot be sent."""
     found, doubtful = await asyncio.to_thread(_read_all, typed)
     images = [file for file in found if file.data]
-    provider = context.agent.provider
+    provider = conversation.agent.provider
     if images and not provider.takes_images:
         raise UsageError(
-            f"{images[0].name} is an image, and {context.agent.model} takes none as far as is "
+            f"{images[0].name} is an image, and {conversation.agent.model} takes none as far as is "
             "known.",
             f"If it does: models: {{{provider.model}: {{images: true}}}} in the config. {AS_TEXT}",
         )
     texts = [file for file in found if file.text]
-    tokens = sum(size(file.text, context.count) for file in texts)
-    if tokens > (most := room(context.window) // 2):
+    tokens = sum(size(file.text, conversation.count) for file in texts)
+    if tokens > (most := room(conversation.window) // 2):
         which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
         raise UsageError(
             f"{which} about {tokens:,} tokens: with a window of "
-            f"{window_text(context.window, False)} a message takes {most:,} of files.",
+            f"{window_text(conversation.window, False)} a message takes {most:,} of files.",
             "Take a part of it.",
         )
     if doubtful:
-        context.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+        conversation.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
     return found
 
 
@@ -67,12 +67,12 @@ def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
     return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
 
 
-def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
+def keep(conversation: Conversation, number: int, files: Sequence[Given]) -> None:
     """Add the files to query `number`: images beside the sessions, all else to the transcript."""
     for file in files:
         entry = Attachment(
             number=number,
-            at=context.sessions.now(),
+            at=conversation.sessions.now(),
             name=file.name,
             media=file.media,
             size=file.size,
@@ -83,28 +83,30 @@ def keep(context: LiveContext, number: int, files: Sequence[Given]) -> None:
         )
         if file.data:
             try:
-                context.sessions.images.keep(entry.file, file.data)
+                conversation.sessions.images.keep(entry.file, file.data)
             except OSError as error:
-                context.show(
+                conversation.show(
                     Warned(
                         f"{file.name} is not kept: {os_reason(error)}.",
                         "It is sent now, and may be missing later.",
                     )
                 )
-        context.add(entry)
-    context.show(Attached(tuple(file.told for file in files)))
+        conversation.add(entry)
+    conversation.show(Attached(tuple(file.told for file in files)))
 
 
-def shown(context: LiveContext, messages: Sequence[Message], told: set[str]) -> tuple[Message, ...]:
+def shown(
+    conversation: Conversation, messages: Sequence[Message], told: set[str]
+) -> tuple[Message, ...]:
     """Return the messages with the data of their images. Tell which cannot be shown, but not what
     is in `told` already.
     """
 
     def load(image: Image) -> str:
-        if not context.agent.provider.takes_images:
+        if not conversation.agent.provider.takes_images:
             raise NotShown(NO_IMAGES)
         try:
-            return context.sessions.images.base64(image.file)
+            return conversation.sessions.images.base64(image.file)
         except ImageGone as gone:
             raise NotShown(str(gone)) from gone
 
@@ -112,7 +114,7 @@ def shown(context: LiveContext, messages: Sequence[Message], told: set[str]) -> 
     for problem in problems:
         if problem not in told:
             told.add(problem)
-            context.show(Warned(problem))
+            conversation.show(Warned(problem))
     return found
 
 

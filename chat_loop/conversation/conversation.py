@@ -1,71 +1,189 @@
-"""Conversation: one chain as it goes on. Asks, saves, compacts, resumes and ends; shows nothing
-itself.
-
-Everything that happens is told to `show` as an event. The order of acts is the contract of
-`sessions/live.py`.
+"""Conversation: the live end of a chain. It asks, saves, compacts, goes on from stored sessions and
+ends; everything that happens is told to `show` as an event.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, room, size, trigger
-from chat_loop.context.messages import Thread, with_task
-from chat_loop.conversation.compaction import Compaction, May, uncancel
-from chat_loop.conversation.live_context import LiveContext
+from chat_loop.context.budget import (
+    MEMORY,
+    SYSTEM,
+    TOOLS,
+    Budget,
+    Count,
+    reported,
+    room,
+    size,
+    tools_size,
+    trigger,
+    truncated,
+    weigh,
+)
+from chat_loop.context.messages import (
+    Thread,
+    block_room,
+    fitted,
+    messages_of,
+    pieces,
+    shortened_block,
+    with_task,
+)
+from chat_loop.conversation.compaction import Compaction, May, to_its_end, uncancel
 from chat_loop.conversation.options import Options
-from chat_loop.errors import ContextFull, ContextTooLong, ProviderError, SessionError, UsageError
-from chat_loop.events import Connecting, Event, Recalled, Warned
+from chat_loop.conversation.turn import answer
+from chat_loop.errors import (
+    ContextFull,
+    ContextTooLong,
+    ProviderError,
+    SaveError,
+    SessionError,
+    UsageError,
+)
+from chat_loop.events import (
+    Connecting,
+    Event,
+    Recalled,
+    Restoring,
+    SessionBegun,
+    SessionSealed,
+    SummaryEnded,
+    Warned,
+)
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import (
     ArchiveContext,
+    Entry,
     Exchange,
     ModelChange,
     Name,
     Pin,
     Query,
+    QueryEntry,
     Reply,
+    Restoration,
+    Seal,
     SealReason,
+    Session,
+    Summary,
     Tag,
     Undo,
     Unpin,
     Untag,
 )
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Message
+from chat_loop.values import Message, ToolSpec, Usage
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.agent.tools import Tool
     from chat_loop.attach.reading import Given
     from chat_loop.context.proposal import Draft
-    from chat_loop.conversation.resume import Offer, Offers
+    from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
 
-ARCHIVE_SECONDS = 30.0
 MOST_RECALLED = 400
 """Tokens of the archive that are attached to a query, at most; less on a small window."""
-RECALL_MARGIN = 20
 LONGEST_ACKNOWLEDGMENT = 2048
 """Tokens; a few sentences are asked for, and a small model may not find its end."""
+ACKNOWLEDGMENT_TOKENS = 80
+"""Tokens that an acknowledgment is expected to take, before it is there."""
+LONGEST_PAUSE = 5.0
+"""Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
 MOST_TOOL_CHARACTERS = 100_000
 """Characters that the schemas of all MCP tools may take; on a small window, half a character for
 each of its tokens.
 """
+CREDIBLE_TOKENS = 1_000
+"""From this size on a report is trusted; below it what the wire adds weighs more."""
+SMALLEST_BLOCK = 100
+"""Tokens that a restored block keeps at least: its headings and its newest lines."""
+MARGIN = 20
+"""Tokens left free where sizes are added up whose parts are counted apart."""
+PROBE = "0123456789"
+"""Counted otherwise once the encoding is loaded."""
+LATER = "It will be made when you resume the session."
 
 
-class Conversation(LiveContext):
-    """A live context that asks, compacts and takes stored sessions up. `servers` are the MCP
-    servers whose tools the agent has, if any.
+class Offer(Struct, frozen=True, kw_only=True):
+    """The beginning of a child session: its parent, and the block and the words that stand for what
+    was said before.
+
+    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
+    are those that hold now, whatever the block says. A fork leaves out what the parent said after
+    `until`; `merged` is the id of a second parent, and `depth` then the child's place in the chain
+    of both. `left_out` exchanges do not fit in their own words; the block stands for them.
+    `answered` is False when the model failed at the block: it is asked for nothing more at once.
+    """
+
+    parent: Session
+    path: Path
+    block: str
+    carried: tuple[Exchange, ...] = ()
+    unsummarized_from: str = ""
+    in_file: bool = False
+    pins: tuple[str, ...] | None = None
+    until: str = ""
+    merged: str = ""
+    depth: int = 0
+    left_out: int = 0
+    answered: bool = True
+
+    def begin(
+        self, sessions: SessionManager, agent: str, agent_path: str, model: str
+    ) -> tuple[LiveSession, list[Entry]]:
+        """Return the child, which has no file yet, and its first entries."""
+        parent, totals, at = self.parent, self.parent.totals, sessions.now()
+        header = parent.header
+        restoration = Restoration(
+            at=at,
+            parent_created=header.created,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=self.block,
+            grandparent=header.parent,
+            depth=self.depth or parent.depth + 1,
+            verbatim_from=self.carried[0].ref if self.carried else "",
+            unsummarized_from=self.unsummarized_from,
+            until=self.until,
+            merged=self.merged,
+        )
+        entries: list[Entry] = [restoration]
+        if self.pins is not None:
+            standing = summary_block.parse(self.block).pinned if self.block else ()
+            entries += (Unpin(at=at, text=text) for text in standing if text not in self.pins)
+            entries += (Pin(at=at, text=text) for text in self.pins if text not in standing)
+        live = sessions.begin(
+            agent=agent,
+            agent_path=agent_path,
+            model=model,
+            parent=header.id,
+            parent_path=str(self.path),
+            after=parent,
+        )
+        return live, entries
+
+
+class Conversation:
+    """The live session of a chain, the agent that answers in it, and the budget of its next
+    request.
+
+    `count(text)` estimates tokens, `memory()` reads the memory, `servers` are the MCP servers whose
+    tools the agent has, if any.
     """
 
     def __init__(
@@ -73,23 +191,221 @@ class Conversation(LiveContext):
         agent: Agent,
         sessions: SessionManager,
         *,
-        count: Callable[[str], int],
+        count: Count,
         show: Callable[[Event], None],
         options: Options,
         memory: Callable[[], str] = str,
         servers: Servers | None = None,
     ) -> None:
-        super().__init__(agent, sessions, count=count, show=show, options=options, memory=memory)
-        self.compaction = Compaction(self)
+        self.sessions = sessions
+        self.options = options
+        self.count = count
+        self.show = show
+        self.agent = replace(agent, memory=memory())
+        self.archive: Archive | None = None
+        """The sealed ancestors; None until there is one."""
+        self.own_tools = agent.tools
+        self._server_tools: tuple[Tool, ...] = ()
+        self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
-        self._shortened_told = 0
-        self._truncation_told = False
+        self._memory = memory
+        self._ratio = 1.0
+        """The server's tokens for one of ours, by the last report."""
+        self._fixed = 0
+        """Tokens of system prompt, memory and tools in the last reported request, by our count."""
+        self._budget: tuple[tuple[object, ...], Budget] | None = None
+        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         self._images_told: set[str] = set()
+        self._truncation_told = False
+        self._shortened_told = 0
+        self._start(self._fresh())
+        self.compaction = Compaction(self)
+
+    def _fresh(self) -> LiveSession:
+        agent = self.agent
+        return self.sessions.begin(agent=agent.name, agent_path=agent.path, model=agent.model)
+
+    def _start(
+        self,
+        live: LiveSession,
+        carried: tuple[Exchange, ...] = (),
+        block_path: Path | None = None,
+    ) -> None:
+        """Go on in a session that begins, given the `carried` words and the block at
+        `block_path`.
+        """
+        self.live = live
+        self._carried, self._block_path = carried, block_path
+        self._edited: Summary | None = None
+        """The parent's block as it is now, when it changed since this session began."""
+        self._block_most: int | None = None
+        """Tokens that the restored block may take, once a query has needed its room."""
+        self._begun_told = self._problem_told = False
+
+    # What stands in the context, and how much it is
+
+    @property
+    def session(self) -> Session:
+        return self.live.session
+
+    @property
+    def thread(self) -> Thread:
+        """The session, and what of its ancestors stands in the context."""
+        return Thread(self.live.session, self._carried, self._edited)
+
+    @property
+    def window(self) -> int:
+        """Tokens of the model's window."""
+        return self.agent.provider.window.tokens
 
     @property
     def trigger(self) -> int:
         """The tokens from which on the context is compacted."""
         return trigger(self.window, self.options.limits)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that the model would be sent now."""
+        return messages_of(self._fit(self.thread)[0], tools=self.agent.provider.calls_tools)
+
+    @property
+    def otherwise(self) -> str:
+        """A sentence for a resume that fails: how things go on."""
+        return "Starting fresh." if self.live.empty else "This session goes on."
+
+    def known(self) -> frozenset[str]:
+        """Return the references of what stands in the context in its own words."""
+        return frozenset(exchange.ref for exchange in self.thread.exchanges)
+
+    def reread(self) -> Thread:
+        """Return the thread with its parent's block as the user left it in its file."""
+        path, given = self._block_path, self.session.restoration
+        if path is not None and given is not None:
+            with contextlib.suppress(SessionError):  # without the file the block counts as given
+                seal = (self.sessions.load_ends(path) or self.sessions.load(path)).session.seal
+                now = seal.summary if seal is not None else None
+                if now is not None and summary_block.render(now) != given.block:
+                    from chat_loop.context.ledger import said_by_hand  # not before it was edited
+
+                    before = summary_block.parse(given.block)
+                    self._edited = said_by_hand(now, before, self.session.depth - 1)
+        return self.thread
+
+    @property
+    def left_out(self) -> int:
+        """The number of exchanges that the limits leave out of the next request while nothing is
+        compacted automatically.
+        """
+        thread = self.thread
+        return len(thread.exchanges) - len(self._within_limits(thread).exchanges)
+
+    def _within_limits(self, thread: Thread) -> Thread:
+        """Return the newest of a thread, within the limits that hold when nothing is compacted."""
+        limits = self.options.limits
+        if limits.enabled or not (limits.max_messages or limits.max_tokens):
+            return thread
+        kept = truncated(thread.exchanges, window=self.window, limits=limits, count=self.count)
+        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
+        entries = tuple(
+            entry
+            for entry in thread.session.entries
+            if not isinstance(entry, QueryEntry) or entry.number in own or not entry.number
+        )
+        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
+        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
+
+    def _fit(self, thread: Thread) -> tuple[Thread, int]:
+        """Return a thread as it is sent, and how many of its texts are shortened for it."""
+        window, count = self.window, self.count
+        most = min(block_room(window), self._block_most or window)
+        short = self._within_limits(thread)
+        return fitted(short, window, count, lambda text: shortened_block(text, most, count))
+
+    @property
+    def budget(self) -> Budget:
+        """Return how many tokens the next request holds, a new query apart, of how many.
+
+        Every number that is shown, and the one that triggers a compaction, comes from here or from
+        `would_hold`. It is asked for with every key: the answer is kept until something changes.
+        """
+        agent = self.agent
+        state = (
+            *(self.live, len(self.session.entries), agent, self.window, self._edited),
+            *(bool(agent.kept), self.count(PROBE), self._block_most),
+        )
+        if self._budget is None or self._budget[0] != state:
+            used = self._reported()
+            estimated = used is None
+            if used is None:
+                used = round(sum(self.weights.values()) * self._ratio)
+            self._budget = (state, Budget(used, agent.provider.window, estimated))
+        return self._budget[1]
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """The estimated tokens of the parts of the next request."""
+        return self._weigh(self.thread, self._specs)
+
+    def would_hold(
+        self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
+    ) -> int:
+        """Return the tokens of a child's next request that is given `block` and `words`, a query
+        apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
+        """
+        used = self._reported()
+        if used is not None and (estimate := sum(self.weights.values())) >= CREDIBLE_TOKENS:
+            self._ratio = min(2.0, max(0.5, used / estimate))
+        session, at = self.session, self.sessions.now()
+        given = Restoration(
+            at=at,
+            parent_created=at,
+            queries=session.totals.queries,
+            tokens=session.totals.combined,
+            block=block,
+            verbatim_from=words[0].ref if words else "",
+        )
+        confirmed: tuple[Reply, ...] = ()
+        if acknowledged and block and self.options.acknowledge:
+            confirmed = (Reply(number=0, at=at, text="-"),)
+        header = replace(session.header, parent=session.header.id, parent_path=str(self.live.path))
+        thread = Thread(Session(header=header, entries=(given, *confirmed)), tuple(words))
+        specs: tuple[ToolSpec, ...] = ()
+        if self.agent.provider.calls_tools:
+            specs = (
+                *(tool.spec for tool in (*self.own_tools, *self._server_tools)),
+                *(ToolSpec(name, *described) for name, described in archive_tools.TOOLS.items()),
+            )
+        whole = sum(self._weigh(thread, specs).values())
+        return round((whole + ACKNOWLEDGMENT_TOKENS * len(confirmed)) * self._ratio)
+
+    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...]) -> dict[str, int]:
+        agent = self.agent
+        found = pieces(self._fit(thread)[0], tools=agent.provider.calls_tools)
+        tools = self._tools_size(specs)
+        return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
+
+    def _reported(self) -> int | None:
+        """Return the next request's tokens by the last report; None when all is to be estimated."""
+        used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
+        return None if used is None else used + self._fixed_size() - self._fixed
+
+    def _fixed_size(self) -> int:
+        return self.count(self.agent.system) + self._tools_size(self._specs)
+
+    @property
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them."""
+        agent = self.agent
+        if not agent.calls_tools:
+            return ()
+        from chat_loop.agent.results import READS  # not before there are tools
+
+        return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
+
+    def _tools_size(self, specs: tuple[ToolSpec, ...]) -> int:
+        if self._tools[0] != specs:
+            self._tools = (specs, tools_size(specs, self.count))
+        return self._tools[1]
 
     # Asking
 
@@ -122,57 +438,47 @@ class Conversation(LiveContext):
                 self.options.limits.enabled and untouched and await self.compaction.shrink(waiting)
             ):
                 raise
-            self.show(
-                Warned(
-                    error.message, "The conversation was compacted for that; it is asked once more."
-                )
-            )
+            hint = "The conversation was compacted for that; it is asked once more."
+            self.show(Warned(error.message, hint))
             return await self._ask(text, files, waiting)
 
     async def _ask(self, text: str, files: Sequence[Given], waiting: int) -> Reply:
         """Ask; the query takes `waiting` tokens."""
+        stopped: asyncio.CancelledError | None = None
         try:
             await self.compaction.make_room(waiting)
-        except asyncio.CancelledError:
-            number = self._add_query(text, files)
-            self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
-            raise
-        number = self._add_query(text, files)
-        if self.archive is not None:
-            self._recall(self.archive, number, text)
-        if self._servers is not None and self.agent.provider.calls_tools:
-            await self._offer_servers(self._servers)
-        try:
-            messages = self._next_messages()
-        except ContextFull:
-            self.add(
-                Reply(number=number, at=self.sessions.now(), text="", stop="error", failed=True)
-            )
-            raise
-        reply = await self.answer(number, messages)
-        await self.compaction.watch()
-        return reply
-
-    def _add_query(self, text: str, files: Sequence[Given]) -> int:
-        """Save a query with its files; return its number."""
+        except asyncio.CancelledError as error:
+            stopped = error
         number = self.live.next_number
         self.add(Query(number=number, at=self.sessions.now(), text=text))
         if files:
             from chat_loop.conversation.attachments import keep  # loaded by then
 
             keep(self, number, files)
-        return number
+        if stopped is not None:
+            self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
+            raise stopped
+        if self.archive is not None:
+            self._recall(self.archive, number, text)
+        if self._servers is not None and self.agent.provider.calls_tools:
+            await self._offer_servers(self._servers)
+        try:
+            messages = self._request()
+        except ContextFull:
+            at = self.sessions.now()
+            self.add(Reply(number=number, at=at, text="", stop="error", failed=True))
+            raise
+        reply = await self._answer(self.agent, number, messages)
+        await self.compaction.watch()
+        return reply
 
     def _recall(self, archive: Archive, number: int, text: str) -> None:
         """Attach what the archive has on a query, for a model that cannot search it itself."""
-        restoration = self.session.restoration
-        wanted = self.options.attach_from_archive and not self.agent.calls_tools
-        if restoration is None or not wanted:
+        given = self.session.restoration
+        if given is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
-        free = room(self.window) - self.budget.used - RECALL_MARGIN
-        found, refs = archive.recall(
-            text, self.known(), min(MOST_RECALLED, self.window // 16, free), restoration.block
-        )
+        most = min(MOST_RECALLED, self.window // 16, room(self.window) - self.budget.used - MARGIN)
+        found, refs = archive.recall(text, self.known(), most, given.block)
         if found:
             self.add(ArchiveContext(number=number, at=self.sessions.now(), text=redacted(found)))
             self.show(Recalled(refs))
@@ -195,13 +501,31 @@ class Conversation(LiveContext):
         for message, hint in servers.notices():
             self.show(Warned(message, hint))
 
-    def _next_messages(self) -> tuple[Message, ...]:
-        """Return the messages of the next request. Raises ContextFull when they do not fit."""
+    def offer_tools(self, tools: Sequence[Tool]) -> None:
+        """Give the agent `tools` beside its own and the archive's, in place of those before."""
+        self._server_tools = tuple(tools)
+        all_tools = (*self.own_tools, *self._server_tools, *self._archive_tools)
+        self.agent = replace(self.agent, tools=all_tools)
+
+    def _request(self) -> tuple[Message, ...]:
+        """Return the messages of the next request, and say what of them the model does not get.
+        Raises ContextFull when they do not fit.
+        """
+        limits = self.options.limits
         if not self._truncation_told and (left_out := self.left_out):
-            self._tell_truncation(left_out)
+            self._truncation_told = True
+            what = "max_history_messages" if limits.max_messages else "max_history_tokens"
+            self.show(
+                Warned(
+                    f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
+                    f"automatic compaction is off, and {what} is "
+                    f"{limits.max_messages or limits.max_tokens:,}.",
+                    "They are saved; compact keeps what matters in them.",
+                )
+            )
         if self.budget.used > room(self.window):
             self._fit_or_refuse()
-        messages, shortened = self.fitted(self.thread)
+        thread, shortened = self._fit(self.thread)
         if shortened > self._shortened_told:
             self.show(
                 Warned(
@@ -211,47 +535,38 @@ class Conversation(LiveContext):
                 )
             )
         self._shortened_told = shortened
+        messages = messages_of(thread, tools=self.agent.provider.calls_tools)
         if not any(message.images for message in messages):
             return messages
         from chat_loop.conversation.attachments import shown  # not before there is an image
 
         return shown(self, messages, self._images_told)
 
-    def _tell_truncation(self, left_out: int) -> None:
-        """Say that the model does not get the oldest `left_out` exchanges any more."""
-        self._truncation_told = True
-        limits = self.options.limits
-        what = "max_history_messages" if limits.max_messages else "max_history_tokens"
-        self.show(
-            Warned(
-                f"The model no longer gets the oldest {counted(left_out, 'exchange')}: automatic "
-                f"compaction is off, and {what} is {limits.max_messages or limits.max_tokens:,}.",
-                "They are saved; compact keeps what matters in them.",
-            )
-        )
-
     def _fit_or_refuse(self) -> None:
-        """Shorten the restored block where that is enough. Raises ContextFull where it is not: the
-        request is better not sent.
+        """Send the restored block shorter from now on where that is enough; the file keeps it
+        whole. Raises ContextFull where it is not: the request is better not sent.
 
         A server may count too much: what is sent is counted as well.
         """
         most = room(self.window)
         weights = self.weights
-        if sum(weights.values()) > most:
-            self.squeeze(sum(weights.values()) - most)
+        given = self.session.restoration
+        if (over := sum(weights.values()) - most) > 0 and given is not None and given.block:
+            now = min(
+                self.count(given.block), block_room(self.window), self._block_most or self.window
+            )
+            self._block_most = max(SMALLEST_BLOCK, now - over - MARGIN)
             weights = self.weights
         used = min(self.budget.used, sum(weights.values()))
         if used <= most:
             return
-        fixed = {part: weights.get(part, 0) for part in (TOOLS, MEMORY, SYSTEM)}
-        largest = max(fixed, key=fixed.__getitem__)
+        largest = max((TOOLS, MEMORY, SYSTEM), key=lambda part: weights.get(part, 0))
         hint = "compact makes room; a model with a larger window takes more."
-        if fixed[largest] > most // 2:
+        if weights.get(largest, 0) > most // 2:
             verb = "takes" if largest == SYSTEM else "take"
             hint = (
-                f"{largest} alone {verb} {fixed[largest]:,} of them, which compact cannot change: "
-                "have less of that, or take a model with a larger window."
+                f"{largest} alone {verb} {weights[largest]:,} of them, which compact cannot "
+                "change: have less of that, or take a model with a larger window."
             )
         raise ContextFull(
             f"Not sent: the request would hold {used:,} tokens, and the window of "
@@ -259,15 +574,58 @@ class Conversation(LiveContext):
             hint,
         )
 
-    async def acknowledge(self) -> None:
-        """Let the agent confirm what it was given."""
-        restoration = self.session.restoration
-        if not self.options.acknowledge or restoration is None or not restoration.block:
-            return
+    async def _answer(
+        self, agent: Agent, number: int, messages: tuple[Message, ...], most: int | None = None
+    ) -> Reply:
+        """Stream one reply of at most `most` tokens into the file. Raises ProviderError and
+        CancelledError after saving it.
+        """
+        expected = self.budget.used
+
+        def estimate(text: str) -> Usage:
+            return Usage(input=expected, output=self.count(text), estimated=True)
+
+        def show(event: Event) -> None:
+            if not self._begun_told:
+                self._tell_saved()
+            self.show(event)
+
         try:
-            given = self.fitted(Thread(self.session))[0][0].text
-            ceiling = min(LONGEST_ACKNOWLEDGMENT, self.window // 8)
-            await self.answer(0, (Message("user", with_task(given)),), ceiling)
+            reply = await answer(
+                agent,
+                self.live,
+                messages,
+                number=number,
+                at=self.sessions.now(),
+                estimate=estimate,
+                show=show,
+                max_tokens=most,
+            )
+        finally:
+            self._tell_saved()
+        if number and reply.usage is not None and not reply.usage.estimated:
+            self._fixed = self._fixed_size()
+        return reply
+
+    async def acknowledge(self) -> None:
+        """Let the agent confirm what it was given. A failure is tried again once, and not after a
+        long pause: the conversation goes on without it.
+        """
+        given = self.session.restoration
+        if not self.options.acknowledge or given is None or not given.block:
+            return
+        patience = self.agent.patience
+        patience = replace(
+            patience, attempts=min(2, patience.attempts), longest_asked=LONGEST_PAUSE
+        )
+        block = messages_of(self._fit(Thread(self.session))[0])[0].text
+        try:
+            await self._answer(
+                replace(self.agent, patience=patience),
+                0,
+                (Message("user", with_task(block)),),
+                min(LONGEST_ACKNOWLEDGMENT, self.window // 8),
+            )
         except ProviderError as error:
             self.show(
                 Warned(
@@ -283,9 +641,7 @@ class Conversation(LiveContext):
 
         An agent that answered by itself goes with its tools.
         """
-        await (
-            self.compaction.background.cancel()
-        )  # the summary may be made with the model that goes
+        await self.compaction.background.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._ratio = 1.0
@@ -295,7 +651,40 @@ class Conversation(LiveContext):
             self.add(ModelChange(at=self.sessions.now(), text=self.agent.model))
         await before.close()
 
-    # Pins, name and tags
+    def remember(self) -> None:
+        """Give the agent the memory as it stands now, from the next request on."""
+        self.agent = replace(self.agent, memory=self._memory())
+
+    # Entries
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry and tell what became of it."""
+        self.live.add(entry)
+        self._tell_saved()
+
+    def _tell_saved(self) -> None:
+        """Say once that the live session has a file, that it goes on in another one, that saving
+        fails, and that it works again.
+        """
+        live, header, problem = self.live, self.live.header, self.live.problem
+        if not (self._begun_told or live.empty):
+            self._begun_told = True
+            self.show(
+                SessionBegun(
+                    id=header.id, path=str(live.path), model=header.model, parent=header.parent
+                )
+            )
+            if problem is None:
+                self.sessions.point_to(header.id)
+        for message, hint in live.take_notices():
+            self.sessions.point_to(header.id)
+            self.show(Warned(message, hint))
+        if problem is not None and not self._problem_told:
+            error = save_error(live.path, problem)
+            self.show(Warned(error.message, error.hint))
+        elif problem is None and self._problem_told:
+            self.show(Warned("Saving works again: everything said so far is on disk."))
+        self._problem_told = problem is not None
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
@@ -307,14 +696,14 @@ class Conversation(LiveContext):
 
     def rename(self, text: str) -> None:
         """Name the conversation; an empty text leaves it to the program again."""
-        if self._has_no_file():
+        if self.live.empty and not self.live.header.parent:  # its header is not written yet
             self.live.header = replace(self.live.header, name=text)
         elif text != self.session.name:
             self.add(Name(at=self.sessions.now(), text=text))
 
     def tag(self, tags: Sequence[str]) -> None:
         """Give the conversation exactly these tags."""
-        if self._has_no_file():
+        if self.live.empty and not self.live.header.parent:
             self.live.header = replace(self.live.header, tags=tuple(tags))
             return
         at, standing = self.sessions.now(), self.session.tags
@@ -325,35 +714,21 @@ class Conversation(LiveContext):
             if tag not in tags:
                 self.add(Untag(at=at, text=tag))
 
-    def _has_no_file(self) -> bool:
-        """Return True while the header is not written, nor to be written for a child."""
-        return self.live.empty and not self.live.header.parent
-
-    # Undo
-
     def last(self) -> tuple[Exchange, Loaded | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose
-        last one it is.
-
-        Raises UsageError when nothing was said in this session: the words before it are another
-        session's.
+        last one it is. Raises UsageError when nothing was said in this session.
         """
         if self.session.exchanges:
             return self.session.exchanges[-1], None
-        parent = self.session.header.parent
-        if parent:
+        hint = ""
+        if parent := self.session.header.parent:
+            hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
             with contextlib.suppress(SessionError):
                 found = self.sessions.load(self.sessions.session_file(parent))
                 seal, exchanges = found.session.seal, found.session.exchanges
                 if seal and seal.reason == "compact" and exchanges[1:]:
                     return exchanges[-1], found
-        carried = self.thread.carried
-        further = "" if self.live.empty else "All of it was undone; the words stay in the file."
-        if parent:
-            further = "/tree shows the sessions before it; /uncompact takes a compaction back."
-        if len(carried) > 1:
-            further = f"/fork {carried[-2].ref} goes on without the last one before it."
-        raise UsageError("Nothing was said in this session that could be undone.", further)
+        raise UsageError("Nothing was said in this session that could be undone.", hint)
 
     async def undo(self) -> Exchange:
         """Take the last exchange out of the conversation; return it. Its words stay in the file.
@@ -402,38 +777,162 @@ class Conversation(LiveContext):
         """
         from chat_loop.conversation.resume import Offers  # not before something is resumed
 
-        return Offers(self, self.compaction, quick=quick)
+        return Offers(self, quick=quick)
 
     async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are only here."""
-        live, was = self.live, self.live.header.id
-        self.compaction.leave("resume")
-        self.begin_child(offer.beginning.renamed(was, live.header.id), "resume")
+        await to_its_end(self._leave("resume", offer))
         if acknowledge and offer.answered:
             await self.acknowledge()
 
-    def leave(self, reason: SealReason) -> None:
-        """End this session at once, without a model call, and have a fresh one.
+    async def leave(self, reason: SealReason) -> None:
+        """End this session at once, without a model call, and have a fresh one that knows nothing.
 
         Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
         exit.
         """
-        self.compaction.leave(reason)
-        self.renew()
+        await to_its_end(self._leave(reason))
+
+    async def _leave(self, reason: SealReason, offer: Offer | None = None) -> None:
+        was = self.live.header.id
+        if self.live.empty:
+            self.live.close()
+        else:
+            seal = await asyncio.to_thread(self._seal_without_model, reason)
+            try:
+                await self.seal(seal, anyway=reason == "exit")
+            except SaveError as error:
+                raise SaveError(error.message, f"This session is not left. {error.hint}") from error
+        if offer is None:
+            self._archive_tools = ()
+            self.offer_tools(self._server_tools)
+            self.remember()
+            self._start(self._fresh())
+            return
+        if (now := self.live.header.id) != was:  # changed from outside, it went into another file
+            if offer.parent.header.id == was:
+                header = replace(offer.parent.header, id=now)
+                parent = replace(offer.parent, header=header)
+                offer = replace(offer, parent=parent, path=self.live.path)
+            offer = replace(offer, merged=now if offer.merged == was else offer.merged)
+        self.begin_child(offer, "resume")
+
+    async def seal(self, seal: Seal, why: str = "", *, anyway: bool = False) -> None:
+        """Seal and close the live session, and tell it; `why` is the reason that is told, where it
+        is not the seal's.
+
+        Raises SaveError, with everything as it was, when the disk refuses; `anyway`, that is told,
+        and the session ends as far as the disk allows.
+        """
+        live = self.live
+        try:
+            await asyncio.to_thread(live.seal, seal)
+        except SaveError as error:
+            self._problem_told = True
+            if not anyway:
+                raise
+            self.show(Warned(error.message, error.hint))
+        self._tell_saved()
+        saved, totals = live.saved, self.session.totals
+        live.close()
+        self.show(
+            SessionSealed(
+                id=live.header.id,
+                path=str(live.path),
+                reason=why or seal.reason,
+                queries=totals.queries,
+                session_tokens=totals.session,
+                restoration_tokens=totals.restoration,
+                saved=saved,
+                summary=seal.source,
+            )
+        )
+
+    def _seal_without_model(self, reason: SealReason) -> Seal:
+        """Return a seal that costs nothing. A child without words passes its parent's block on."""
+        seal = Seal(at=self.sessions.now(), reason=reason)
+        thread = self.thread
+        if thread.fresh and self.options.use_ai_summary:
+            return seal
+        if not thread.fresh and thread.inherited is None and not thread.pins:
+            return seal
+        made = self.compaction.cover(thread)
+        return replace(seal, source="extracted", summary=made)
+
+    def begin_child(self, offer: Offer, reason: str) -> None:
+        """Begin a session that is given the offered block and words.
+
+        Its file comes with its acknowledgment or its first query: where neither comes, nothing is
+        left of it. A merge is kept at once, for what the user decided about it.
+        """
+        # once in a session's life: what providers cache of its beginning stays good
+        self.remember()
+        agent = self.agent
+        self.show(Restoring(offer.parent.header.id, reason))
+        live, entries = offer.begin(self.sessions, agent.name, agent.path, agent.model)
+        self._start(live, offer.carried, offer.path if offer.in_file else None)
+        for entry in entries:
+            if offer.merged:
+                self.add(entry)
+            else:
+                live.hold(entry)
+        from chat_loop.agent.tools import Tool  # not before there is an archive
+        from chat_loop.library.archive import Archive
+
+        archive = self.archive
+        if archive is None:
+            archive = Archive(self.sessions, count=self.count, semantic=self.options.semantic)
+            self.archive = archive
+        archive.follow(self.session, self.session.depth)
+
+        def tool(name: str) -> Tool:
+            async def run(arguments: Mapping[str, object]) -> str:
+                found = await asyncio.to_thread(archive.call, name, arguments, self.known())
+                return redacted(found)  # it is recorded in another session's file
+
+            return Tool(ToolSpec(name, *archive_tools.TOOLS[name]), run)
+
+        self._archive_tools = tuple(map(tool, archive_tools.TOOLS))
+        self.offer_tools(self._server_tools)
 
     async def end(self) -> None:
         """Summarize and seal the session; when cancelled, seal it without a summary."""
-        await self.compaction.end()
+        if not self.live.empty:
+            seal = Seal(at=self.sessions.now(), reason="exit")
+            try:
+                seal = await asyncio.to_thread(self._seal_without_model, "exit")
+                seal = await self._seal_with_model(seal)
+            except asyncio.CancelledError:
+                uncancel()
+                problem = f"Summary skipped. {LATER}"
+                self.show(SummaryEnded(source="none", problem=problem))
+            await self.compaction.background.cancel()
+            await to_its_end(self.seal(seal, anyway=True))
+        await self.compaction.background.cancel()
+
+    async def _seal_with_model(self, seal: Seal) -> Seal:
+        """Return a seal with the model's summary of the session, where that is wanted and made."""
+        thread, options = self.thread, self.options
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
+        if not (options.summary_on_exit and options.use_ai_summary and answered):
+            return seal
+        compaction = self.compaction
+        outcome = await compaction.narrate(thread, thread.fresh, otherwise=LATER, optional=True)
+        if outcome.narrative is not None:
+            made = await asyncio.to_thread(compaction.cover, thread, outcome)
+            seal = replace(seal, source="model", summary=made)
+        at = self.sessions.now()
+        return replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=at)
 
     def close(self) -> None:
         """Give back the live session's file and lock, sealed or not."""
         self.live.close()
         if self.archive is not None:
             self.archive.close()
-        self.tell_moved()
+        self._tell_saved()
 
     async def settled(self) -> None:
         """Wait until nothing is prepared in the background and the archive can be searched."""
         await self.compaction.background.wait()
         if self.archive is not None:
-            await asyncio.to_thread(self.archive.wait, ARCHIVE_SECONDS)
+            await asyncio.to_thread(self.archive.wait, 30.0)

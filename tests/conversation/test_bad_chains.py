@@ -125,7 +125,7 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
     async def on() -> None:
         await talk.resume(identity)
         await talk.conversation.ask("and now?")
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
         talk.conversation.close()
 
     talk.clock.seconds += 60

@@ -112,7 +112,7 @@ def test_a_compaction_that_is_cancelled_while_it_writes_is_carried_out_whole(
     conversation = talk.conversation
 
     async def run() -> None:
-        talk.conversation.leave("clear")  # the next session gets the slow files
+        await talk.conversation.leave("clear")  # the next session gets the slow files
         for number in range(1, 5):
             await conversation.ask(f"{number} " + LONG)
         first = conversation.live.header.id
@@ -212,7 +212,7 @@ def test_a_resume_tells_the_numbers_of_the_whole_conversation(tmp_path: Path) ->
         await talk.conversation.compact()
         await talk.conversation.ask("And then?")
         child = talk.conversation.live.header.id
-        talk.conversation.leave("clear")
+        await talk.conversation.leave("clear")
         await talk.resume(child)
 
     asyncio.run(run())

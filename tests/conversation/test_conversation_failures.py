@@ -226,7 +226,7 @@ def test_a_summary_that_fails_at_compact_is_made_without_the_model(
 
     asyncio.run(run())
     (ended,) = (event for event in talk.events if isinstance(event, SummaryEnded))
-    told = f"Summary failed ({problem.rstrip('.')}); compacted without the model."
+    told = f"Summary failed: {problem.rstrip('.')}. It is made without the model."
     assert (ended.source, ended.problem) == ("extracted", told)
     assert "9.4 m" in talk.sent[-2][0].text
     assert talk.sent[-2][0].text.startswith("CONTEXT RESTORATION")
@@ -400,11 +400,11 @@ def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) 
         files.room = 0
         await talk.conversation.ask("Hi")
         with pytest.raises(SaveError, match="no space left on device") as caught:
-            talk.conversation.leave("clear")
+            await talk.conversation.leave("clear")
         assert caught.value.hint == f"This session is not left. {FULL_HINT}"
         files.room = None
         await talk.conversation.ask("Hi again")
-        talk.conversation.leave("clear")
+        await talk.conversation.leave("clear")
 
     asyncio.run(run())
     assert talk.sent[1] == said("Hi", "Hello.", "Hi again")
@@ -435,11 +435,8 @@ def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path:
         await talk.resume(ID)
 
     asyncio.run(run())
-    message = (
-        f"The summary could not be kept in {ID}.md: Not saved: {tmp_path / ID}.md: "
-        "read-only file system."
-    )
-    assert Warned(message) in talk.events
+    message = f"Not saved: {tmp_path / ID}.md: read-only file system."
+    assert message in [event.message for event in talk.events if isinstance(event, Warned)]
     restoration = talk.conversation.session.restoration
     assert restoration is not None
     assert "- Greetings [1]\n" in restoration.block

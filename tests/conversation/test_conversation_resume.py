@@ -168,7 +168,7 @@ def test_offline_the_summary_is_extracted_and_the_words_of_the_queries_stay(tmp_
     )
     asyncio.run(talk.resume(before))
     ended = [event for event in talk.events if isinstance(event, SummaryEnded)]
-    problem = "Summary failed (It is down); made without the model."
+    problem = "Summary failed: It is down. It is made without the model."
     assert ended == [SummaryEnded(source="extracted", seconds=5.0, problem=problem)]
     assert summary_of(talk, before) == Summary(
         topics=("My boat is 9.4 m long. [1.1]", "Thanks [1.2]"),
@@ -443,7 +443,7 @@ def test_each_resume_reads_only_the_parent(tmp_path: Path) -> None:
 def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -> None:
     first = Talk(tmp_path, "Hello.", options=Options(acknowledge=False, attach_from_archive=False))
     asyncio.run(first.conversation.ask("Hi"))
-    first.conversation.leave("exit")
+    asyncio.run(first.conversation.leave("exit"))
     first.conversation.close()
     read: list[str] = []
 

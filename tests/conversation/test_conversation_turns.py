@@ -74,7 +74,7 @@ def test_a_reply_that_reported_no_usage_is_estimated(tmp_path: Path) -> None:
 def test_nothing_said_leaves_no_file_and_asks_nothing(tmp_path: Path) -> None:
     talk = Talk(tmp_path)
     asyncio.run(talk.conversation.end())
-    talk.conversation.leave("clear")
+    asyncio.run(talk.conversation.leave("clear"))
     assert (names(tmp_path), talk.events, talk.sent) == ([], [], [])
     with pytest.raises(UsageError, match="nothing to compact"):
         asyncio.run(talk.conversation.compact())
@@ -102,7 +102,7 @@ def test_clear_begins_a_session_that_knows_nothing(tmp_path: Path) -> None:
     async def run() -> None:
         await talk.conversation.ask("I am Bob")
         talk.conversation.pin("Bob")
-        talk.conversation.leave("clear")
+        await talk.conversation.leave("clear")
         await talk.conversation.ask("Who am I?")
 
     asyncio.run(run())

@@ -125,7 +125,7 @@ def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) 
     async def run() -> None:
         await told(talk)
         assert talk.text == f"{HEAD}<!-- chat:end -->\n{FIRST}{NOTES}{SECOND}"
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     asyncio.run(run())
     [path] = tmp_path.glob("*.md")

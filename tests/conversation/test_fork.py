@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.context.messages import spoken
-from chat_loop.conversation.ancestors import thread_of
 from chat_loop.conversation.options import Options
-from chat_loop.conversation.resume import fork_stored
+from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
 from chat_loop.library.archive_tools import READ
 from chat_loop.sessions.chain import ChainReader, placed
@@ -94,7 +93,7 @@ def test_a_fork_has_the_words_up_to_its_query(tmp_path: Path, at: int) -> None:
         await say(talk, 6)
         assert talk.sent[-1] == said(*words(*range(1, at + 1)), pair(6)[0])
         assert chain_of(talk) == [(FIRST, at), (SECOND, 1)]
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     asyncio.run(run())
     child, parent = read(tmp_path, SECOND), read(tmp_path, FIRST)
@@ -110,7 +109,7 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
     async def run() -> None:
         await say(talk, 1, 2)
         talk.conversation.rename("Shelves")
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     asyncio.run(run())
     fork_stored(talk.sessions, talk.sessions.load(tmp_path / f"{FIRST}.md"), 1)
@@ -288,7 +287,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         chain = ChainReader(talk.sessions).read(conversation.session)
         assert [refs(part) for part in placed(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
         await say(talk, 6)
-        conversation.leave("exit")
+        await conversation.leave("exit")
         # The parent goes on meanwhile: its summary is of words that the fork does not have.
         talk.model.steps.append(SUMMARY)
         await talk.resume(FIRST)
@@ -339,7 +338,7 @@ def test_a_fork_without_a_chat_has_the_pins_that_held(tmp_path: Path) -> None:
         await say(talk, 2)
         await say(talk, 3)
         talk.conversation.pin("said later")
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     asyncio.run(run())
     second = talk.sessions.load(tmp_path / names(tmp_path)[1])
@@ -372,7 +371,7 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
     async def run() -> None:
         conversation = small.conversation
         offer = await conversation.offers().forked(small.sessions.load(large.path), 20)
-        assert offer.left_out == 20 - len(offer.beginning.carried)
+        assert offer.left_out == 20 - len(offer.carried)
         assert 0 < offer.left_out < 20
         data = large.path.read_bytes()
         await conversation.accept(offer, acknowledge=False)
@@ -402,7 +401,7 @@ def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(
         await fork(talk, 2)
         talk.conversation.pin("Quiet, please.")  # it has a file for that
         identity = talk.conversation.live.header.id
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
         talk.model.steps.append(SUMMARY)
         await talk.resume(identity)
         given = talk.conversation.session.restoration

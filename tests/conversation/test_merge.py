@@ -161,7 +161,7 @@ async def session_of(machine: Machine, parent: str, *queries: str, seal: bool = 
     await say(talk, *queries)
     identity = talk.conversation.live.header.id
     if seal:
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
     talk.conversation.close()
     return identity
 
@@ -283,7 +283,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         )
         await say(talk, "And 3 gates.")
         last = talk.conversation.live.header.id
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
         await talk.resume(last)
         assert said_in(talk)[-1] == ["And 3 gates."]
         talk.conversation.close()
@@ -397,7 +397,7 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         await take(talk, first, second, drop=1)
         await say(talk, "The door is 2.1 metres high.")
         joined = talk.conversation.live.header.id
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
         draft = await talk.conversation.offers().merge(load(talk, joined), load(talk, third))
         assert draft.common == second
         await take(talk, joined, third, drop=1)
@@ -524,7 +524,7 @@ async def _empty(home: Machine, work: Machine) -> tuple[str, str]:
             _child,
             "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge.",
         ),
-        (_empty, "Nothing was said in sally_20261126_023015: there is nothing to merge."),
+        (_empty, "Session sally_20261126_023015 has no exchanges: it can't be resumed."),
     ],
 )
 def test_what_is_not_merged(two: tuple[Machine, Machine], making: Making, sentence: str) -> None:
@@ -584,7 +584,7 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
         talk = home.talk()
         await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.", "Unsaid 77.")
         parent, forks = talk.path.stem, []
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
         for number in (1, 2):
             await talk.conversation.accept(
                 await talk.conversation.offers().forked(load(talk, parent), number),
@@ -592,7 +592,7 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
             )
             await say(talk, f"Room {number} is {number}1 m².")
             forks.append(talk.path.stem)
-            talk.conversation.leave("exit")
+            await talk.conversation.leave("exit")
         await take(talk, forks[0], forks[1])
         assert said_in(talk) == [
             *(
@@ -620,18 +620,18 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         await say(talk, "The gateway listens on port 5432.", "The lamp has 40 watts.")
         parent = talk.path.stem
         conversation.pin("Use metres.")
-        conversation.leave("exit")
+        await conversation.leave("exit")
         await talk.resume(parent)
         await say(talk, "Correction: the gateway listens on port 5544.")
         conversation.unpin("Use metres.")
         corrected = talk.path.stem
-        conversation.leave("exit")
+        await conversation.leave("exit")
         await conversation.accept(
             await conversation.offers().forked(load(talk, parent), 1), acknowledge=False
         )
         await say(talk, "Ida ordered 12 handles.")
         forked = talk.path.stem
-        conversation.leave("exit")
+        await conversation.leave("exit")
         one, other = (forked, corrected) if swap else (corrected, forked)
         draft = await conversation.offers().merge(load(talk, one), load(talk, other))
         assert draft.contradictions == ()

@@ -509,7 +509,7 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
         data = talk.path.read_bytes().replace(b"**Agent:**", b"**Name:** My talk\n**Agent:**")
         replaced(talk.path, data + record + b"\na note\n")
         await talk.conversation.ask("second")
-        talk.conversation.leave("exit")
+        await talk.conversation.leave("exit")
 
     run(talk, on())
     [path] = tmp_path.glob("*.md")
