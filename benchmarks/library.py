@@ -27,11 +27,11 @@ from benchmarks.support.terminal import environment
 from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.interactive import SWITCH_SECONDS
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from chat_loop.loading import SWITCH_SECONDS
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session, Summary

@@ -5,9 +5,7 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     values, events, errors, wording, redact, frontmatter
                                 what everything speaks; secrets taken out of a text; YAML on top of
                                 markdown
-    tokens, config, servers, options, options_commands
-                                estimates of sizes; settings, read once; those of MCP servers; the
-                                command line
+    tokens, config, options     estimates of sizes; settings, read once; the command line
     sessions/                   the file format, and the manager that writes transcripts
     search/                     exchanges found by what was said in them
     templates                   texts of the user's, sent as `/name`
@@ -26,9 +24,10 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 the user's own; sessions on the whole screen
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
-    interactive, loading, headless, subcommands/, composing, cli
-                                argv -> config -> objects -> run; `start` draws the prompt before
-                                all that is loaded
+    app, interactive, headless, subcommands/
+                                from options, config and agent file to objects; a chat; one
+                                question; the acts without a chat
+    cli                         argv -> config -> run; `start` draws the prompt before that
 """
 
 from typing import TYPE_CHECKING

@@ -7,18 +7,16 @@ import contextlib
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
 from chat_loop.agent.approval import anything, nobody
 from chat_loop.agent.tools import NO_MORE
 from chat_loop.attach.reading import without_secrets
-from chat_loop.config import Config, expanded
+from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
@@ -30,23 +28,21 @@ from chat_loop.errors import (
     OutputError,
     SaveError,
     UsageError,
-    os_reason,
 )
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
 from chat_loop.lines import clean
-from chat_loop.memory import Place, ProjectMemory
+from chat_loop.memory import ProjectMemory
 from chat_loop.sessions.files import Files
-from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import counted
 
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.app import App
 
 ENDED_BY = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 INCOMPLETE = 3
 """The exit code of a run whose reply is not all that the model had to say."""
-CUT: Mapping[str, tuple[str, str]] = {
+CUT = {
     "length": (
         "The reply was cut off at the token limit.",
         "--max-tokens N sets the limit, providers.NAME.max_tokens in the config as well.",
@@ -58,19 +54,15 @@ CUT: Mapping[str, tuple[str, str]] = {
 }
 """Why a reply ended -> what is said of it, where it is not whole."""
 SURELY_FITS = 2_000
-"""Characters of a question that every window takes; before a longer one the model's is looked
-up.
-"""
+"""Characters of a question that every window takes; for a longer one the window is looked up."""
 LARGEST_INPUT = 64 << 20
 STDIN = "-"
 """The question that stands for standard input."""
 
 
 def whole_question(question: str) -> str:
-    """The question, and after it standard input when that is not a terminal; `-` is standard input
-    alone.
-
-    Raises UsageError when both are empty, or standard input has more than 64 MB.
+    """Return the question, followed by standard input when that is not a terminal. Raises
+    UsageError.
     """
     alone = question == STDIN
     question = "" if alone else clean(question)
@@ -88,273 +80,208 @@ def whole_question(question: str) -> str:
     return question
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """One question. `typed` is the part of it that may name files: never what came from standard
-    input.
-
-    `allow`: tools run that the user would be asked about. `reference`: the session that is gone on
-    with; "" begins one. `saves` is False when `sessions` are those that leave nothing behind.
-    """
-
-    agent: Agent
-    sessions: SessionManager
-    question: str
-    typed: str
-    config: Config
-    place: Place | None
-    as_json: bool
-    allow: bool
-    servers: Servers | None
-    reference: str = ""
-    target: Target | None = None
-    saves: bool = True
-
-
-class Target(Struct, frozen=True):
-    """The file that the reply is written into."""
-
-    path: Path
-    force: bool
-
-    def write(self, text: str) -> None:
-        """Put the text there, private, and over a file only when that is forced. Raises
-        SaveError.
-        """
-        files = Files()
-        data = text.encode("utf-8", "replace")
-        try:
-            if self.force:
-                files.replace(self.path, data)
-            else:
-                files.put(self.path, data)
-        except FileExistsError:
-            raise SaveError(
-                f"{self.path} is there already by now: the reply is not in it."
-            ) from None
-        except OSError as error:
-            raise SaveError(f"{self.path} cannot be written: {os_reason(error)}.") from error
-
-
-def target_of(file: str, *, force: bool) -> Target | None:
-    """Where the reply goes: None is standard output. Raises UsageError for what cannot become that
-    file.
-    """
+def target_of(file: str, *, force: bool) -> Path | None:
+    """Return the file that the reply goes to; None is standard output. Raises UsageError."""
     if file in ("", STDIN):
         return None
-    path = expanded(file).absolute()
     try:
-        path = path.resolve()
-        there = path.exists()
-        if not path.parent.is_dir():
-            raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
-        if there and not path.is_file():
-            raise UsageError(
-                f"{path} is not a file.", "Name a file, or leave --output away and redirect."
-            )
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # a name that is too long, a loop of links, a NUL
+        path = expanded(file).absolute().resolve()
+        exists, is_file, has_folder = path.exists(), path.is_file(), path.parent.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # such as a loop of links, or a NUL
         raise UsageError(f"{one_line(file)} cannot be a file.", "Name another one.") from error
-    if there and not force:
+    if not has_folder:
+        raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
+    if exists and not is_file:
+        raise UsageError(
+            f"{path} is not a file.", "Name a file, or leave --output away and redirect."
+        )
+    if exists and not force:
         raise UsageError(f"{path} is there already.", "--force replaces it.")
-    return Target(path, force)
+    return path
 
 
-def ask(asked: Asked) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; a
+def answer(app: App) -> int:
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; the
     session is saved.
     """
-    text: list[str] = []
-    reply = Paragraphs(text.append) if asked.target is not None else None
-    look = asked.config.display
-    on_screen = text_output(look.theme if look.markdown else "", wraps=look.wrap == "words")
-    shown = (
-        JsonOutput() if asked.as_json else on_screen if reply is None else TextOutput(text.append)
-    )
-    kept = asked.target is None
+    question = whole_question(app.options.question)
+    force = app.options.force
+    target = target_of(app.options.output, force=force)
+    run = Run(app, question, to_file=target is not None)
+    written = target is None
     try:
-        code, whole = asyncio.run(_ask(asked, _Watched(shown, reply if asked.as_json else None)))
-        if asked.target is not None and whole:
-            asked.target.write("".join(text))
-            kept = True
+        code, whole = asyncio.run(run.ask())
+        if target is not None and whole:
+            _save(target, "".join(run.text), force=force)
+            written = True
         return code
     finally:
-        if not kept and not asked.as_json:  # what came of it is not lost
-            out("".join(text))
+        if not written and not app.options.json:  # what came of it is not lost
+            out("".join(run.text))
 
 
-async def _ask(asked: Asked, output: _Watched) -> tuple[int, bool]:
-    """The exit code, and whether the reply is whole."""
-    place, servers = asked.place, asked.servers
-    approve = (
-        anything
-        if asked.allow
-        else nobody(lambda sentence, hint: output.show(Warned(sentence, hint)))
-    )
-    agent = replace(asked.agent, approve=approve)
-    options = options_of(asked.config, None)
-    memory = ProjectMemory(place, output.show) if place is not None else None
-    if memory is not None and memory.trouble:
-        output.show(Warned(memory.trouble))
-    conversation = Conversation(
-        agent,
-        asked.sessions,
-        count=TokenCounter().count,
-        show=output.show,
-        options=options,
-        memory=memory.block if memory is not None else str,
-        servers=servers,
-    )
-    task = asyncio.ensure_future(_answered(conversation, asked, output))
-    received: list[int] = []
-    output.left = (
-        task.cancel
-    )  # nobody reads any more: what is there is saved, and nothing more is paid for
-
-    def stop(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
-        for number in (signal.SIGINT, *ENDED_BY):
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+def _save(path: Path, text: str, *, force: bool) -> None:
+    """Put the reply there, private, and over a file only by force. Raises SaveError."""
+    write = Files().replace if force else Files().put
     try:
-        await task
-        if output.stop in CUT:
-            output.show(Warned(*CUT[output.stop]))
-    except asyncio.CancelledError:
-        return (0 if output.gone else 128 + received[0] if received else 130), False
-    except ChatLoopError as error:
-        if isinstance(error, ContextTooLong | ContextFull):
-            error.hint = "Ask for less at once, or take a model with a larger window (--model)."
-        output.failed(error)
-        raise
-    finally:
-        output.end()
-        await conversation.leave("exit")
-        if servers is not None:
-            await servers.close()
-        await agent.provider.close()
-    return _code(asked, output), True
+        write(path, text.encode("utf-8", "replace"))
+    except FileExistsError:
+        raise SaveError(f"{path} is there already by now: the reply is not in it.") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SaveError(f"{path} cannot be written: {reason}.") from error
 
 
-def _code(asked: Asked, output: _Watched) -> int:
-    """Return the exit code of a reply that came to its end. Raises OutputError when it could not be
-    written.
-    """
-    if output.refused is not None:
-        if asked.saves and output.saved:
-            output.refused.hint = "The reply is saved: chat-loop sessions show last."
-        raise output.refused
-    if not (output.saved or output.gone or not asked.saves):
-        return 1
-    return INCOMPLETE if output.stop in CUT or output.tools_stopped else 0
+class Run:
+    """One question and its reply. `text` is the reply where it goes `to_file`."""
 
-
-async def _answered(conversation: Conversation, asked: Asked, output: _Watched) -> None:
-    """Ask with the files that are named. What looks like a secret in them is left out: nobody is
-    there to be asked.
-    """
-    provider = conversation.agent.provider
-    if asked.reference or len(asked.question) > SURELY_FITS:
-        await asyncio.to_thread(provider.warm)  # a guess of the window would not do
-    if asked.reference:
-        await _take_up(conversation, asked, output)
-    files = await conversation.files(clean(asked.typed)) if "@" in asked.typed else ()
-    for file in files:
-        if file.secret:
-            output.show(Warned(f"What looks like a key or a password in {file.name} is not sent."))
-    await conversation.ask(asked.question, tuple(map(without_secrets, files)))
-
-
-async def _take_up(conversation: Conversation, asked: Asked, output: _Watched) -> None:
-    """Go on with a saved session, in the words that its model saw as far as they fit. No model is
-    asked for a summary.
-
-    Raises SessionError, and UsageError for a session of another agent's file.
-    """
-    from chat_loop.commands.references import find_session
-    from chat_loop.library.library import Library
-
-    library = Library(asked.sessions.directory, asked.sessions.now)
-    try:
-        path = find_session(asked.sessions, library, asked.reference, library.listed)
-        loaded = asked.sessions.load(path)
-    finally:
-        library.close()
-    header, agent = loaded.session.header, conversation.agent
-    if header.agent_path != agent.path:
-        theirs = f"--agent {shlex.quote(header.agent_path)}" if header.agent_path else "no --agent"
-        made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
-        raise UsageError(
-            f"Session {header.id} was made with {made}, not with {now}.",
-            f"Go on with {theirs}; in a chat --resume asks.",
-        )
-    offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
-    if offer.left_out:
-        output.show(
-            Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarized.")
-        )
-    await conversation.accept(offer, acknowledge=False)
-
-
-class _Watched:
-    """An output whose reader may leave: `left` is called then, once, and nothing more is written.
-
-    `reply` is given the events as well.
-    """
-
-    def __init__(self, output: _Output, reply: Paragraphs | None) -> None:
-        self._output = output
-        self._reply = reply
-        self.left: Callable[[], object] = bool
-        self.gone = False
-        self.refused: OutputError | None = None
-        self.stop = ""
+    def __init__(self, app: App, question: str, *, to_file: bool) -> None:
+        self.text: list[str] = []
+        self._app, self._agent, self._servers = app, app.agent(), app.servers()
+        self._question = question
+        self._reply = Paragraphs(self.text.append if to_file else bool)
+        self._output: JsonOutput | TextOutput
+        if app.options.json:
+            self._output = JsonOutput()
+        elif to_file:
+            self._output = TextOutput(bool)
+        else:
+            look = app.config.display
+            self._output = text_output(
+                look.theme if look.markdown else "", wraps=look.wrap == "words"
+            )
+        self._stop = ""
         """Why the last reply ended."""
-        self.tools_stopped = False
-        """Whether the model wanted more tools than it may call for one reply."""
+        self._tools_stopped = self._left = False
+        self._refused: OutputError | None = None
+        self._task: asyncio.Future[None] | None = None
 
-    @property
-    def saved(self) -> bool:
-        return self._output.saved
+    async def ask(self) -> tuple[int, bool]:
+        """Return the exit code, and True when the reply came to its end."""
+        app, agent, servers = self._app, self._agent, self._servers
+        approve = nobody(lambda sentence, hint: self._show(Warned(sentence, hint)))
+        agent = replace(agent, approve=anything if app.options.allow else approve)
+        place = app.memory(agent)
+        memory = ProjectMemory(place, self._show) if place is not None else None
+        if memory is not None and memory.trouble:
+            self._show(Warned(memory.trouble))
+        conversation = Conversation(
+            agent,
+            app.sessions,
+            count=TokenCounter().count,
+            show=self._show,
+            options=options_of(app.config, None),
+            memory=memory.block if memory is not None else str,
+            servers=servers,
+        )
+        task = self._task = asyncio.ensure_future(self._exchange(conversation))
+        received: list[int] = []
 
-    def show(self, event: Event) -> None:
+        def stop(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is KeyboardInterrupt
+            for number in (signal.SIGINT, *ENDED_BY):
+                asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        try:
+            await task
+            if self._stop in CUT:
+                self._show(Warned(*CUT[self._stop]))
+        except asyncio.CancelledError:
+            return (0 if self._left else 128 + received[0] if received else 130), False
+        except ChatLoopError as error:
+            if isinstance(error, ContextTooLong | ContextFull):
+                error.hint = "Ask for less at once, or take a model with a larger window (--model)."
+            failure = error
+            self._write(lambda: self._output.failed(failure))
+            raise
+        finally:
+            self._reply.end()
+            self._write(self._output.end)
+            await conversation.leave("exit")
+            if servers is not None:
+                await servers.close()
+            await agent.provider.close()
+        return self._code(), True
+
+    def _code(self) -> int:
+        """Return the exit code of a reply that came to its end. Raises OutputError."""
+        saves, saved = self._app.options.save, self._output.saved
+        if self._refused is not None:
+            if saves and saved:
+                self._refused.hint = "The reply is saved: chat-loop sessions show last."
+            raise self._refused
+        if saves and not (saved or self._left):
+            return 1
+        return INCOMPLETE if self._stop in CUT or self._tools_stopped else 0
+
+    async def _exchange(self, conversation: Conversation) -> None:
+        """Ask with the files that are named. What looks like a secret in them is left out: nobody
+        is there to be asked.
+        """
+        options = self._app.options
+        if options.resume or len(self._question) > SURELY_FITS:
+            await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
+        if options.resume:
+            await self._resume(conversation, options.resume)
+        typed = "" if options.question == STDIN else clean(options.question)
+        files = await conversation.files(typed) if "@" in typed else ()
+        for file in files:
+            if file.secret:
+                self._show(
+                    Warned(f"What looks like a key or a password in {file.name} is not sent.")
+                )
+        await conversation.ask(self._question, tuple(map(without_secrets, files)))
+
+    async def _resume(self, conversation: Conversation, reference: str) -> None:
+        """Go on with a saved session, in its own words as far as they fit; no summary is made.
+
+        Raises SessionError, and UsageError for a session of another agent's file.
+        """
+        from chat_loop.commands.references import find_session
+        from chat_loop.library.library import Library
+
+        sessions, agent = self._app.sessions, conversation.agent
+        library = Library(sessions.directory, sessions.now)
+        try:
+            loaded = sessions.load(find_session(sessions, library, reference, library.listed))
+        finally:
+            library.close()
+        header = loaded.session.header
+        if header.agent_path != agent.path:
+            theirs = (
+                f"--agent {shlex.quote(header.agent_path)}" if header.agent_path else "no --agent"
+            )
+            made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
+            raise UsageError(
+                f"Session {header.id} was made with {made}, not with {now}.",
+                f"Go on with {theirs}; in a chat --resume asks.",
+            )
+        offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
+        if offer.left_out:
+            self._show(
+                Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarized.")
+            )
+        await conversation.accept(offer, acknowledge=False)
+
+    def _show(self, event: Event) -> None:
         if isinstance(event, ReplyEnded):
-            self.stop = event.stop
-        elif isinstance(event, ToolReturned):
-            self.tools_stopped = self.tools_stopped or event.text == NO_MORE
-        if self._reply is not None:
-            self._reply.show(event)
+            self._stop = event.stop
+        elif isinstance(event, ToolReturned) and event.text == NO_MORE:
+            self._tools_stopped = True
+        self._reply.show(event)
         self._write(lambda: self._output.show(event))
 
-    def failed(self, error: ChatLoopError) -> None:
-        self._write(lambda: self._output.failed(error))
-
-    def end(self) -> None:
-        if self._reply is not None:
-            self._reply.end()
-        self._write(self._output.end)
-
     def _write(self, write: Callable[[], None]) -> None:
-        if self.gone or self.refused is not None:
+        """Write until nobody reads any more: then what is there is saved, and no more is paid."""
+        if self._left or self._refused is not None:
             return
         try:
             write()
         except BrokenPipeError:
-            self.gone = True
-            self.left()
+            self._left = True
+            if self._task is not None:
+                self._task.cancel()
         except OutputError as error:
-            self.refused = error  # the reply is still read and saved
-
-
-class _Output(Protocol):
-    saved: bool
-
-    def show(self, event: Event) -> None: ...
-
-    def failed(self, error: ChatLoopError) -> None: ...
-
-    def end(self) -> None: ...
+            self._refused = error  # the reply is still read and saved

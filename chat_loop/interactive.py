@@ -1,27 +1,24 @@
-"""The interactive run: reader, display, conversation and loop put together, and what is loaded
-behind the prompt.
-"""
+"""A chat on a terminal or through pipes: its objects, and what loads behind the prompt."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
+import gc
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
 from chat_loop.agent.agent import Agent
+from chat_loop.app import App
 from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
-from chat_loop.config import Config
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -29,6 +26,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
+from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.library.embedding import Embedding
@@ -36,116 +34,110 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.lines import LineReader, Reader
-from chat_loop.loading import Loading
 from chat_loop.loop import ChatLoop
-from chat_loop.memory import Place, ProjectMemory
-from chat_loop.providers import Provider
-from chat_loop.providers.choose import Models
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.start import ENDING, InstantPrompt, banner, columns
+from chat_loop.memory import ProjectMemory
+from chat_loop.start import ENDING, banner, columns
 from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
 
-TERMINAL_GONE = 129
-"""The exit code when the terminal cannot be written to any more, as after the SIGHUP that usually
-comes with it.
-"""
-
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.commands.completing import Offering
     from chat_loop.input.choice import Choice
+
+SIGNALLED = 128
+"""From here on an exit code names the signal that ended the program."""
+TERMINAL_GONE = 129
+"""The exit code when the terminal cannot be written to, as after SIGHUP."""
+SWITCH_SECONDS = 0.0005
+"""How long a thread that loads may keep a key waiting for its echo; Python's 5 ms add up."""
 
 T = TypeVar("T")
 
 
-class Setting(Struct, frozen=True, kw_only=True):
-    """What the command line and the config decided. `resume` is a number or an id to begin with, or
-    empty.
-
-    `memory` is where the project's memory is looked for; None when it is switched off; `prompts`
-    where templates are.
-    """
-
-    config: Config
-    agent: Agent
-    summarizer: Provider | None
-    sessions: SessionManager
-    history: Path
-    facts: tuple[tuple[str, str], ...]
-    resume_command: str
-    first: str
-    offer: bool
-    memory: Place | None
-    models: Models
-    servers: Servers | None = None
-    prompts: Path
+def chat(app: App) -> int:
+    """Chat until the user leaves; return the exit code."""
+    agent = app.agent()
+    with unhurried_output():
+        code = asyncio.run(Interactive(app, agent).run())
+        if code < SIGNALLED:  # else who asked it to go does not wait
+            settle(sys.stdout)
+    return code
 
 
 class Interactive:
-    """One interactive run of the program."""
+    """One chat: its objects, and what they ask of each other."""
 
-    def __init__(self, setting: Setting, instant: InstantPrompt | None) -> None:
-        self._setting = setting
-        self._instant = instant
-        agent = setting.agent
+    def __init__(self, app: App, agent: Agent) -> None:
+        config, sessions = app.config, app.sessions
+        self._config, self._sessions, self._instant = config, sessions, app.instant
+        self._history = app.paths.history
+        self._first = app.first_command
+        self._offers = not (self._first or app.options.new_session)
         self._counter = TokenCounter()
-        self._semantic = SemanticIndex() if setting.config.search.meaning else None
-        self._library = Library(setting.sessions.directory, setting.sessions.now)
+        self._library = Library(sessions.directory, sessions.now)
         self._display = DisplayManager(
             agent=agent.name,
-            resume_command=setting.resume_command,
-            show_blocks=setting.config.auto_compact.show_summary_markers,
-            markdown=setting.config.display.markdown,
-            theme=setting.config.display.theme,
-            wraps=setting.config.display.wrap == "words",
+            resume_command=app.resume_command(agent),
+            show_blocks=config.auto_compact.show_summary_markers,
+            markdown=config.display.markdown,
+            theme=config.display.theme,
+            wraps=config.display.wrap == "words",
         )
-        self._count = lambda text: self._counter.count(text, self._agent.provider.model)
-        self._embedding = Embedding(setting.sessions.directory)
+        semantic = SemanticIndex() if config.search.meaning else None
+        self._embedding = Embedding(sessions.directory)
         self._indexer = Indexer(
-            setting.sessions.directory,
-            [self._embedding.start_if_needed] if self._semantic is not None else (),
+            sessions.directory, [self._embedding.start_if_needed] if semantic is not None else ()
         )
-        self._chat: Chat | None = None
-        self._offering: Offering | None = None
-        self._memory = (
-            ProjectMemory(setting.memory, self._show) if setting.memory is not None else None
-        )
+        place = app.memory(agent)
+        self._memory = ProjectMemory(place, self._show) if place is not None else None
         self._permission = Permission(self._display)
-        self._templates = Templates(setting.prompts, registry.names())
+        self._servers = app.servers()
         self._conversation = Conversation(
             self._permission.needed_by(agent),
-            setting.sessions,
+            sessions,
             count=self._count,
             show=self._show,
-            options=options_of(setting.config, setting.summarizer, self._semantic),
+            options=options_of(config, app.summarizer(agent), semantic),
             memory=self._memory.block if self._memory is not None else str,
-            servers=setting.servers,
+            servers=self._servers,
         )
         self._standing = Standing(self._conversation, self._conversation.options.cost)
-        self._loading = Loading(
-            provider=lambda: self._agent.provider,
+        self._used = threading.Event()
+        """Set when the user first waits for something: what costs time may load then."""
+        self._loads = False
+        self._offering: Offering | None = None
+        reader = self._reader = self._permission.reader = self._new_reader()
+        self._chat = Chat(
+            conversation=self._conversation,
+            sessions=sessions,
             display=self._display,
-            indexer=self._indexer,
-            counter=self._counter,
-            servers=setting.servers,
-            later=self._after_the_first_use,
+            ask=self._ask,
+            asks=sys.stdin.isatty(),
+            edit=lambda text: self._in_editor(lambda editor: editor.edited(text)),
+            offer=reader.offer,
+            open_file=lambda path: self._in_editor(lambda editor: editor.open_file(path)),
+            count=self._count,
+            clear_screen=self._display.clear_screen,
+            facts=(
+                ("Sessions", str(sessions.directory)),
+                ("Config", app.options.config or str(app.paths.config)),
+            ),
+            models=app.models(),
+            library=self._library,
+            semantic=semantic,
+            memory=self._memory,
+            servers=self._servers,
+            templates=Templates(app.paths.prompts, registry.names()),
+            config=config,
         )
 
-    def _after_the_first_use(self) -> None:
-        """Do what can wait until the user waits for something; in the thread that loads."""
-        if "cost" in self._setting.config.status:
-            self._conversation.options.cost(self._agent.model, Usage())  # loads the prices
-        self._setting.sessions.remove_leftovers()
-
     async def run(self) -> int:
-        """Chat until the user leaves; return the exit code. A signal leaves at once: everything is
-        on disk.
+        """Chat until the user leaves, or a signal comes: everything is on disk. Return the exit
+        code.
         """
         task = asyncio.current_task()
-        loop = asyncio.get_running_loop()
         received: list[int] = []
 
         def leave(number: int) -> None:
@@ -154,143 +146,84 @@ class Interactive:
                 task.cancel()
 
         for name in ENDING:
-            number = getattr(signal, name, None)
-            if number is not None:
+            if number := getattr(signal, name, None):
                 with contextlib.suppress(NotImplementedError):
-                    loop.add_signal_handler(number, leave, number)
-        reader = self._permission.reader = self._reader()
-        chat = Chat(
-            conversation=self._conversation,
-            sessions=self._setting.sessions,
-            display=self._display,
-            ask=lambda question: self._asked(reader, question),
-            asks=sys.stdin.isatty(),
-            edit=lambda text: self._in_editor(reader, lambda editor: editor.edited(text)),
-            offer=reader.offer,
-            open_file=lambda path: self._in_editor(reader, lambda editor: editor.open_file(path)),
-            count=self._count,
-            clear_screen=self._display.clear_screen,
-            facts=self._setting.facts,
-            models=self._setting.models,
-            library=self._library,
-            semantic=self._semantic,
-            memory=self._memory,
-            servers=self._setting.servers,
-            templates=self._templates,
-            config=self._setting.config,
-        )
-        self._chat = chat
-        self._greet()
-        self._tell_notices()
-        self._tell_last()
-        self._clear_the_way()
+                    asyncio.get_running_loop().add_signal_handler(number, leave, number)
         try:
-            return await ChatLoop(chat, reader).run(self._setting.first)
+            self._begin()
+            return await ChatLoop(self._chat, self._reader).run(self._first)
         except asyncio.CancelledError:
             if not received:
                 raise
-            return 128 + received[0]
+            return SIGNALLED + received[0]
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
             return TERMINAL_GONE
         finally:
-            reader.close()
+            self._reader.close()
             self._library.close()
             self._indexer.close()
             self._embedding.close()
-            if self._setting.servers is not None:
-                await self._setting.servers.close()
-            await self._agent.provider.close()
+            if self._servers is not None:
+                await self._servers.close()
+            await self._conversation.agent.provider.close()
 
-    @property
-    def _agent(self) -> Agent:
-        """Who answers now."""
-        return self._conversation.agent
-
-    async def _asked(self, reader: Reader, question: str) -> str:
-        self._display.stop_waiting()
-        return await reader.ask(question)
-
-    async def _in_editor(self, reader: Reader, work: Callable[[ModuleType], Awaitable[T]]) -> T:
+    def _new_reader(self) -> Reader:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("There is no terminal to open an editor in.")
-        from chat_loop import editor  # rarely asked for
-
-        with reader.lent():
-            return await work(editor)
-
-    def _tell_notices(self) -> None:
-        """Say before the first prompt what memory is used, where others may have written it, and
-        what is wrong.
-        """
-        for notice in (
-            self._memory.notice if self._memory is not None else "",
-            self._templates.notice,
-        ):
-            if notice:
-                self._tell(notice)
-
-    def _greet(self) -> None:
-        """Say at the first start of all who answers and where the words go."""
-        setting = self._setting
-        if setting.first or setting.sessions.directory.exists() or not sys.stdout.isatty():
-            return
-        for line in greeting(setting.agent.model, str(setting.sessions.directory), columns()):
-            self._tell(line)
-
-    def _tell_last(self) -> None:
-        """Offer to go on with the session that was used last, in one line of the terminal."""
-        sessions = self._setting.sessions
-        if not (self._setting.offer and sys.stdout.isatty()):
-            return
-        identity, last = sessions.last_offered()
-        if last is not None:
-            when = when_text(last.updated, sessions.now())
-            self._tell(offer(last.name or identity, when, columns()))
-
-    def _clear_the_way(self) -> None:
-        """For a command that the chat begins with: what it tells stands before the prompt, not
-        behind it.
-        """
-        if self._setting.first:
-            if self._instant is not None:
-                self._instant.erase()
-            self._loading.begin()
-
-    def _tell(self, text: str) -> None:
-        """Write a line before the first prompt; the display would load rich for it."""
-        if self._instant is not None:
-            self._instant.erase()
-        sys.stdout.write(f"{one_line(text, 500)}\n")
-        sys.stdout.flush()
-
-    def _reader(self) -> Reader:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            self._display.line(f"{banner()} · {self._setting.agent.model}")
-            self._loading.begin()
             return LineReader()
         if self._instant is None:
             self._display.prose(banner())
         from chat_loop.prompt import PromptReader  # loads prompt_toolkit, which pipes do not need
 
         return PromptReader(
-            history=self._setting.history,
+            history=self._history,
             status=self._status,
             instant=self._instant,
-            ready=self._loading.begin,
+            ready=self._load_behind,
             complete=self._choices,
             edit=self._edit_line,
-            keys="vi" if self._setting.config.input.keys == "vi" else "emacs",
+            keys=self._config.input.keys,
             moving=lambda: self._conversation.compaction.background.state == MAKING,
         )
 
-    def _choices(self, before: str) -> Iterable[Choice]:
-        if self._offering is None and self._chat is not None:
-            from chat_loop.commands.completing import Offering  # not before Tab is pressed
+    def _begin(self) -> None:
+        """Say what stands before the first prompt; a first command needs all to be loaded."""
+        agent, sessions, shown = self._conversation.agent, self._sessions, sys.stdout.isatty()
+        if not (sys.stdin.isatty() and shown):
+            self._display.line(f"{banner()} · {agent.model}")
+            self._load_behind()
+        lines: list[str] = []
+        if shown and not (self._first or sessions.directory.exists()):
+            lines += greeting(agent.model, str(sessions.directory), columns())
+        lines.append(self._memory.notice if self._memory is not None else "")
+        lines.append(self._chat.templates.notice)
+        if self._offers and shown:
+            identity, last = sessions.last_offered()
+            if last is not None:
+                when = when_text(last.updated, sessions.now())
+                lines.append(offer(last.name or identity, when, columns()))
+        for line in filter(None, lines):  # not by the display: it would load rich
+            if self._instant is not None:
+                self._instant.erase()
+            sys.stdout.write(f"{one_line(line, 500)}\n")
+            sys.stdout.flush()
+        if self._first:
+            if self._instant is not None:
+                self._instant.erase()
+            self._load_behind()
 
-            self._offering = Offering(self._chat)
-        return self._offering.choices(before) if self._offering is not None else ()
+    async def _ask(self, question: str) -> str:
+        self._display.stop_waiting()
+        return await self._reader.ask(question)
+
+    async def _in_editor(self, work: Callable[[ModuleType], Awaitable[T]]) -> T:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError("There is no terminal to open an editor in.")
+        from chat_loop import editor  # rarely asked for
+
+        with self._reader.lent():
+            return await work(editor)
 
     async def _edit_line(self, text: str) -> str:
         from chat_loop import editor  # rarely asked for
@@ -301,14 +234,56 @@ class Interactive:
             self._display.error(error)
             return text
 
+    def _choices(self, before: str) -> Iterable[Choice]:
+        if self._offering is None:
+            from chat_loop.commands.completing import Offering  # not before Tab is pressed
+
+            self._offering = Offering(self._chat)
+        return self._offering.choices(before)
+
     def _status(self) -> str:
         symbols = self._display.has_symbols
-        return status_line(
-            self._standing(), self._setting.config.status, columns() - 2, symbols=symbols
-        )
+        return status_line(self._standing(), self._config.status, columns() - 2, symbols=symbols)
+
+    def _count(self, text: str) -> int:
+        return self._counter.count(text, self._conversation.agent.provider.model)
 
     def _show(self, event: Event) -> None:
-        self._loading.used.set()
+        self._used.set()
         self._display.show(event)
         if isinstance(event, SessionSealed):
             self._indexer.wake()
+
+    def _load_behind(self) -> None:
+        """Load in a thread, once, what the first request and the first reply need."""
+        if not self._loads:
+            self._loads = True
+            gc.disable()
+            threading.Thread(target=self._load, daemon=True, name="load-behind").start()
+
+    def _load(self) -> None:
+        provider = self._conversation.agent.provider
+        switch_seconds = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_SECONDS)
+        try:
+            from chat_loop.sessions.files import load_lock_library
+
+            load_lock_library()
+            with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
+                provider.warm()
+            self._display.load()
+            from chat_loop.agent import tools  # noqa: F401 - for the first request
+            from chat_loop.context import ledger, summary  # noqa: F401 - for after the first reply
+        finally:
+            gc.freeze()  # modules are no garbage: no collection looks through them
+            gc.enable()
+            sys.setswitchinterval(switch_seconds)
+        if self._servers is not None and provider.calls_tools:
+            self._servers.start()
+        self._indexer.start()
+        self._used.wait()  # the tokenizer holds up every other thread for 0.1 s
+        agent = self._conversation.agent
+        self._counter.load(agent.provider.model)
+        if "cost" in self._config.status:
+            self._conversation.options.cost(agent.model, Usage())  # loads the prices
+        self._sessions.remove_leftovers()

@@ -1,33 +1,30 @@
 """The instant prompt: drawn before the line editor is loaded, and nothing typed meanwhile is lost.
 
-The terminal is put into the state that the editor will want (no echo, every key as it comes), so
-that keys wait in its queue until the editor reads them. Only the smallest modules of the standard
-library are imported here.
+The terminal gets the state that the editor will want, so that keys wait in its queue until the
+editor reads them. Only the smallest modules of the standard library are imported here.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from chat_loop import __version__
 
 PROMPT = "You: "
-_ERASE = "\r\x1b[K"
 ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that end the program, after it has given the terminal back; a system may lack
-some.
-"""
-_VALUED = frozenset(
+"""The signals that end the program after it has given the terminal back; a system may lack some."""
+VALUED = frozenset(
     {"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"}
 )
-_PLAIN = frozenset({"--local", "--new-session", "--trust-agent"})
+
+T = TypeVar("T")
 
 
 def banner(room: int = 80) -> str:
-    """The first line of an interactive session, as long as fits into so many columns."""
+    """Return the first line of an interactive session, as long as fits into so many columns."""
     name = f"chat-loop {__version__}"
     for rest in (" · type a message, help for commands, exit to leave", " · help · exit"):
         if len(name + rest) < room:
@@ -35,10 +32,16 @@ def banner(room: int = 80) -> str:
     return name
 
 
+def columns() -> int:
+    """Return how wide the terminal of standard output is; 80 where that cannot be told."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 class Terminal:
-    """The terminal's settings: silenced while no editor reads the keys, given back as they were
-    found.
-    """
+    """The terminal's settings: silenced while no editor reads the keys, then given back."""
 
     def __init__(self, descriptor: int) -> None:
         """Raises OSError when `descriptor` is no terminal."""
@@ -54,10 +57,8 @@ class Terminal:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """No echo, every key kept as it comes for the editor that reads next; `signals`: Ctrl-C
-        still interrupts.
-
-        It then takes nothing away of what was typed before it, or was printed and is not shown yet.
+        """Echo nothing and keep every key for the editor that reads next. With `signals` Ctrl-C
+        still interrupts, without taking away what was typed or printed before it.
         """
         termios = self._termios
         if self._found is None:
@@ -67,9 +68,8 @@ class Terminal:
                 return  # the terminal is gone
         state = [*self._found[:6], [*self._found[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
-        state[3] &= ~(
-            termios.ECHO | termios.ICANON | termios.IEXTEN | (0 if signals else termios.ISIG)
-        )
+        state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        state[3] &= ~(0 if signals else termios.ISIG)
         state[3] |= termios.NOFLSH
         state[6][termios.VMIN] = 1
         self._set(state)
@@ -82,9 +82,7 @@ class Terminal:
             return  # the terminal is gone
 
     def restore(self) -> None:
-        """Give the terminal back as `silence` found it; do nothing when it is given back
-        already.
-        """
+        """Give the terminal back as `silence` found it, once."""
         found, self._found = self._found, None
         if found is not None:
             self._set(found)
@@ -105,9 +103,9 @@ class InstantPrompt:
         self._drawn = True
 
     def erase(self) -> None:
-        """Take the drawn prompt back; whatever is shown next stands in its place."""
+        """Take the drawn prompt back; what is shown next stands in its place."""
         if self._drawn:
-            sys.stdout.write(_ERASE)
+            sys.stdout.write("\r\x1b[K")
             sys.stdout.flush()
             self._drawn = False
 
@@ -117,32 +115,32 @@ class InstantPrompt:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
-
-def columns() -> int:
-    """How wide the terminal is that the program writes to; 80 where that cannot be told."""
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-    except OSError:
-        return 80
+    def lend(self, ask: Callable[[], T], *, signals: bool = False) -> T:
+        """Return what `ask` returns, which has the terminal for itself; keys typed before it do
+        not answer it.
+        """
+        self.erase()
+        self.terminal.forget()
+        self.terminal.restore()
+        answer = ask()
+        self.terminal.silence(signals=signals)
+        return answer
 
 
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
-    """Draw banner and prompt when this is an interactive start on a terminal; else return None.
-
-    Only arguments that certainly lead to the prompt count: everything else is looked at later, at
-    leisure.
+    """Draw banner and prompt when the arguments certainly lead to a chat on a terminal; else return
+    None.
     """
     rest = iter(arguments)
     for argument in rest:
-        if argument in _VALUED:
-            next(rest, None)
-        elif argument not in _PLAIN and argument.partition("=")[0] not in _VALUED:
+        name, equals, _ = argument.partition("=")
+        if name in VALUED:
+            if not equals:
+                next(rest, None)
+        elif argument not in ("--local", "--new-session", "--trust-agent"):
             return None
-    if (
-        os.name == "nt"
-        or not (sys.stdin.isatty() and sys.stdout.isatty())
-        or os.environ.get("TERM") == "dumb"
-    ):
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if os.name == "nt" or not on_terminal or os.environ.get("TERM") == "dumb":
         return None
     try:
         terminal = Terminal(sys.stdin.fileno())

@@ -23,8 +23,7 @@ LAYERS = (
     ("display", "lines", "input", "prompt", "editor", "browser"),
     ("commands",),
     ("loop",),
-    ("headless", "loading", "interactive", "subcommands"),
-    ("composing",),
+    ("app", "headless", "interactive", "subcommands"),
     ("cli", "__main__"),
 )
 """Lowest first: a module imports from its own layer or from below. `events` names values only."""

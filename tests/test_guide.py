@@ -170,7 +170,7 @@ def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in split(line):
         if words and words[0].rpartition("/")[2] == "chat-loop":
             try:
-                cli._check(parser(words).parse_args(words[1:]))
+                cli.check(parser(words).parse_args(words[1:]))
             except (SystemExit, UsageError) as error:
                 pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 

@@ -37,13 +37,10 @@ def open_asked(
             return False
         if not asked:
             raise unapproved(question)
-        if instant is not None:
-            instant.erase()
-            instant.terminal.forget()  # what was typed before the question is no answer to it
-            instant.terminal.restore()
-        ask(question, wanted)
-        if instant is not None:
-            instant.terminal.silence(signals=True)
+        if instant is None:
+            ask(question, wanted)
+        else:
+            instant.lend(lambda: ask(question, wanted), signals=True)
         return True
 
     if instant is not None:
