@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.agent import commands
 from chat_loop.agent.builtin import builtin_tools
-from chat_loop.agent.commands import MOST_BYTES, Commands, clean_environment
+from chat_loop.agent.commands import MOST_BYTES, clean_environment
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
 
@@ -203,36 +204,33 @@ def test_the_environment_has_no_keys() -> None:
 def test_variables_that_are_named_for_a_secret_do_not_reach_commands(
     tmp_path: Path, name: str, kept: bool
 ) -> None:
-    commands = Commands(tmp_path, 20, {"PATH": os.defpath, name: "/a/plain/value"})
-    text = asyncio.run(commands.run_command("env"))
+    environment = clean_environment({"PATH": os.defpath, name: "/a/plain/value"})
+    text = asyncio.run(commands.run_command("env", tmp_path, environment, 20))
     assert (f"\n{name}=" in text) == kept
 
 
-def test_variables_that_repeat_a_secret_do_not_reach_commands(tmp_path: Path) -> None:
+def test_variables_that_repeat_a_secret_do_not_reach_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = {
-        "PATH": os.defpath, "DB_PASSWORD": "winter-in-oslo", "PIN_PASS": "1", "ONE": "1",
-        "DATABASE": "db://bob:winter-in-oslo@db/x",
+        "DB_PASSWORD": "winter-in-oslo", "PIN_PASS": "1", "ONE": "1", "NAME": "Bob",
+        "DATABASE": "db://bob:winter-in-oslo@db/x", "ANTHROPIC_API_KEY": "sk-1",
     }  # fmt: skip
-    text = asyncio.run(Commands(tmp_path, 20, environment).run_command("env"))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    [tool] = builtin_tools(["run_command"], tmp_path)
+    text = run(tool, "env")
     assert "winter-in-oslo" not in text
-    assert "ONE=1" in text
-
-
-def test_a_command_sees_only_that_environment(tmp_path: Path) -> None:
-    commands = Commands(
-        tmp_path, 20, {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-1", "NAME": "Bob"}
-    )
-    text = asyncio.run(commands.run_command("env"))
-    assert "NAME=Bob" in text
     assert "sk-1" not in text
+    assert "ONE=1" in text
+    assert "NAME=Bob" in text
 
 
 def test_the_model_says_how_long_and_gets_no_more_than_the_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chat_loop.agent.commands.MOST_SECONDS", 0.2)
-    commands = Commands(tmp_path, 0.1, {"PATH": "/usr/bin:/bin"})
-    with pytest.raises(ChatLoopError, match="took longer than 0 seconds"):
-        asyncio.run(commands.run_command("sleep 100", seconds=50))
-    with pytest.raises(ChatLoopError, match="took longer than 0 seconds"):
-        asyncio.run(commands.run_command("sleep 100"))
+    [tool] = builtin_tools(["run_command"], tmp_path, seconds=0.1)
+    late = "!It took longer than 0 seconds"
+    assert run(tool, "sleep 100", seconds=50).startswith(late)
+    assert run(tool, "sleep 100").startswith(late)

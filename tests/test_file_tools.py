@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.agent import reading, writing
+from chat_loop.agent import builtin, workspace
 from chat_loop.agent.approval import Approvals
 from chat_loop.agent.builtin import NAMES, builtin_tools
-from chat_loop.agent.places import Grounds
 from chat_loop.agent.tools import Toolbox
+from chat_loop.agent.workspace import Workspace
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED
@@ -122,7 +122,7 @@ def test_what_cannot_be_read(bench: Bench, path: str, text: str) -> None:
 def test_a_file_that_is_too_large_is_not_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "LARGEST", 1_000_000)
+    monkeypatch.setattr(workspace, "LARGEST", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
     assert bench.use("read_file", path="large") == "!large is too large to be read: 1 MB."
 
@@ -137,11 +137,11 @@ def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("list_files", path=".git") == ".git/config"
     assert bench.use("list_files", pattern="*.c") == "(nothing)"
     assert bench.use("list_files", path="zeros") == "!zeros is no folder."
-    monkeypatch.setattr(reading, "MOST_LISTED", 2)
+    monkeypatch.setattr(builtin, "MOST_LISTED", 2)
     assert bench.use("list_files").endswith(
         "[cut: there are more than these 2 files; a narrower pattern finds them]"
     )
-    monkeypatch.setattr(reading, "MOST_VISITED", 1)
+    monkeypatch.setattr(builtin, "MOST_VISITED", 1)
     assert bench.use("list_files").startswith("picture.png\n[cut:") is False
     assert "[cut: there are more than these 0 files" in bench.use("list_files")
 
@@ -158,7 +158,7 @@ def test_searching(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("search_files", text="secret") == "(nothing)"
     assert bench.use("search_files", text="a.*b") == "(nothing)"
     assert bench.use("search_files", text="") == "!The text must be a part of one line."
-    monkeypatch.setattr(reading, "MOST_FOUND", 1)
+    monkeypatch.setattr(builtin, "MOST_FOUND", 1)
     assert (
         bench.use("search_files", text="PORT")
         == "src/a.py:3: PORT = 8443\n[cut: the first 1 lines]"
@@ -205,7 +205,7 @@ def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
 def test_long_files_are_shown_whole_without_comparing_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "LONGEST_COMPARED", 3)
+    monkeypatch.setattr(builtin, "LONGEST_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith("+++ src/a.py\n@@ all 4 lines are replaced by these 1 @@\n+new")
 
@@ -323,10 +323,10 @@ def test_what_is_shown_of_an_edit_is_what_is_done(
     if not old or text.find(old) != at or text.find(old, at + 1) >= 0:
         return
     new = data.draw(st.sampled_from(["", "n", "n\n", "\nn", "n\nm", "\n"]))
-    lines = writing._hunk("f", text, at, len(old), new)
-    number = int(lines[2].removeprefix("@@ line ").removesuffix(" @@"))
-    removed = [line[1:] for line in lines[3:] if line.startswith("-")]
-    added = [line[1:] for line in lines[3:] if line.startswith("+")]
+    lines = builtin._hunk(text, at, len(old), new)
+    number = int(lines[0].removeprefix("@@ line ").removesuffix(" @@"))
+    removed = [line[1:] for line in lines[1:] if line.startswith("-")]
+    added = [line[1:] for line in lines[1:] if line.startswith("+")]
     whole = text.split("\n")
     whole = whole if whole[-1] else whole[:-1]
     assert whole[number - 1 : number - 1 + len(removed)] == removed
@@ -467,8 +467,8 @@ def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
     assert asyncio.run(together()) == [f"{ALLOWED}\nnot yours\n"] * 40 + [
         "Not run: the user did not allow it."
     ]
-    grounds = Grounds(bench.root)
-    grounds.about_reading(grounds.place("../outside.txt"))
+    grounds = Workspace(bench.root)
+    grounds.question(grounds.place("../outside.txt"))
     with pytest.raises(ChatLoopError, match="lead out"):
         grounds.entered("../outside.txt")
 
@@ -587,5 +587,5 @@ def test_unknown_tools_are_named(tmp_path: Path) -> None:
 def test_a_root_that_is_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    assert Grounds(tmp_path / "link").place("a").path == tmp_path / "real" / "a"
-    assert Grounds(Path("/")).place("etc").outside is False
+    assert Workspace(tmp_path / "link").place("a").path == tmp_path / "real" / "a"
+    assert Workspace(Path("/")).place("etc").outside is False

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.results import LONGEST_KEPT, MOST_KEPT, cut, read_on
-from chat_loop.agent.tools import Tool
+from chat_loop.agent.tools import LONGEST_KEPT, MOST_KEPT, Tool, cut, read_on
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window

@@ -17,9 +17,8 @@ from benchmarks.support.loopback import Failure, Loopback, failing
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MOST_STEPS, Agent
-from chat_loop.agent.arguments import fault
 from chat_loop.agent.ask import Patience
-from chat_loop.agent.tools import LONGEST_RESULT, NO_MORE, Tool
+from chat_loop.agent.tools import LONGEST_RESULT, NO_MORE, Tool, fault
 from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.turn import answer
 from chat_loop.display.manager import DisplayManager
@@ -300,8 +299,8 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
         ("c1", "search took longer than 0 seconds and was stopped.", True),
         ("c2", "There is no place 9.9. The last is 2.14.", True),
         ("c3", "(nothing)", False),
-        ("c4", "search failed: Input/output error.", True),
-        ("c5", "search failed: Connection timed out.", True),
+        ("c4", "search failed: input/output error.", True),
+        ("c5", "search failed: connection timed out.", True),
     ]
 
 

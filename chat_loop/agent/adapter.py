@@ -16,8 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from chat_loop.agent.definition import Definition
-from chat_loop.agent.isolation import on_loop
-from chat_loop.agent.python_file import described
+from chat_loop.agent.isolation import described, on_loop
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.calls import LONGEST_ARGUMENTS, tool_name
@@ -79,7 +78,7 @@ class ForeignProvider:
                 yield event
             if task.cancelled():
                 raise RequestRejected(f"The agent {self.model} stopped by itself.")
-            _, _, error = task.result()
+            error = task.result().error
             if isinstance(error, ChatLoopError):
                 raise RequestRejected(error.message, error.hint) from error
             if error is not None:

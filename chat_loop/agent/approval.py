@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from chat_loop.agent.places import OUTSIDE, POWERFUL
+from chat_loop.agent.workspace import OUTSIDE, POWERFUL
 from chat_loop.errors import ToolDenied
 
 Answer = Literal["yes", "no", "always"]

@@ -1,4 +1,4 @@
-"""The tool that runs a command: in a process group of its own, which is ended with it."""
+"""Commands: run in a process group of their own, which is ended with them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ _SECRET = re.compile(
 """Names of variables that hold secrets, in capital letters; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD`
 hold none.
 """
-_SHORTEST_COPY = 8
-"""Characters of a secret from which on it is looked for in the values of other variables."""
 _QUIET = {
     "TERM": "dumb",
     "NO_COLOR": "1",
@@ -42,51 +40,12 @@ _QUIET = {
 """Nobody is there to turn pages or to answer."""
 
 
-class Commands:
-    """Runs commands in `root`, each for at most `seconds` unless the model gives it more time."""
-
-    def __init__(
-        self, root: Path, seconds: float, environment: Mapping[str, str] | None = None
-    ) -> None:
-        self._root = root
-        self._seconds = seconds
-        self._environment = clean_environment(os.environ if environment is None else environment)
-
-    async def run_command(self, command: str, seconds: int = 0) -> str:
-        """Runs a shell command (sh) in the working directory; gives its exit code and what it
-        prints.
-
-        There is no terminal and nobody who answers questions. What it leaves in the background is
-        stopped.
-
-        Args:
-            command: As it is typed.
-            seconds: The longest that it may take, at most 600; 0 leaves it to the program.
-        """
-        output = _Output()
-        limit = min(seconds, MOST_SECONDS) if seconds > 0 else self._seconds
-        code = await run(command, self._root, self._environment, limit, output)
-        text = output.text
-        if code is None:
-            raise ChatLoopError(
-                f"It took longer than {limit:.0f} seconds and was stopped. Its output until "
-                f"then:\n{text}"
-            )
-        ended = f"Exit code {code}." if code >= 0 else f"Ended by {_signal_name(-code)}."
-        return f"{ended}\n{text}" if text else f"{ended} It printed nothing."
-
-    def about(self, given: Mapping[str, object]) -> str:
-        """The command whole, and where it runs."""
-        first, *rest = str(given["command"]).replace("\r", "␍").split("\n")
-        return "\n".join([f"In {self._root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
-
-
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without secrets: by the names of variables, by the shapes of their
     values, and without the variables that repeat the value of another secret one.
     """
     named = {name for name in environment if _SECRET.search(name.upper())}
-    secrets = {environment[name] for name in named if len(environment[name]) >= _SHORTEST_COPY}
+    secrets = {environment[name] for name in named if len(environment[name]) >= 8}
     kept = {
         name: value
         for name, value in environment.items()
@@ -97,22 +56,28 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return kept | _QUIET
 
 
-async def run(
-    command: str, root: Path, environment: Mapping[str, str], seconds: float, output: _Output
-) -> int | None:
-    """Run a command until it ends or `seconds` have passed; its exit code, None when it was
-    stopped.
+def question(root: Path, given: Mapping[str, object]) -> str:
+    """Return the command whole, and where it runs."""
+    first, *rest = str(given["command"]).replace("\r", "␍").split("\n")
+    return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
 
-    What it prints goes into `output`. Nothing of its process group is left, when this is cancelled
-    as well. Raises ChatLoopError when it cannot be run.
+
+async def run_command(
+    command: str, root: Path, environment: Mapping[str, str], seconds: float
+) -> str:
+    """Runs a shell command (sh) in the working directory; gives its exit code and what it prints.
+
+    There is no terminal and nobody who answers questions. What it leaves in the background is
+    stopped.
     """
+    # Nothing of its process group is left, when this is cancelled as well.
     loop = asyncio.get_running_loop()
+    output = _Output()
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     try:
         try:
-            # Not through asyncio: cancelled at this moment, it would end the shell and forget its
-            # children.
+            # Not through asyncio: cancelled now, it would end the shell and forget its children.
             process = subprocess.Popen(  # noqa: ASYNC220 - it returns as soon as the process is there
                 ("/bin/sh", "-c", command),
                 cwd=root,
@@ -127,68 +92,62 @@ async def run(
             raise ChatLoopError(f"The command cannot be run: {reason}.") from error
         finally:
             os.close(writing)
-        code = _exit_code(process)
+        ended: Future[int] = Future()
+        ended.set_running_or_notify_cancel()
+        threading.Thread(
+            target=lambda: ended.set_result(process.wait()), daemon=True, name="command"
+        ).start()
         loop.add_reader(
             reading, lambda: output.take(reading) == b"" and loop.remove_reader(reading)
         )
+        code = None
         try:
-            async with asyncio.timeout(seconds):
-                return await asyncio.wrap_future(code)
-        except TimeoutError:
-            return None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    code = await asyncio.wrap_future(ended)
         finally:
             loop.remove_reader(reading)
-            await _end(process.pid, code)
+            await _end(process.pid, ended)
             for _ in range(MOST_BYTES // _PIECE):  # somebody who left the group may still print
                 if not output.take(reading):
                     break
     finally:
         os.close(reading)
+    text = output.text()
+    if code is None:
+        late = f"It took longer than {seconds:.0f} seconds and was stopped."
+        raise ChatLoopError(f"{late} Its output until then:\n{text}")
+    outcome = f"Exit code {code}."
+    if code < 0:
+        known = -code in {number.value for number in signal.Signals}
+        name = signal.Signals(-code).name if known else f"signal {-code}"
+        outcome = f"Ended by {name}."
+    return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
 
 
-def _exit_code(process: subprocess.Popen[bytes]) -> Future[int]:
-    """The exit code, when there is one. Waiting for it may be cancelled and begun again."""
-    future: Future[int] = Future()
-    future.set_running_or_notify_cancel()
-    threading.Thread(
-        target=lambda: future.set_result(process.wait()), daemon=True, name="command"
-    ).start()
-    return future
-
-
-async def _end(group: int, code: Future[int]) -> None:
+async def _end(group: int, ended: Future[int]) -> None:
     """End the process group: politely while the command runs, then for good."""
     try:
-        if not code.done():
+        if not ended.done():
             _signal(group, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TERM_SECONDS):
-                    await asyncio.wrap_future(code)
+                    await asyncio.wrap_future(ended)
     finally:
         _signal(group, signal.SIGKILL)
-    await asyncio.wrap_future(code)
+    await asyncio.wrap_future(ended)
 
 
 def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(
-        ProcessLookupError, PermissionError
-    ):  # it is gone, or only zombies are left of it
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies are left
         os.killpg(group, number)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class _Output:
     """The beginning and the end of what is printed."""
 
     def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
+        self._bytes = bytearray()
         self._left_out = 0
 
     def take(self, descriptor: int) -> bytes | None:
@@ -197,17 +156,18 @@ class _Output:
             data = os.read(descriptor, _PIECE)
         except BlockingIOError:
             return None
-        room = MOST_BYTES - len(self._head)
-        self._head += data[:room]
-        self._tail += data[max(room, 0) :]
-        if len(self._tail) > 2 * MOST_BYTES:
-            self._left_out += len(self._tail) - MOST_BYTES
-            del self._tail[:-MOST_BYTES]
+        self._bytes += data
+        if len(self._bytes) > 3 * MOST_BYTES:
+            self._shorten()
         return data
 
-    @property
     def text(self) -> str:
-        tail = bytes(self._tail[-MOST_BYTES:])
-        left_out = self._left_out + len(self._tail) - len(tail)
-        between = f"\n[… {left_out:,} bytes left out …]\n".encode() if left_out else b""
-        return (bytes(self._head) + between + tail).decode("utf-8", "replace").rstrip("\n")
+        self._shorten()
+        head, tail = bytes(self._bytes[:MOST_BYTES]), bytes(self._bytes[MOST_BYTES:])
+        left_out = f"\n[… {self._left_out:,} bytes left out …]\n" if self._left_out else ""
+        return (head + left_out.encode() + tail).decode("utf-8", "replace").rstrip("\n")
+
+    def _shorten(self) -> None:
+        extra = max(0, len(self._bytes) - 2 * MOST_BYTES)
+        del self._bytes[MOST_BYTES : MOST_BYTES + extra]
+        self._left_out += extra

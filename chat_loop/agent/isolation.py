@@ -1,30 +1,54 @@
 """Functions that are not the program's: run beside it, and nothing they do or raise disturbs it.
 
 A function runs in a thread of its own, a coroutine on a loop that is not the program's, so that
-neither can hold it up, not even at its end. What they print is caught, what they read from the
-keyboard is empty. What is printed by processes that they start is not seen from here.
+neither can hold it up. What they print is caught, what they read from the keyboard is empty.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import contextvars
 import io
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TextIO, cast
 
+from msgspec import Struct
+
+from chat_loop.errors import ChatLoopError
+
 MOST_PRINTED = 100_000
 """Characters of what a function prints that are kept."""
-
 PATIENCE_SECONDS = 1.0
 """How long the loop of the coroutines may take to answer before another one is made."""
 
-Work = Callable[[], object]
+
+class Outcome(Struct, frozen=True):
+    """What foreign code returned, printed and raised."""
+
+    result: object
+    printed: str
+    error: BaseException | None
+
+    def text(self, name: str) -> str:
+        """Return the result of a tool for the model. Raises ChatLoopError where it failed."""
+        text, error = str(self.result), self.error
+        if isinstance(error, ChatLoopError):
+            text = f"{error.message} {error.hint}".strip()
+        elif error is not None:
+            said = ""
+            with Caught():  # what it says is its own code, too
+                said = str(error)[:2_000].strip()
+            text = f"{name} failed: {type(error).__name__}{': ' if said else ''}{said}"
+        if self.printed.strip():
+            text = f"{text}\n\nIt printed:\n{self.printed.rstrip()}".lstrip("\n")
+        if error is not None:
+            raise ChatLoopError(text) from error
+        return text
 
 
 class Caught(contextlib.AbstractContextManager["Caught"]):
@@ -45,87 +69,80 @@ class Caught(contextlib.AbstractContextManager["Caught"]):
         return error is not None and not isinstance(error, asyncio.CancelledError | GeneratorExit)
 
 
-class Printed(io.StringIO):
-    """What a function printed, as far as it is kept."""
-
-    def write(self, text: str) -> int:
-        super().write(text[: max(0, MOST_PRINTED - self.tell())])
-        return len(text)
+def one_sentence(text: str) -> str:
+    """Return a text on one line, at most 300 characters, without the stop at its end."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[:1200]).split())
+    return (line if len(line) <= 300 else f"{line[:299]}…").rstrip(".")
 
 
-async def in_thread(work: Work) -> tuple[object, str, BaseException | None]:
-    """What `work` returns, prints and raises. When this is cancelled, `work` goes on: a thread
-    cannot be stopped.
-    """
-    future: concurrent.futures.Future[tuple[object, str, BaseException | None]] = (
-        concurrent.futures.Future()
-    )
+def described(error: BaseException) -> str:
+    """Return an exception on one line: its kind, and what it says."""
+    text = ""
+    with Caught():  # what it says is its own code, too
+        text = one_sentence(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+async def in_thread(work: Callable[[], object]) -> Outcome:
+    """Run `work` in a thread. When this is cancelled it goes on: a thread cannot be stopped."""
+    future: Future[Outcome] = Future()
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
-        future.set_running_or_notify_cancel()
         result: object = None
         with _redirected() as printed, Caught() as caught:
-            result = _uncancelled(work)
-        future.set_result((result, printed.getvalue(), caught.error))
+            try:
+                result = work()
+            except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
+                raise RuntimeError(type(error).__name__).with_traceback(
+                    error.__traceback__
+                ) from error
+        future.set_result(Outcome(result, printed.getvalue(), caught.error))
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), daemon=True, name="tool").start()
     return await asyncio.wrap_future(future)
 
 
-def _uncancelled(work: Work) -> object:
-    """What `work` returns. What would end a task of the program, raised in a thread, is an error
-    like any other.
-    """
-    try:
-        return work()
-    except (asyncio.CancelledError, GeneratorExit) as error:
-        raise RuntimeError(type(error).__name__).with_traceback(error.__traceback__) from error
+async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
+    """Run a coroutine on the loop of foreign code. When this is cancelled, so is the coroutine."""
 
-
-async def on_loop(
-    work: Callable[[], Coroutine[Any, Any, object]],
-) -> tuple[object, str, BaseException | None]:
-    """The same for a coroutine. When this is cancelled, so is the coroutine."""
-
-    async def run() -> tuple[object, str, BaseException | None]:
+    async def run() -> Outcome:
         result: object = None
         with _redirected() as printed, Caught() as caught:
             result = await work()
-        return result, printed.getvalue(), caught.error
+        return Outcome(result, printed.getvalue(), caught.error)
 
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), await _loop()))
+    # One loop for all, since what a call opened on it is used by the next; one that hangs is left.
+    loop = _loops[-1] if _loops else None
+    if loop is not None:
+        answer: Future[None] = Future()
+        loop.call_soon_threadsafe(answer.set_result, None)
+        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=PATIENCE_SECONDS)
+        loop = loop if done else None
+    if loop is None:
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, daemon=True, name="tools").start()
+        _loops.append(loop)
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), loop))
 
 
 _loops: list[asyncio.AbstractEventLoop] = []
+_printed: contextvars.ContextVar[_Printed] = contextvars.ContextVar("printed")
+_redirecting = threading.Lock()
+_redirections = 0
 
 
-async def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of foreign coroutines: what one call opened on it can be used by the next. One that
-    hangs is left.
-    """
-    if _loops and await _answers(_loops[-1]):
-        return _loops[-1]
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="tools").start()
-    _loops.append(loop)
-    return loop
+class _Printed(io.StringIO):
+    """A text that is kept up to a length."""
 
-
-async def _answers(loop: asyncio.AbstractEventLoop) -> bool:
-    answer: concurrent.futures.Future[None] = concurrent.futures.Future()
-    loop.call_soon_threadsafe(answer.set_result, None)
-    done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=PATIENCE_SECONDS)
-    return bool(done)
-
-
-_printed: contextvars.ContextVar[Printed] = contextvars.ContextVar("printed")
+    def write(self, text: str) -> int:
+        super().write(text[: max(0, MOST_PRINTED - self.tell())])
+        return len(text)
 
 
 class _Stream:
-    """A standard stream as long as foreign code runs: its own to the program, a text in memory to
-    other threads.
-    """
+    """A standard stream while foreign code runs: itself to the program, a text to other threads."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -133,20 +150,16 @@ class _Stream:
     def __getattr__(self, name: str) -> Any:
         if threading.current_thread() is threading.main_thread():
             return getattr(self.real, name)
-        return getattr(_printed.get(None) or Printed(), name)
-
-
-_redirecting = threading.Lock()
-_redirections = 0
+        return getattr(_printed.get(None) or _Printed(), name)
 
 
 @contextlib.contextmanager
-def _redirected() -> Iterator[Printed]:
+def _redirected() -> Iterator[_Printed]:
     """Catch what is printed in this context; the streams are put back when nothing foreign runs any
     more.
     """
-    global _redirections  # noqa: PLW0603 - the streams are the process's, so is the count of who has redirected them
-    printed = Printed()
+    global _redirections  # noqa: PLW0603 - the streams are the process's, so is their count
+    printed = _Printed()
     token = _printed.set(printed)
     with _redirecting:
         _redirections += 1

@@ -18,7 +18,7 @@ from typing import Any
 from chat_loop.agent.agent_file import check_config
 from chat_loop.agent.agent_path import default_name, named
 from chat_loop.agent.definition import Definition
-from chat_loop.agent.isolation import Caught, in_thread
+from chat_loop.agent.isolation import Caught, described, in_thread
 from chat_loop.agent.public import Agent
 from chat_loop.agent.trust import Snapshot
 from chat_loop.errors import AgentError
@@ -46,7 +46,7 @@ def load(snapshot: Snapshot) -> Definition:
     def run() -> None:
         exec(code, module.__dict__)
 
-    _, _, error = asyncio.run(in_thread(run))
+    error = asyncio.run(in_thread(run)).error
     if error is not None:
         sys.meta_path.remove(finder)
         raise _failed(snapshot, error) from error
@@ -238,20 +238,6 @@ def _failed(snapshot: Snapshot, error: BaseException) -> AgentError:
     return AgentError(
         f"{snapshot.path} failed while it was loaded: {what}{_place(snapshot, error)}.", hint
     )
-
-
-def described(error: BaseException) -> str:
-    """An exception on one line: its kind, and what it says."""
-    with Caught():  # what it says is its own code, too
-        text = flat(str(error))
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return type(error).__name__
-
-
-def flat(text: str) -> str:
-    """On one line, at most 300 characters, without the stop at its end."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[:1200]).split())
-    return (line if len(line) <= 300 else f"{line[:299]}…").rstrip(".")
 
 
 def _place(snapshot: Snapshot, error: BaseException) -> str:

@@ -225,9 +225,10 @@ async def _called(agent: Any, request: Request, steps: Steps) -> StopReason:
             return None
         return result
 
-    result, _, error = await in_thread(call)
-    if error is not None:
-        raise error
+    outcome = await in_thread(call)
+    if outcome.error is not None:
+        raise outcome.error
+    result: Any = outcome.result
     if inspect.isawaitable(result):
         result = await result
     if isinstance(result, AsyncIterator):

@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 
 from msgspec import Struct, field
 
-from chat_loop.agent.arguments import fault
-from chat_loop.agent.results import READ_RESULT, READS, cut, read_on
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.calls import arguments_of
@@ -20,29 +18,49 @@ from chat_loop.wording import ALLOWED
 LONGEST_RESULT = 50_000
 """Characters of a result that the model is given."""
 SHORTEST_RESULT = 1_000
-"""What a result may take however much was given before it."""
+"""Characters that a result may take however much was given before it."""
+MOST_KEPT = 20_000_000
+"""Characters that are kept of all results that were cut; the oldest go first."""
+LONGEST_KEPT = MOST_KEPT // 2
+"""Characters that are kept of one."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
-REFUSED = "Not run: the user did not allow it."
-EMPTY = "(nothing)"
-"""Instead of an empty result, which some wires refuse."""
+READS = ToolSpec(
+    "read_result",
+    "Reads on in the result of an earlier tool call that was cut because it was too long.",
+    {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The id that the cut result names."},
+            "offset": {
+                "type": "integer",
+                "description": "How many characters of the result are skipped.",
+            },
+        },
+        "required": ["id", "offset"],
+        "additionalProperties": False,
+    },
+)
+_TYPES: Mapping[object, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
 
 
 class Tool(Struct, frozen=True):
-    """A tool of the program. `run` is given the call's arguments, checked against the
-    specification.
+    """A tool of the program. `run` takes the arguments of a call, checked against `spec`; it
+    returns text for the model, or raises ChatLoopError with a sentence for it. It may be cancelled.
 
-    It returns text for the model, or raises ChatLoopError with a sentence for it. It may be
-    cancelled.
-
-    `asks` is for one that changes something: it returns the whole of what a call would do, as the
-    user is shown it before the call runs, or nothing for a call that need not be asked about. It is
-    called in a thread, and raises as `run` does for a call that cannot work. None: it runs unasked.
-
-    `allow` is given the text of the question when the user has allowed the call, before it runs.
-
-    `asks_about` says which calls those are, when they are not all. `seconds` is the longest that a
-    call may take, where that is not the agent's to say. `stops`: what a call does ends when it is
-    cancelled.
+    `asks` is for one that changes something: called in a thread, it returns the whole of what a
+    call would do, as the user is shown it before the call runs, or nothing where nobody need be
+    asked; None: it runs unasked. `allow` is given that text once the user has allowed the call.
+    `asks_about` names the calls that are asked about, when they are not all. `seconds` is the
+    longest that a call may take, where that is not the agent's to say. `stops`: what a call does
+    ends when it is cancelled.
     """
 
     spec: ToolSpec
@@ -70,8 +88,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
     All results together take at most about `together` characters: each gets half of what is left.
-    `kept` holds the whole texts of those that were cut, by the ids of their calls, from one reply
-    to the next.
+    `kept` holds the whole texts of those that were cut, by the ids of their calls.
     """
 
     tools: Mapping[str, Tool]
@@ -87,19 +104,17 @@ class Toolbox(Struct, frozen=True, kw_only=True):
 
     @property
     def offered(self) -> Mapping[str, Tool]:
-        """The tools as the model is told of them now: with one that reads on, as soon as a result
-        was cut.
-        """
-        return (
-            {**self.tools, READ_RESULT: Tool(READS, self._read_on)}
-            if self.tools and self.kept
-            else self.tools
-        )
+        """The tools as the model is told of them now: with read_result once a result was cut."""
+        if not self.tools or not self.kept:
+            return self.tools
+
+        async def run(given: Mapping[str, object]) -> str:
+            return read_on(given, self._room, self.kept)
+
+        return {**self.tools, READS.name: Tool(READS, run)}
 
     async def use(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
-        """Run the calls together; yield each result when it comes. Closing it cancels those that
-        still run.
-        """
+        """Run the calls together; yield each result when it comes. Closing it cancels the rest."""
         tasks = [asyncio.ensure_future(self._use(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
@@ -114,41 +129,34 @@ class Toolbox(Struct, frozen=True, kw_only=True):
 
     async def _use(self, call: ToolCall) -> ToolReturned:
         started = self.clock()
-        failed, denied, asked = True, False, False
+        failed, denied, shown = True, False, ""
         try:
             tool, given = self._found(call)
-            asked = await self._asked(tool, call.name, given)
-            if asked:
-                started = self.clock()
+            if tool.asks is not None:
+                async with self.asking:
+                    shown = await asyncio.to_thread(tool.asks, given)
+                    if shown and not await self.approve(call.name, shown):
+                        shown = ""
+                        raise ToolDenied("Not run: the user did not allow it.")
+                    if shown and tool.allow is not None:
+                        tool.allow(shown)
+                started = self.clock() if shown else started
             text = await self._limited(tool, call.name, given)
             failed = False
         except ChatLoopError as error:
             denied = isinstance(error, ToolDenied)
+            shown = "" if denied else shown
             text = f"{error.message} {error.hint}".strip()
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.clock() - started, 2)
         room = self._room
-        text = cut(call, text or EMPTY, room, self.kept)
+        text = cut(call, text or "(nothing)", room, self.kept)  # some wires refuse an empty one
         self.given.append(min(len(text), room))
-        text = f"{ALLOWED}\n{text}" if asked else text
+        text = f"{ALLOWED}\n{text}" if shown else text
         return ToolReturned(
             id=call.id, name=call.name, text=text, failed=failed, denied=denied, seconds=seconds
         )
-
-    async def _asked(self, tool: Tool, name: str, given: Mapping[str, object]) -> bool:
-        """Whether the user was asked about a call, and allowed it. Raises ChatLoopError for one
-        that is not allowed.
-        """
-        if tool.asks is None:
-            return False
-        async with self.asking:
-            text = await asyncio.to_thread(tool.asks, given)
-            if text and not await self.approve(name, text):
-                raise ToolDenied(REFUSED)
-            if text and tool.allow is not None:
-                tool.allow(text)
-        return bool(text)
 
     async def _limited(self, tool: Tool, name: str, given: Mapping[str, object]) -> str:
         seconds = self.seconds if tool.seconds is None else tool.seconds
@@ -158,15 +166,11 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            ended = (
-                "was stopped" if tool.stops else "is not waited for; it may go on in the background"
-            )
+            left = "is not waited for; it may go on in the background"
+            ended = "was stopped" if tool.stops else left
             raise ChatLoopError(
                 f"{name} took longer than {seconds:.0f} seconds and {ended}."
             ) from error
-
-    async def _read_on(self, given: Mapping[str, object]) -> str:
-        return read_on(given, self._room, self.kept)
 
     @property
     def _room(self) -> int:
@@ -176,16 +180,13 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         tool = self.offered.get(call.name)
         if tool is None:
-            raise ChatLoopError(
-                f"There is no tool {call.name}.", f"The tools are: {', '.join(self.offered)}."
-            )
+            known = f"The tools are: {', '.join(self.offered)}."
+            raise ChatLoopError(f"There is no tool {call.name}.", known)
         given = arguments_of(call.arguments)
         if given is None:
-            raise ChatLoopError(
-                "The arguments are not a JSON object.", "Call the tool again with valid JSON."
-            )
-        wrong = fault(given, tool.spec.parameters)
-        if wrong:
+            again = "Call the tool again with valid JSON."
+            raise ChatLoopError("The arguments are not a JSON object.", again)
+        if wrong := fault(given, tool.spec.parameters):
             raise ChatLoopError(wrong, "Call the tool again.")
         return tool, given
 
@@ -194,3 +195,67 @@ async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
     """Run none of the calls; tell the model that it has to answer."""
     for call in calls:
         yield ToolReturned(id=call.id, name=call.name, text=NO_MORE, failed=True, seconds=0.0)
+
+
+def fault(given: Mapping[str, object], schema: Mapping[str, object]) -> str:
+    """Return what is wrong with a call's arguments by its JSON schema, as a sentence or nothing.
+
+    Only the top level is looked at, and no pattern is run: schemas may come from strangers.
+    """
+    known, required = schema.get("properties"), schema.get("required")
+    properties = known if isinstance(known, dict) else {}
+    for name in required if isinstance(required, list | tuple) else ():
+        if name not in given:
+            return f"The argument “{name}” is missing."
+    for name, value in given.items():
+        if name not in properties and schema.get("additionalProperties") is False:
+            return f"There is no argument “{name[:64]}”; there are: {', '.join(properties)}."
+        argument = properties.get(name)
+        argument = argument if isinstance(argument, dict) else {}
+        wanted, choices = argument.get("type"), argument.get("enum")
+        names = wanted if isinstance(wanted, list | tuple) else [wanted] if wanted else []
+        if names and not any(_is(value, name) for name in names):
+            return f"The argument “{name}” must be of type {' or '.join(map(str, names))}."
+        if isinstance(choices, list | tuple) and value not in choices:
+            return f"The argument “{name}” must be one of {', '.join(map(str, choices))}."
+    return ""
+
+
+def _is(value: object, name: object) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    return not isinstance(name, str) or isinstance(value, _TYPES.get(name, (object,)))
+
+
+def cut(call: ToolCall, text: str, most: int, kept: dict[str, str]) -> str:
+    """Return at most `most` characters of a call's result, then a line that says how to read on;
+    `kept` gets the whole. Halves of characters, which no request could carry, are replaced.
+    """
+    note = ""
+    if call.name != READS.name or len(text) > most + 200:  # it says itself how to read on
+        kept.pop(call.id, None)
+        if len(text) > most:
+            kept[call.id] = text[:LONGEST_KEPT]
+            while sum(map(len, kept.values())) > MOST_KEPT:
+                del kept[next(iter(kept))]
+            text, note = text[:most], _note(call.id, most, len(text))
+    return text.encode("utf-8", "replace").decode() + note
+
+
+def read_on(given: Mapping[str, object], most: int, kept: Mapping[str, str]) -> str:
+    """Return the text after `offset` in a result that was cut. Raises ChatLoopError."""
+    identity, offset = str(given["id"]), given["offset"]
+    text = kept.get(identity)
+    if text is None:
+        known = f"These can be read: {', '.join(kept)}." if kept else "Call the tool again."
+        raise ChatLoopError(f"No result “{identity[:64]}” is kept.", known)
+    if not isinstance(offset, int) or not 0 <= offset < len(text):
+        raise ChatLoopError(f"The offset must be from 0 to {len(text) - 1}.")
+    end = offset + most
+    return text[offset:end] + (_note(identity, end, len(text)) if end < len(text) else "")
+
+
+def _note(identity: str, end: int, length: int) -> str:
+    lost = f" ({LONGEST_KEPT:,} are kept)" if length > LONGEST_KEPT else ""
+    further = f'{READS.name} with id "{identity}" and offset {end} reads on'
+    return f"\n[cut: up to character {end:,} of {length:,}{lost}; {further}]"

@@ -398,7 +398,7 @@ class Conversation:
         agent = self.agent
         if not agent.calls_tools:
             return ()
-        from chat_loop.agent.results import READS  # not before there are tools
+        from chat_loop.agent.tools import READS  # not before there are tools
 
         return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
 

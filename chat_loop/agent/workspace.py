@@ -12,38 +12,34 @@ from pathlib import Path
 from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError, os_reason
+from chat_loop.sessions.files import opened
+from chat_loop.wording import size_text
 
 OUTSIDE = "Outside of the working directory"
 """How the question begins for a file that is not below it; what is allowed so is allowed once."""
 POWERFUL = "This file can run code or steer later sessions"
 """How the question begins for a change of such a file; what is allowed so is allowed once."""
+LARGEST = 10_000_000
+"""Bytes of a file that is read at all."""
 _STEERING = frozenset(
-    {
-        "memory.md",
-        "agents.md",
-        "claude.md",
-        "gemini.md",
-        "makefile",
-        "gnumakefile",
-        "justfile",
-        "package.json",
-    }
-    | {"setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "dockerfile"}
+    {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
+    | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
+    | {"dockerfile"}
 )
 """Files that programs run, or give to a model, without being told to; in lower case."""
 
 
 class Place(Struct, frozen=True):
-    """A path as the model named it: where it leads with all links followed, how it is shown,
-    whether it leads out.
+    """A path as the model named it: where it leads with all links followed, how it is shown, and
+    if it leads out.
     """
 
     path: Path
     shown: str
-    outside: bool
+    outside: bool = False
 
 
-class Grounds:
+class Workspace:
     """`root` is the working directory; `protected` are files and folders that no tool touches."""
 
     def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
@@ -56,7 +52,7 @@ class Grounds:
         self._lock = threading.Lock()
 
     def place(self, given: str) -> Place:
-        """Raises ChatLoopError for a path that means nothing, or that is protected."""
+        """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
         if not given.strip() or "\0" in given or len(given) > 4096:
             raise ChatLoopError("This is no path.", "Paths are relative to the working directory.")
         try:
@@ -65,26 +61,28 @@ class Grounds:
             raise ChatLoopError(f"The path {given} leads nowhere.") from error
         if self.protects(path):
             raise ChatLoopError(f"{given} belongs to chat-loop itself: tools do not touch it.")
-        outside = path != self.root and self.root not in path.parents
-        return Place(
-            path, str(path) if outside else path.relative_to(self.root).as_posix(), outside
-        )
+        if path != self.root and self.root not in path.parents:
+            return Place(path, str(path), outside=True)
+        return Place(path, path.relative_to(self.root).as_posix())
 
     def protects(self, path: Path) -> bool:
-        """Whether a path, with all links followed, is chat-loop's own."""
+        """Tell if a path, with all links followed, is chat-loop's own."""
         return any(path == kept or kept in path.parents for kept in self._protected)
 
-    def about_reading(self, place: Place) -> str:
-        """Return the question about a call that reads: empty inside of the working directory."""
-        return self._outside(place, f"read {place.path}") if place.outside else ""
+    def question(self, place: Place, change: str = "") -> str:
+        """Return what the user is asked about a call that makes a change, or only reads.
 
-    def about_changing(self, place: Place, change: str) -> str:
-        """Return the question about a call that changes a file, with a line before it where
-        “always” does not hold.
+        A line before it says where “always” does not hold. Reading inside needs no question.
         """
         if place.outside:
-            return self._outside(place, change)
-        return f"{POWERFUL}:\n{change}" if is_powerful(place) else change
+            question = f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}"
+            self._asked = question, place.path
+            return question
+        parts = Path(place.shown.lower()).parts
+        hidden = any(part.startswith(".") for part in parts)
+        if change and (hidden or place.shown.endswith(".pth") or _STEERING & {*parts[-1:]}):
+            return f"{POWERFUL}:\n{change}"
+        return change
 
     def allow(self, question: str) -> None:
         """Record that the user allowed the call that this question was about."""
@@ -107,28 +105,39 @@ class Grounds:
                 self._allowed[place.path] -= 1
         return place
 
-    def _outside(self, place: Place, text: str) -> str:
-        question = f"{OUTSIDE} {self.root}:\n{text}"
-        self._asked = question, place.path
-        return question
+
+def text_at(place: Place) -> str:
+    """Return a file's text, line ends as they are. Raises ChatLoopError when it has none."""
+    try:
+        with opened(place.path) as (file, status):
+            if status.st_size > LARGEST:
+                size = size_text(status.st_size)
+                raise ChatLoopError(f"{place.shown} is too large to be read: {size}.")
+            text = file.read(LARGEST + 1).decode()
+    except OSError as error:
+        raise refusal(place, error) from error
+    except UnicodeDecodeError as error:
+        raise ChatLoopError(f"{place.shown} is no text in UTF-8.") from error
+    if "\0" in text:
+        raise ChatLoopError(f"{place.shown} is a binary file.")
+    return text
 
 
-def is_powerful(place: Place) -> bool:
-    """Return whether a file runs code or steers later sessions: hidden, in a hidden folder, or
-    known.
-    """
-    parts = Path(place.shown).parts
-    name = parts[-1].lower() if parts else ""
-    return any(part.startswith(".") for part in parts) or name in _STEERING or name.endswith(".pth")
+def is_folder(path: Path) -> bool:
+    """Tell if there is a folder; False for a path that the system refuses to look at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
-def sentence(shown: str, error: OSError) -> ChatLoopError:
-    """What the system says of a file, for the model."""
+def refusal(place: Place, error: OSError) -> ChatLoopError:
+    """Return the reason why the system refused a file, for the model."""
+    if is_folder(place.path):
+        return ChatLoopError(f"{place.shown} is a folder.")
     match error:
         case FileNotFoundError():
-            return ChatLoopError(f"There is no file {shown}.")
-        case IsADirectoryError():
-            return ChatLoopError(f"{shown} is a folder.")
+            return ChatLoopError(f"There is no file {place.shown}.")
         case PermissionError():
-            return ChatLoopError(f"{shown} may not be opened.")
-    return ChatLoopError(f"{shown}: {os_reason(error)}.")
+            return ChatLoopError(f"{place.shown} may not be opened.")
+    return ChatLoopError(f"{place.shown}: {os_reason(error)}.")
