@@ -16,8 +16,7 @@ import pytest
 from chat_loop.errors import ContextTooLong, ModelNotFound, ProviderError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
-from chat_loop.providers.local import LocalProvider
-from chat_loop.providers.local_engine import Engine
+from chat_loop.providers.local import Engine, LocalProvider
 from chat_loop.values import Message, Request, Window
 from tests.real_model import smollm2_path
 

@@ -113,7 +113,7 @@ def test_the_embedded_model_is_told() -> None:
         "cache_prompt": True,
         "max_tokens": LIMIT,
         "temperature": local.TEMPERATURE,
-        "repeat_penalty": local._REPEAT_PENALTY,
+        "repeat_penalty": local.REPEAT_PENALTY,
     }
 
 

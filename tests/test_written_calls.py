@@ -17,9 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.local import LocalProvider
-from chat_loop.providers.local_engine import Forward
-from chat_loop.providers.written_calls import WrittenCalls, written
+from chat_loop.providers.local import Forward, LocalProvider, WrittenCalls, written
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 
 NAMES = ("search", "read")
