@@ -47,7 +47,7 @@ class App:
         self.definition = None
         reference = options.agent_reference or ("" if self.manages else config.agent.default)
         if reference:
-            from chat_loop.subcommands.trusting import open_asked
+            from chat_loop.subcommands.agents import open_asked
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
             self.definition, self.instant = open_asked(
@@ -203,10 +203,11 @@ class App:
             return ForeignProvider(definition, self.config.windows)
         reference = options.model
         if options.local and not reference:
+            from chat_loop.models.store import installed
             from chat_loop.subcommands import models
 
             folder = self.paths.models
-            if instant is not None and not models.any_installed(folder):
+            if instant is not None and not installed(folder):
                 reference = f"local:{instant.lend(lambda: models.ensure_installed(folder))}"
             else:
                 reference = f"local:{models.ensure_installed(folder)}"

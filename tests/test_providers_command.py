@@ -50,9 +50,7 @@ def told(
 def test_the_list(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "chat_loop.subcommands.providers._embedded", lambda world: ("No model is installed.", "")
-    )
+    monkeypatch.setattr("chat_loop.subcommands.providers.find_spec", lambda name: name)
     environment = {
         "GEMINI_API_KEY": SECRET,
         "AZURE_OPENAI_API_KEY": SECRET,
@@ -90,7 +88,7 @@ AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 · llama-server  Nothing listens at http://127.0.0.1:{servers["llama-server"]}/v1.
 · vllm          Nothing listens at http://127.0.0.1:{servers["vllm"]}/v1.
 · compatible    It has no address. Set providers.compatible.base_url, or give --base-url URL.
-· local         No model is installed.
+· local         No model is installed. chat-loop models install
 ✓ scripted      echo
 ✓ office        name a model
 
