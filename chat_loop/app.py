@@ -66,13 +66,12 @@ class App:
         asks_once = options.question is not None
         self.world = world if asks_once else replace(world, loading_seconds=PROMPT_SECONDS)
         folder = paths.sessions(config, options.sessions_dir)
-        if options.save:
-            mode = "print" if asks_once else ""
-            self.sessions = SessionManager(folder, project=self.directory, mode=mode)
-        else:
-            from chat_loop.sessions.ephemeral import UnsavedManager
-
-            self.sessions = UnsavedManager(folder, project=self.directory)
+        self.sessions = SessionManager(
+            folder,
+            project=self.directory,
+            mode="print" if asks_once else "",
+            saves=options.save,
+        )
 
     def run(self) -> int:
         """Do what the options ask for; return the exit code."""

@@ -267,7 +267,7 @@ def read(path: Path) -> str:
     Raises ChatLoopError.
     """
     try:
-        data, _, _ = read_part(_target(path), LARGEST + 1)
+        data, _ = read_part(_target(path), LARGEST + 1)
     except OSError as error:
         raise _unusable(path, _reason(error)) from error
     if len(data) > LARGEST:

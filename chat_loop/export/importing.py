@@ -187,7 +187,7 @@ def _read_folder(path: Path) -> Imported:
 
 def _read_file(path: Path, name: str) -> Imported:
     """Read a document with the images in the folders beside it that it links to. Raises OSError."""
-    data, _, _ = read_part(path, LARGEST + 1)
+    data, _ = read_part(path, LARGEST + 1)
     found = imported(data, name)
     folders = {unquote(folder.decode("utf-8", "replace")) for folder in _IMAGE_LINK.findall(data)}
     images = dict(found.images)

@@ -315,7 +315,7 @@ class Library:
             return row if number == ALL else replace(row, compacted=False)
         part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
         try:
-            data, _, status = read_part(row.path, LONG)
+            data, status = read_part(row.path, LONG)
         except OSError:
             return part
         session = parse(data).session

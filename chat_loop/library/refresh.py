@@ -122,7 +122,7 @@ def _read(directory: Path, stamp: Stamp) -> IndexedSession:
     """Read one file. One that cannot be read is known by its row."""
     path = directory / f"{stamp.id}.md"
     try:
-        data, _, status = read_part(path)
+        data, status = read_part(path)
     except OSError:
         return _indexed(partial.unreadable(path), None, stamp.size, stamp.changed)
     session = parse(data).session

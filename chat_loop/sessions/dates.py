@@ -8,33 +8,29 @@ from datetime import UTC, datetime, timedelta
 
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import KINDS
-from chat_loop.sessions.records import EPOCH, Entry, Name, Session, Tag, Untag
+from chat_loop.sessions.records import EPOCH, Name, Session, Tag, Untag
 
 _MARKER = b"\n" + marker.PREFIX
 _SAID = KINDS - {"name", "tag", "untag"}
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def used_at(entry: Entry) -> datetime | None:
-    """Return the date of a record of the conversation; a new name or tag is no use of it."""
-    return None if isinstance(entry, Name | Tag | Untag) or entry.at == EPOCH else entry.at
+"""The records that are a use of the session: a new name or tag is none."""
 
 
 def used_of(session: Session) -> datetime | None:
     """Return the date of the last record of a session that has one."""
-    dates = (date for entry in reversed(session.entries) if (date := used_at(entry)) is not None)
+    said = [entry.at for entry in session.entries if not isinstance(entry, Name | Tag | Untag)]
     sealed = session.seal.at if session.seal is not None else EPOCH
-    rest = (date for date in (sealed, session.header.created) if date != EPOCH)
-    return next(dates, next(rest, None))
+    dates = (*reversed(said), sealed, session.header.created)
+    return next((date for date in dates if date != EPOCH), None)
 
 
 def used_in(tail: bytes) -> datetime | None:
     """Return the same from the end of a transcript, None when that has no date."""
     sealed, end = None, len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
-        line = tail[end + 1 : (tail.find(b"\n", end + 1) + 1 or len(tail) + 1) - 1]
-        found = marker.read(line)
-        if found is None or (date := found.time("at")) is None or date == EPOCH:
+        stop = tail.find(b"\n", end + 1)
+        found = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
+        date = found.time("at") if found is not None else None
+        if found is None or date is None or date == EPOCH:
             continue
         if found.kind in _SAID:
             return date
@@ -47,10 +43,9 @@ def instant(date: datetime | None) -> int | None:
     if date is None:
         return None
     try:
-        found = (date.astimezone(UTC) - EPOCH) // _MICROSECOND
+        return (date.astimezone(UTC) - EPOCH) // timedelta(microseconds=1) or None
     except (OverflowError, OSError, ValueError):
         return None
-    return found or None
 
 
 def moment(microseconds: int | None) -> datetime | None:
@@ -61,8 +56,3 @@ def moment(microseconds: int | None) -> datetime | None:
         return (EPOCH + timedelta(microseconds=microseconds)).astimezone()
     except (OverflowError, OSError, ValueError):
         return None
-
-
-def local(date: datetime | None) -> datetime | None:
-    """Return a date in the local zone, None for what is no date of a session."""
-    return moment(instant(date))

@@ -1,8 +1,6 @@
-"""The file system's primitives that saving needs, in one place, so that a test can pass one that
-fails; and the lock that keeps a session to one writer.
-
-Everything is created private (0600 files in 0700 directories), never through a symbolic link, and
-what must be durable is synced together with its directory.
+"""The file system's primitives that saving needs, which a test can replace, and the lock that keeps
+a session to one writer. Everything is created private (0600 files in 0700 directories), never
+through a symbolic link, and what must be durable is synced together with its directory.
 """
 
 from __future__ import annotations
@@ -31,10 +29,10 @@ class Files:
 
     def make_directory(self, path: Path) -> None:
         """Make a private directory and those above it that are missing, and sync their names."""
-        missing = [one for one in (path, *path.parents) if not one.exists()]
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for one in missing:
+        for one in reversed([one for one in (path, *path.parents) if not one.exists()]):
+            one.mkdir(mode=0o700, exist_ok=True)
             self.sync_directory(one.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""
@@ -75,19 +73,16 @@ class Files:
         """
         descriptor = self.create(path)
         try:
-            self._fill(descriptor, data)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[self.write(descriptor, bytes(rest[: 1 << 20])) :]
+                self.sync(descriptor)
+            finally:
+                os.close(descriptor)
         except OSError:
             self.remove(path)
             raise
-
-    def _fill(self, descriptor: int, data: bytes) -> None:
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[self.write(descriptor, bytes(rest[: 1 << 20])) :]
-            self.sync(descriptor)
-        finally:
-            os.close(descriptor)
 
     def replace(self, path: Path, data: bytes) -> None:
         """Put `data` in the place of `path` so that a crash leaves the old or the new file,
@@ -117,20 +112,12 @@ def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_r
         yield file, status
 
 
-def read_part(
-    path: Path, head: int | None = None, tail: int = 0
-) -> tuple[bytes, bytes, os.stat_result]:
-    """Return the first `head` bytes (None: all), the last `tail` bytes, and the file's status.
-
-    Only regular files are read, never through a symbolic link, and a pipe is not waited for. Raises
+def read_part(path: Path, most: int | None = None) -> tuple[bytes, os.stat_result]:
+    """Return the first `most` bytes (None: all) of a regular file, and its status. Raises
     OSError.
     """
     with opened(path) as (file, status):
-        first = file.read() if head is None else file.read(head) or b""
-        if tail and status.st_size > len(first):
-            file.seek(max(0, status.st_size - tail))
-            return first, file.read(tail) or b"", status
-        return first, first[-tail:] if tail else b"", status
+        return file.read() if most is None else file.read(most) or b"", status
 
 
 class Lock(Protocol):
@@ -141,10 +128,8 @@ class Lock(Protocol):
 
 def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
     """Take the lock of session `identity`, and wait at most `seconds` for it. Raises SessionLocked,
-    or OSError when it cannot be made.
-
-    The lock file is never removed: removing one lets two processes hold "the" lock on two different
-    files.
+    or OSError when it cannot be made. The lock file is never removed: else two processes could hold
+    "the" lock on two different files.
     """
     from filelock import FileLock, Timeout  # the prompt does not need it
 

@@ -1,15 +1,12 @@
 """The images of a sessions folder: each kept once, under the digest of its bytes, and checked when
-it is read again.
-
-They stand beside the transcripts, which link to them, so that an editor shows them. Nothing here
-deletes one: a session may need it as long as it can be resumed.
+it is read again. Nothing here deletes one: a session may need it as long as it can be resumed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from base64 import b64encode
-from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -23,13 +20,11 @@ the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
 _REMEMBERED = 32 << 20
 """Characters of base64 that are kept in memory, so that the next request need not read them."""
+_NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
 class ImageGone(Exception):
     """An image cannot be read again; the message says why, as the rest of a sentence."""
-
-
-_NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
 def is_image(file: str, data: bytes) -> bool:
@@ -41,39 +36,31 @@ def is_image(file: str, data: bytes) -> bool:
 class ImageStore:
     """The images of the sessions folder `directory`, with those in memory that were used last.
 
-    An export has them in another `folder`.
+    An export has them in another `folder`. Without `files` they are in memory only.
     """
 
-    def __init__(self, directory: Path, files: Files, folder: str = IMAGE_FOLDER) -> None:
-        self._directory = directory
-        self._folder = folder
+    def __init__(self, directory: Path, files: Files | None, folder: str = IMAGE_FOLDER) -> None:
+        self._folder = directory / folder
         self._files = files
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: dict[str, str] = {}
 
     def keep(self, file: str, data: bytes) -> None:
         """Store an image as `file` (`Attachment.file` of it), unless it is there. Raises OSError;
         it can be sent then all the same, as long as it is remembered.
         """
         self._remember(file, b64encode(data).decode())
-        path = self._path(file)
-        try:
+        path = self._folder / PurePosixPath(file).name
+        with contextlib.suppress(OSError):  # it is not there, or not as it was: it is written
             if read_part(path, LARGEST_IMAGE + 1)[0] == data:
                 return
-        except OSError:
-            pass  # it is not there, or not as it was: it is written
-        new = not path.parent.is_dir()
-        self._files.make_directory(self._directory)
-        self._files.make_directory(path.parent)
-        if new:
-            self._files.sync_directory(self._directory)
-        self._files.replace(path, data)
+        if self._files is not None:
+            self._files.make_directory(path.parent)
+            self._files.replace(path, data)
 
     def base64(self, file: str) -> str:
         """Return the image `file` in base64. Raises ImageGone when it is gone or was changed."""
-        if (known := self._known.get(file)) is not None:
-            self._known.move_to_end(file)
-            return known
-        return self._remember(file, b64encode(self.data(file)).decode())
+        known = self._known.pop(file, None)
+        return self._remember(file, known or b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
         """Return the bytes of the image `file`, read from the folder. Raises ImageGone as `base64`
@@ -82,7 +69,7 @@ class ImageStore:
         if not file:
             raise ImageGone("its record is damaged")
         try:
-            data, _, _ = read_part(self._path(file), LARGEST_IMAGE + 1)
+            data, _ = read_part(self._folder / PurePosixPath(file).name, LARGEST_IMAGE + 1)
         except FileNotFoundError:
             raise ImageGone("its copy is gone") from None
         except OSError as error:
@@ -91,12 +78,8 @@ class ImageStore:
             raise ImageGone("its copy was changed")
         return data
 
-    def _path(self, file: str) -> Path:
-        return self._directory / self._folder / PurePosixPath(file).name
-
     def _remember(self, file: str, data: str) -> str:
         self._known[file] = data
-        self._known.move_to_end(file)
         while len(self._known) > 1 and sum(map(len, self._known.values())) > _REMEMBERED:
-            self._known.popitem(last=False)
+            del self._known[next(iter(self._known))]
         return data

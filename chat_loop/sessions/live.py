@@ -15,48 +15,31 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked, os_reason
-from chat_loop.sessions import writer
-from chat_loop.sessions.edits import TORN, append_seal
+from chat_loop.sessions import marker, writer
 from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock
-from chat_loop.sessions.parser import Parsed, parse
-from chat_loop.sessions.records import Entry, Header, Query, QueryEntry, Reply, Seal, Session
+from chat_loop.sessions.naming import title
+from chat_loop.sessions.parser import BOM, Parsed, parse
+from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0
 """While a reply streams it is synced to disk at most this far apart."""
-_COMPARISONS = 3
-"""A file that is not what was just written so many times in a row is not sealed."""
-
-
-class _Stamp(NamedTuple):
-    """A file as its last write left it: which one it is, its size in bytes, and when it was
-    changed.
-    """
-
-    device: int
-    inode: int
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> _Stamp:
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+TORN = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
     """An open session: its entries in memory and, as far as the disk allows, in its file.
 
     `take_lock(id)` returns the lock that is held until `close`. No file exists before the first
-    entry.
+    entry; without `saves` there never is one.
     """
 
     def __init__(
@@ -67,6 +50,7 @@ class LiveSession:
         take_lock: Callable[[str], Lock],
         files: Files,
         monotonic: Callable[[], float],
+        saves: bool = True,
     ) -> None:
         self.header = header
         self.problem: OSError | None = None
@@ -75,29 +59,32 @@ class LiveSession:
         self._take_lock = take_lock
         self._files = files
         self._monotonic = monotonic
+        self._saves = saves
         self._entries: list[Entry] = []
         self._held = 0
         """The number of first entries that are not worth a file by themselves."""
         self._headed = False
         self._written = 0
+        """The number of entries in the file, and before it the header: what it should hold."""
         self._descriptor: int | None = None
         self._lock: Lock | None = None
-        self._stamp = _Stamp(0, 0, 0, 0)
+        self._generation = 0
+        """The number of files that were opened before this one."""
+        self._stamp = (0, 0, 0, 0)
         self._doubted = False
         """The file changed between two writes."""
         self._torn = False
+        """The file ends inside a record."""
         self._distrusted = False
+        """The system may have lost what was written."""
         self._ended = False
-        self._generation = 0
         self._synced_at = 0.0
-        self._left: list[tuple[Path, str, int]] = []
-        """The files that were left for a new one, what is wrong with each, and how many exchanges
-        it lacks.
-        """
+        self._left: list[tuple[Path, str]] = []
+        """The files that were left for a new one, and what is wrong with each."""
 
     @property
     def path(self) -> Path:
-        return self._directory / f"{self.header.id}.md"
+        return self._directory / f"{self.header.id}.md" if self._saves else Path(os.devnull)
 
     @property
     def session(self) -> Session:
@@ -115,7 +102,7 @@ class LiveSession:
     @property
     def saved(self) -> bool:
         """True when every entry is known to be on disk."""
-        return not self.empty and self.problem is None
+        return self._saves and not self.empty and self.problem is None
 
     def hold(self, entry: Entry) -> None:
         """Begin with an entry that is written together with the first one that is added."""
@@ -139,54 +126,42 @@ class LiveSession:
         self._synced_at = self._monotonic()
         return ReplyWriter(self, number, at)
 
-    def begin_record(self, opening: str) -> int | None:
-        """Write the beginning of a record behind everything else. Return which of the session's
-        files it is in, None when it cannot be written.
+    def append_piece(self, text: str, file: int | None) -> int | None:
+        """Write a piece of a record that was begun in `file` (None: begin one). Return which of the
+        session's files it is in; None when that was left meanwhile, or cannot be written.
         """
         try:
-            self._flush()
-            self._write_all(opening.encode())
-        except OSError as error:
-            self.problem = error
-            return None
-        return self._generation
-
-    def continue_record(self, file: int, text: str) -> bool:
-        """Append to a record that was begun. Return False when its file was left meanwhile, or the
-        text cannot be written.
-        """
-        if file != self._generation:
-            return False
-        try:
-            self._write_all(text.encode())
+            if file is None and self._saves:
+                self._flush()
+                self._fence()
+                file = self._generation
+            if file != self._generation:
+                return None
+            self._write(text.encode())
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
                 self._sync()
                 self._synced_at = self._monotonic()
         except OSError as error:
             self.problem = error
-            return False
-        return True
+            return None
+        return file
 
     def end_record(self, entry: Entry, file: int | None, end: str | None) -> None:
         """Add an entry whose record was begun in `file`, and write its end; None: not all of it was
         written, and it is written once more. A failure is left in `problem`.
         """
         self._entries.append(entry)
-        whole = False
+        self._torn = self._torn or file == self._generation  # until its end is there
         try:
             if end is not None:
                 self._open()
                 if file == self._generation:
-                    self._write_all(end.encode())
+                    self._write(end.encode())
                     self._written += 1
-                whole = True
-            elif file == self._generation:
-                self._torn = True
+                    self._torn = False
             self._flush()
         except OSError as error:
             self.problem = error
-            # What stands in the file may be a record without its end: the whole one comes next.
-            self._torn = self._torn or (file == self._generation and not whole)
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Return, as sentences with hints, why the words are in another file; each once, when they
@@ -194,36 +169,29 @@ class LiveSession:
         """
         if self.problem is not None:
             return []
-        left, self._left = self._left, []
-        return [self._notice(*one) for one in left]
-
-    def _notice(self, path: Path, fault: str, missing: int) -> tuple[str, str]:
-        if path == self.path:
-            again = counted(sum(isinstance(entry, Query) for entry in self._entries), "exchange")
-            hint = f"chat-loop sessions trash {self.header.id} takes it away once it has ended."
-            return f"{path.name} was gone: it was written again, with {again}.", hint
-        kept = "everything that was said was kept"
-        if missing:
-            kept = (
-                f"{counted(missing, 'exchange')} that {'is' if missing == 1 else 'are'} "
-                "missing from it "
-            )
-            kept += f"{'was' if missing == 1 else 'were'} kept"
-        return (
-            f"{path.name} {fault}: {kept} in {self.path}.",
-            "The conversation goes on there; the other file stays.",
-        )
+        notices = []
+        for path, fault in self._left:
+            if path == self.path:
+                again = counted(self.next_number - 1, "exchange")
+                message = f"{path.name} was gone: it was written again, with {again}."
+                hint = f"chat-loop sessions trash {path.stem} takes it away once it has ended."
+            else:
+                message = f"{path.name} {fault}: everything that was said was kept in {self.path}."
+                hint = "The conversation goes on there; the other file stays."
+            notices.append((message, hint))
+        self._left.clear()
+        return notices
 
     def seal(self, seal: Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError; the entries
         stay as they are.
         """
-        if self.empty:
+        if self.empty or not self._saves:
             return
         try:
-            for _ in range(_COMPARISONS):
+            for _ in range(3):
                 self._flush()
-                if (found := self._compared()) is not None:
+                if (found := self._compare()) is not None:
                     self._files.replace(self.path, append_seal(*found, seal))
                     self._ended = True
                     return
@@ -255,17 +223,39 @@ class LiveSession:
 
     def _flush(self) -> None:
         """Write the entries that are not in the file, and sync. Raises OSError."""
+        if not self._saves:
+            return
         if self._distrusted or (self._torn and not self._headed):
             self._rewrite()
         self._open()
         if not self._headed:
-            self._write(writer.head(self.header))
+            self._write(writer.head(self.header).encode())
             self._headed = True
-        while self._written < len(self._entries):
-            self._write(writer.entry_text(self._entries[self._written], self.header))
+        for entry in self._entries[self._written :]:
+            self._fence()
+            self._write(writer.entry_text(entry, self.header).encode())
             self._written += 1
         self._sync()
         self.problem = None
+
+    def _fence(self) -> None:
+        if self._torn:
+            self._write(TORN)
+            self._torn = False
+
+    def _write(self, data: bytes) -> None:
+        assert self._descriptor is not None
+        rest = data
+        try:
+            while rest:
+                rest = rest[self._files.write(self._descriptor, rest) :]
+        except OSError:
+            self._torn = self._torn or len(rest) < len(data)
+            raise
+        finally:
+            stamp = _stamp(os.fstat(self._descriptor))
+            self._doubted = self._doubted or stamp[2] != self._stamp[2] + len(data) - len(rest)
+            self._stamp = stamp
 
     def _sync(self) -> None:
         assert self._descriptor is not None
@@ -278,23 +268,23 @@ class LiveSession:
 
     def _rewrite(self) -> None:
         """Put a new file, whole and synced, in the place of one whose content is in doubt."""
-        if self._descriptor is not None and not self._stands() and self._compared() is None:
+        if self._descriptor is not None and not self._stands() and self._compare() is None:
             return  # it is not ours any more
         self._files.replace(self.path, writer.render(self.session))
         self._headed, self._written = True, len(self._entries)
-        self._distrusted = self._torn = False
+        self._distrusted = False
         self._reopen()
 
     def _open(self) -> None:
         """Have a descriptor on a file that holds everything that was written."""
         if self._descriptor is not None and not self._stands():
-            self._compared()
+            self._compare()
         if self._descriptor is None and self._headed:
             self._reopen()
         if self._descriptor is None:
             self._files.make_directory(self._directory)
             self._descriptor = self._create()
-            self._stamp = _Stamp.of(os.fstat(self._descriptor))
+            self._stamp = _stamp(os.fstat(self._descriptor))
             try:
                 self._files.sync_directory(self._directory)
             except OSError:
@@ -306,43 +296,46 @@ class LiveSession:
         tell.
         """
         try:
-            return not self._doubted and _Stamp.of(self.path.lstat()) == self._stamp
+            return not self._doubted and _stamp(self.path.lstat()) == self._stamp
         except FileNotFoundError:
             return False
 
-    def _compared(self) -> tuple[bytes, Parsed] | None:
+    def _compare(self) -> tuple[bytes, Parsed] | None:
         """Read the file. When anything that was written is not in it, leave it as it is and return
-        None.
+        None: a new file gets everything.
         """
+        fault = ""
         try:
-            data, _, status = read_part(self.path)
+            data, status = read_part(self.path)
         except OSError as error:
-            self._leave(f"cannot be read ({os_reason(error)})")
+            fault = f"cannot be read ({os_reason(error)})"
+        else:
+            parsed = parse(data)
+            if parsed.session is None:
+                fault = "was changed and has no header"
+            elif not self._is_in(parsed.session):
+                fault = "was changed"
+        if fault:
+            self._left.append((self.path, fault))
+            self._let_go()
+            self._release()  # its lock file may be gone with it, and another process take the lock
+            self._headed, self._written = False, 0
+            self._distrusted = False
             return None
-        parsed, written = parse(data), self._entries[: self._written]
-        session = parsed.session
-        if session is None:
-            self._leave("was changed and has no header")
-            return None
-        if session.header.parent != self.header.parent or not _holds(
-            session.entries, written, self.header
-        ):
-            self._leave("was changed", _missing(session.entries, written))
-            return None
-        if self._doubted or _Stamp.of(status)[:3] != self._stamp[:3]:
+        if self._doubted or _stamp(status)[:3] != self._stamp[:3]:
             self._reopen()
             self._torn = parsed.torn
         else:
-            self._stamp = _Stamp.of(status)
+            self._stamp = _stamp(status)
         return data, parsed
 
-    def _leave(self, fault: str, missing: int = 0) -> None:
-        """Leave the file as it is: a new one gets everything."""
-        self._left.append((self.path, fault, missing))
-        self._let_go()
-        self._release()  # its lock file may be gone with it, and another process take the lock
-        self._headed, self._written = False, 0
-        self._distrusted = False
+    def _is_in(self, found: Session) -> bool:
+        """Return whether everything that was written is found, in this order; there may be more."""
+        rest = iter(found.entries)
+        return found.header.parent == self.header.parent and all(
+            any(_same(other, entry, self.header) for other in rest)
+            for entry in self._entries[: self._written]
+        )
 
     def _let_go(self) -> None:
         if self._descriptor is not None:
@@ -355,7 +348,7 @@ class LiveSession:
         """Have a descriptor on the file that stands at `path` now."""
         self._let_go()
         self._descriptor = self._files.append_to(self.path)
-        self._stamp = _Stamp.of(os.fstat(self._descriptor))
+        self._stamp = _stamp(os.fstat(self._descriptor))
 
     def _create(self) -> int:
         """Create the file, under the next free id when this one is taken."""
@@ -371,41 +364,19 @@ class LiveSession:
             suffix = f"_{count}"
             self.header = replace(self.header, id=base[: 64 - len(suffix)] + suffix)
 
-    def _write(self, text: str) -> None:
-        if self._torn:
-            self._write_all(TORN)
-            self._torn = False
-        self._write_all(text.encode())
-
-    def _write_all(self, data: bytes) -> None:
-        assert self._descriptor is not None
-        rest = data
-        try:
-            while rest:
-                rest = rest[self._files.write(self._descriptor, rest) :]
-        except OSError:
-            self._torn = self._torn or len(rest) < len(data)
-            raise
-        finally:
-            stamp = _Stamp.of(os.fstat(self._descriptor))
-            self._doubted = self._doubted or stamp.size != self._stamp.size + len(data) - len(rest)
-            self._stamp = stamp
-
 
 class ReplyWriter:
-    """One reply while it streams: its opening at once, its text as it arrives, its end with the
+    """One reply while it streams: its opening with the first piece of its text, its end with the
     numbers.
     """
 
     def __init__(self, live: LiveSession, number: int, at: datetime) -> None:
         self._live = live
-        self._number = number
-        self._at = at
+        self._opening = writer.reply_opening(number, at)
         self._encoder = StreamEncoder()
         self._text: list[str] = []
-        self._labelled = False
         self._file: int | None = None
-        """The file in which its record was begun; see `LiveSession.begin_record`."""
+        """The file in which its record was begun; see `LiveSession.append_piece`."""
         self._broken = False
 
     @property
@@ -415,33 +386,69 @@ class ReplyWriter:
     def feed(self, piece: str) -> None:
         """Take the next piece of the text and write what can be written."""
         self._text.append(piece)
-        self._append(self._encoder.feed(piece))
+        if encoded := self._encoder.feed(piece):
+            self._append(encoded)
 
     def finish(self, reply: Reply) -> None:
         """End the reply and sync it. `reply` holds the whole text; a failure is left in the
         session's `problem`.
         """
-        self._append(self._encoder.finish(), last=True)
+        encoded = self._encoder.feed("", last=True)
+        if encoded or self._file is None:
+            self._append(encoded)
         end = None if self._broken else writer.reply_end(reply)
         self._live.end_record(reply, self._file, end)
 
-    def _append(self, encoded: str, *, last: bool = False) -> None:
-        if self._broken or not (encoded or (last and not self._labelled)):
+    def _append(self, encoded: str) -> None:
+        if self._broken:
             return
-        if not self._labelled:
-            encoded = writer.reply_label(self._live.header.agent, encoded) + encoded
-            self._labelled = True
         if self._file is None:
-            self._file = self._live.begin_record(writer.reply_opening(self._number, self._at))
-        self._broken = self._file is None or not self._live.continue_record(self._file, encoded)
+            label = writer.label(self._live.header.agent)
+            encoded = self._opening + writer.labelled(label, encoded)
+        file = self._live.append_piece(encoded, self._file)
+        self._broken = file is None
+        self._file = self._file if file is None else file
 
 
-def _holds(found: Sequence[Entry], written: Sequence[Entry], header: Header) -> bool:
-    """Return whether what was found has everything that was written, in this order; it may have
-    more.
+def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
+    """Return a transcript with the totals in its header and the summary block at its end; an
+    earlier seal is replaced, all else is taken over byte for byte.
+
+    `parsed` is what `parse(data)` returned, with a session.
     """
-    rest = iter(found)
-    return all(any(_same(other, entry, header) for other in rest) for entry in written)
+    session = parsed.session
+    assert session is not None
+    data = data[: parsed.tail].removeprefix(BOM)
+    if parsed.torn and session.seal is None:
+        data += TORN
+    header = replace(
+        session.header, name=session.name, tags=session.tags, title=title(session, seal)
+    )
+    end = writer.tail(seal, session.totals, header.minor)
+    return replace_header(data, session, header) + end.encode()
+
+
+def replace_header(data: bytes, session: Session, header: Header) -> bytes:
+    """Return `data` with another header, which has the session's totals; without one, `data`."""
+    end = data.find(b"\n" + marker.PREFIX + b"end")
+    newline = data.find(b"\n", end + 1)
+    if not data.startswith(marker.PREFIX + b"session") or end < 0 or newline < 0:
+        return data
+    return writer.head(header, session.totals).encode() + data[newline + 1 :]
+
+
+def save_error(path: Path, error: OSError) -> SaveError:
+    """Say what the disk said, and what helps."""
+    return SaveError(
+        f"Not saved: {path}: {os_reason(error)}.",
+        "Free some space or fix the permissions: it is tried again with every message. The "
+        "conversation is in memory.",
+    )
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return which file it is (device, inode), its size in bytes, and when it was changed."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _same(found: Entry, written: Entry, header: Header) -> bool:
@@ -452,21 +459,3 @@ def _same(found: Entry, written: Entry, header: Header) -> bool:
         return False
     again = parse((writer.head(header) + writer.entry_text(written, header)).encode()).session
     return again is not None and again.entries == (found,)
-
-
-def _missing(found: Sequence[Entry], written: Sequence[Entry]) -> int:
-    """Count the exchanges of which anything is missing."""
-    there = set(found)
-    return len(
-        {entry.number for entry in written if isinstance(entry, QueryEntry) and entry not in there}
-        - {0}
-    )
-
-
-def save_error(path: Path, error: OSError) -> SaveError:
-    """Say what the disk said, and what helps."""
-    return SaveError(
-        f"Not saved: {path}: {os_reason(error)}.",
-        "Free some space or fix the permissions: it is tried again with every message. The "
-        "conversation is in memory.",
-    )

@@ -1,7 +1,6 @@
-"""SessionManager: the sessions of a folder. It begins, finds, reads, seals, names and tags them.
-
-A session that it begins is a `LiveSession`, which alone appends to its file; the manager replaces
-files of sessions that have ended.
+"""SessionManager, which alone writes transcripts: it begins, finds, reads, seals, names and tags
+the sessions of a folder. One that it begins is a `LiveSession`, which appends to its file; the
+files of sessions that have ended are replaced here.
 """
 
 from __future__ import annotations
@@ -20,19 +19,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
-from chat_loop.sessions import legacy, partial
-from chat_loop.sessions.edits import append_seal, update_metadata
+from chat_loop.sessions import legacy, marker, partial
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
-from chat_loop.sessions.live import LiveSession, save_error
+from chat_loop.sessions.live import TORN, LiveSession, append_seal, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
-from chat_loop.sessions.parser import Parsed, parse
-from chat_loop.sessions.records import ID_PATTERN, Header, Seal, Session, SessionRow
+from chat_loop.sessions.parser import BOM, Parsed, parse
+from chat_loop.sessions.records import (
+    ID_PATTERN,
+    Header,
+    Name,
+    Note,
+    Seal,
+    Session,
+    SessionRow,
+    Tag,
+    Untag,
+)
+from chat_loop.sessions.writer import entry_text
 
 if TYPE_CHECKING:
     from chat_loop.sessions.images import ImageStore
 
 _CURRENT = ".current"
-_OPENING = 1 << 16
 
 
 class Loaded(Struct, frozen=True):
@@ -59,10 +68,6 @@ class Loaded(Struct, frozen=True):
         return not (self.plain or self.open) and len(self.damage) <= self.tears
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone().replace(microsecond=0)
-
-
 def slug(name: str) -> str:
     """Return an agent's name as the first part of an id: ASCII letters and digits joined by `_`, at
     most 40 characters.
@@ -75,18 +80,20 @@ class SessionManager:
     own.
 
     `project` is the working directory that new sessions name. `mode` is `print` for the sessions of
-    `-p`.
+    `-p`. Without `saves` everything is as always, but nothing is written: no session, lock, image
+    or note.
     """
 
     def __init__(
         self,
         directory: Path,
         *,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone().replace(microsecond=0),
         monotonic: Callable[[], float] = time.monotonic,
         files: Files | None = None,
         project: str = "",
         mode: str = "",
+        saves: bool = True,
     ) -> None:
         self.directory = directory
         self.project = project
@@ -94,13 +101,14 @@ class SessionManager:
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
+        self._saves = saves
 
     @cached_property
     def images(self) -> ImageStore:
         """The images of the folder."""
         from chat_loop.sessions.images import ImageStore  # not before there is one
 
-        return ImageStore(self.directory, self._files)
+        return ImageStore(self.directory, self._files if self._saves else None)
 
     def begin(
         self,
@@ -138,15 +146,14 @@ class SessionManager:
             # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
             mode = self.mode if after.header.mode else ""
             header = replace(header, name=after.name, title=title, tags=after.tags, mode=mode)
-        return self._live(
+        return LiveSession(
             header,
             self.directory,
             take_lock=self._lock,
             files=self._files,
             monotonic=self._monotonic,
+            saves=self._saves,
         )
-
-    _live: type[LiveSession] = LiveSession
 
     def _lock(self, identity: str) -> Lock:
         return take_lock(self.directory, identity)
@@ -157,46 +164,40 @@ class SessionManager:
             return partial.rows(self.directory)[:limit]
         except OSError as error:
             raise SessionError(
-                f"The sessions folder {self.directory} cannot be read: {error.strerror}."
+                f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             ) from error
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or
-        the id's unique beginning.
-
-        Raises SessionNotFound; nothing outside the folder is ever looked at.
+        the id's unique beginning. Raises SessionNotFound; nothing outside the folder is looked at.
         """
+        hint = "sessions shows them."
         if reference.isascii() and reference.isdigit():
-            number = int(reference) if len(reference) < 10 else 0
+            number = int(reference[:10])
             if 1 <= number <= len(shown):
                 return self.session_file(shown[number - 1])
-            there = (
-                f"the numbers go from 1 to {len(shown)}" if shown else "there are no sessions yet"
-            )
+            there = f"the numbers go from 1 to {len(shown)}"
             if not shown and partial.newest_first(self.directory):
                 there = "the list is empty; --all lists runs of -p and failed ones"
-            raise SessionNotFound(
-                f"There is no session {reference[:20]}: {there}.", "sessions shows them."
-            )
+            elif not shown:
+                there = "there are no sessions yet"
+            raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", hint)
         if not ID_PATTERN.fullmatch(reference):
-            raise SessionNotFound(
-                "That is not a session id: ids are letters, digits, _ and -.",
-                "sessions shows numbers and ids.",
-            )
+            message = "That is not a session id: ids are letters, digits, _ and -."
+            raise SessionNotFound(message, "sessions shows numbers and ids.")
         ids = [stamp.id for stamp in partial.newest_first(self.directory)]
+        matching = [identity for identity in ids if identity.startswith(reference)]
         if reference in ids:
             return self.session_file(reference)
-        matching = [identity for identity in ids if identity.startswith(reference)]
         if len(matching) == 1:
             return self.session_file(matching[0])
         if matching:
-            error = SessionNotFound(
-                f"{len(matching)} sessions begin with {reference}.", "Type more of the id."
-            )
+            message = f"{len(matching)} sessions begin with {reference}."
+            error = SessionNotFound(message, "Type more of the id.")
             error.several = True
             raise error
         there = f"there are {len(ids):,}" if ids else "there are no sessions yet"
-        raise SessionNotFound(f"There is no session {reference}: {there}.", "sessions shows them.")
+        raise SessionNotFound(f"There is no session {reference}: {there}.", hint)
 
     def session_file(self, identity: str) -> Path:
         """Return the file of a session, whether or not it is there."""
@@ -207,7 +208,7 @@ class SessionManager:
         used.
         """
         try:
-            data, _, _ = read_part(path)
+            data, _ = read_part(path)
         except FileNotFoundError as error:
             raise SessionNotFound(
                 f"Session {path.stem} is not in {path.parent}.", "sessions shows what is."
@@ -217,12 +218,7 @@ class SessionManager:
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            # The file's name is what listings and children know the session by, whatever stands
-            # inside.
-            header = replace(parsed.session.header, id=path.stem)
-            return Loaded(
-                replace(parsed.session, header=header), path, parsed.damage, tears=parsed.tears
-            )
+            return Loaded(_named(parsed.session, path), path, parsed.damage, tears=parsed.tears)
         session, damage = legacy.read(data, path)
         if session is None:
             what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
@@ -241,29 +237,23 @@ class SessionManager:
             found = partial.read_ends(path, last)
         except OSError:
             return None  # `load` says it
-        if found is None:
+        return Loaded(_named(found, path), path, ends=True) if found is not None else None
+
+    def opening(self, identity: str) -> Session | None:
+        """Return the beginning of a session: its header and its first records. None when they
+        cannot be read.
+        """
+        try:
+            data, _ = read_part(self.session_file(identity), 1 << 16)
+        except OSError:
             return None
-        return Loaded(replace(found, header=replace(found.header, id=path.stem)), path, ends=True)
+        return parse(data).session
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is
         open elsewhere.
         """
         self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
-
-    def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
-        lock = None
-        try:
-            lock = take_lock(path.parent, path.stem)
-            data, _, _ = read_part(path)
-            parsed = parse(data)
-            if parsed.session is None:
-                raise SaveError(f"{path} changed and has no header any more.")
-            self._files.replace(path, change(data, parsed))
-        except OSError as error:
-            raise save_error(path, error) from error
-        finally:
-            release_lock(lock)
 
     def describe(
         self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None
@@ -288,41 +278,33 @@ class SessionManager:
                 if loaded.plain
                 else "What can be read of it can be resumed.",
             )
+        now = self.now()
         self._change(
-            loaded.path,
-            lambda data, parsed: update_metadata(data, parsed, self.now(), called, tagged),
+            loaded.path, lambda data, parsed: update_metadata(data, parsed, now, called, tagged)
         )
 
-    def opening(self, identity: str) -> Session | None:
-        """Return the beginning of a session: its header and its first records. None when they
-        cannot be read.
-        """
-        try:
-            data, _, _ = read_part(self.session_file(identity), _OPENING)
-        except OSError:
-            return None
-        return parse(data).session
-
-    def point_to(self, identity: str) -> None:
-        """Note the current session, and after it the last one that can be offered: this one may
-        come to nothing.
-
-        The note is a convenience: a disk that refuses it is not worth a word.
-        """
-        before, _ = self.last_offered()
-        ids = (identity, before) if before and before != identity else (identity,)
-        try:
-            self._files.replace(
-                self.directory / _CURRENT, "".join(f"{one}\n" for one in ids).encode()
-            )
-        except OSError:
+    def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
+        """Replace the file of a session that has ended."""
+        if not self._saves:
             return
+        lock = None
+        try:
+            lock = take_lock(path.parent, path.stem)
+            data, _ = read_part(path)
+            parsed = parse(data)
+            if parsed.session is None:
+                raise SaveError(f"{path} changed and has no header any more.")
+            self._files.replace(path, change(data, parsed))
+        except OSError as error:
+            raise save_error(path, error) from error
+        finally:
+            release_lock(lock)
 
     def remove_leftovers(self) -> None:
         """Remove the temporary copies of sessions that killed processes left; those of open
         sessions stay.
         """
-        for path in self.directory.glob(".*.tmp"):
+        for path in self.directory.glob(".*.tmp") if self._saves else ():
             identity, _, rest = path.name[1:].partition(".md.")
             if not rest and not path.name.startswith(f".{_CURRENT}."):
                 continue
@@ -332,6 +314,16 @@ class SessionManager:
                     path.unlink()
                 finally:
                     release_lock(lock)
+
+    def point_to(self, identity: str) -> None:
+        """Note the current session, and after it the last one that can be offered: this one may
+        come to nothing.
+        """
+        ids = dict.fromkeys(filter(None, (identity, self.last_offered()[0])))
+        if self._saves:
+            with contextlib.suppress(OSError):  # a convenience, not worth a word
+                note = "".join(f"{one}\n" for one in ids)
+                self._files.replace(self.directory / _CURRENT, note.encode())
 
     def current(self) -> str:
         """Return the id of the session that was used last, or an empty string."""
@@ -350,7 +342,42 @@ class SessionManager:
 
     def _pointed(self) -> list[str]:
         try:
-            data, _, _ = read_part(self.directory / _CURRENT, 200)
+            data, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
             return []
         return [one for one in data.decode("ascii", "replace").split() if ID_PATTERN.fullmatch(one)]
+
+
+def _named(session: Session, path: Path) -> Session:
+    """Return a session under its file's name, by which listings and children know it."""
+    return replace(session, header=replace(session.header, id=path.stem))
+
+
+def update_metadata(
+    data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
+) -> bytes:
+    """Return `data` with another name or other tags: in the header of a sealed session, else as
+    records. None leaves them as they are.
+    """
+    session, data = parsed.session, data.removeprefix(BOM)
+    assert session is not None
+    if session.seal is None:
+        notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
+        if tags is not None:
+            notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+            notes += [Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+        texts = "".join(entry_text(one, session.header) for one in notes)
+        return data + (TORN if parsed.torn else b"") + texts.encode()
+    head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")
+    gap = "\n\n" if session.header.minor else "\n"
+    for field, value, following in (
+        ("Name", None if name is None else encode_line(name), "Title|Tags|Total Queries"),
+        ("Tags", None if tags is None else ", ".join(tags), "Total Queries"),
+    ):
+        if value is not None:
+            head = re.sub(rf"\n+\*\*{field}:\*\*[^\n]*".encode(), b"", head)
+            found = re.search(rf"\n+\*\*({following}):\*\*".encode(), head)
+            start = found.start() if found else len(head)
+            line = f"{gap}**{field}:** {value}".encode() if value else b""
+            head = head[:start] + line + head[start:]
+    return head + end + rest

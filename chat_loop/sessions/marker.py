@@ -1,8 +1,5 @@
 """The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for
-all kinds.
-
-Values are chosen by the program, `[A-Za-z0-9_.:+/-]+`; free text never stands inside a marker.
-`write` refuses any other, and `value` makes one of a name that others chose, such as a model's.
+all kinds. Free text never stands inside a marker.
 """
 
 from __future__ import annotations
@@ -10,27 +7,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import get_args
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
-from chat_loop.values import Compaction, StopReason, Usage
+from chat_loop.values import Compaction, Usage
 
 PREFIX = b"<!-- chat:"
 SUMMARY_START = "<!-- SESSION_SUMMARY_START -->"
 SUMMARY_END = "<!-- SESSION_SUMMARY_END -->"
+_SHAPE = re.compile(
+    r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0,64}) -->\s*"
+)
+_WORDS = ("first", "last", "why", "model")
+_KEPT = ("decisions", "pins", "facts", "archived", "superseded")
+"""The values of an audit that are words, and those that count what was kept."""
 
-LONGEST = 128
-"""Characters of a value."""
-_PAIR = r" [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}"
-_SHAPE = re.compile(rf"<!-- chat:([a-z-]{{1,32}})((?:{_PAIR}){{0,64}}) -->\s*")
-_FOREIGN = re.compile(r"[^A-Za-z0-9_.:+/-]")
+Value = str | int | float | datetime | None
+"""A value as `write` takes it; True is written as `yes`."""
 
 
 class Marker(Struct, frozen=True):
-    """A marker line as read. The accessors return None for a value that is missing or not what it
-    should be.
-    """
+    """A marker line as read. The accessors never raise: a value may be missing or wrong."""
 
     kind: str
     values: Mapping[str, str]
@@ -46,8 +43,10 @@ class Marker(Struct, frozen=True):
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
     def count(self, key: str) -> int:
-        """Return a number, 0 when it is missing."""
         return self.number(key) or 0
+
+    def flag(self, key: str) -> bool:
+        return self.values.get(key) == "yes"
 
     def seconds(self, key: str) -> float | None:
         try:
@@ -55,26 +54,10 @@ class Marker(Struct, frozen=True):
         except ValueError:
             return None
 
-    def stop(self) -> StopReason | None:
-        found = self.values.get("stop", "")
-        return next((stop for stop in get_args(StopReason) if stop == found), None)
-
-    def compaction(self) -> Compaction:
-        texts = self.values
-        return Compaction(
-            first=texts.get("first", ""),
-            last=texts.get("last", ""),
-            before=self.count("before"),
-            after=self.count("after"),
-            why=texts.get("why", ""),
-            model=texts.get("model", ""),
-            decisions=self.count("decisions"),
-            pins=self.count("pins"),
-            facts=self.count("facts"),
-            archived=self.count("archived"),
-            superseded=self.count("superseded"),
-            cost=self.seconds("cost"),
-        )
+    def word(self, key: str, pattern: re.Pattern[str] | None = None) -> str:
+        """Return a value (of this pattern), or an empty string."""
+        found = self.values.get(key, "")
+        return found if pattern is None or pattern.fullmatch(found) else ""
 
     def usage(self) -> Usage | None:
         if "in" not in self.values:
@@ -85,8 +68,13 @@ class Marker(Struct, frozen=True):
             cached=self.count("cached"),
             written=self.count("written"),
             reasoning=self.count("reasoning"),
-            estimated=self.values.get("estimated") == "yes",
+            estimated=self.flag("estimated"),
         )
+
+    def compaction(self) -> Compaction:
+        values: dict[str, object] = {name: self.word(name) for name in _WORDS}
+        values |= {name: self.count(name) for name in ("before", "after", *_KEPT)}
+        return convert({**values, "cost": self.seconds("cost")}, Compaction)
 
 
 def read(line: bytes) -> Marker | None:
@@ -94,15 +82,20 @@ def read(line: bytes) -> Marker | None:
     match = _SHAPE.fullmatch(line.decode("ascii", "replace"))
     if match is None:
         return None
-    return Marker(match.group(1), dict(pair.split("=", 1) for pair in match.group(2).split()))
+    return Marker(match[1], dict(pair.split("=", 1) for pair in match[2].split()))
 
 
-def write(kind: str, values: Mapping[str, str] | None = None) -> str:
-    """Return the marker line, without a newline. Empty values are left out. Raises ValueError for
-    what `read` would not read: see `value`.
+def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
+    """Return the marker line, without a newline; None, False and empty values are left out. Raises
+    ValueError for what `read` would not read: see `value`.
     """
-    pairs = "".join(f" {key}={value}" for key, value in (values or {}).items() if value)
-    line = f"<!-- chat:{kind}{pairs} -->"
+    line = f"<!-- chat:{kind}"
+    for key, given in (values or {}).items():
+        if given is True:
+            line += f" {key}=yes"
+        elif given is not None and given is not False and given != "":
+            line += f" {key}={given.isoformat() if isinstance(given, datetime) else given}"
+    line += " -->"
     if _SHAPE.fullmatch(line) is None:
         raise ValueError(f"no marker can hold this: {line[:200]!r}")
     return line
@@ -112,41 +105,26 @@ def value(name: str) -> str:
     """Return a name that others chose as a value: other characters become `-`, and a long one is
     cut.
     """
-    return _FOREIGN.sub("-", name)[:LONGEST]
+    return re.sub(r"[^A-Za-z0-9_.:+/-]", "-", name)[:128]
 
 
-def usage_values(usage: Usage | None) -> dict[str, str]:
-    """Return the values that `Marker.usage` reads; a usage that is None has none."""
+def usage_values(usage: Usage | None) -> dict[str, Value]:
+    """Return the values that `Marker.usage` reads."""
     if usage is None:
         return {}
     return {
-        "in": str(usage.input),
-        "out": str(usage.output),
-        "cached": str(usage.cached or ""),
-        "written": str(usage.written or ""),
-        "reasoning": str(usage.reasoning or ""),
-        "estimated": "yes" if usage.estimated else "",
+        "in": usage.input,
+        "out": usage.output,
+        "cached": usage.cached or None,
+        "written": usage.written or None,
+        "reasoning": usage.reasoning or None,
+        "estimated": usage.estimated,
     }
 
 
-def seconds_values(seconds: float | None) -> dict[str, str]:
-    """Return the value that `Marker.seconds("time")` reads."""
-    return {} if seconds is None else {"time": repr(float(seconds))}
-
-
-def compaction_values(compaction: Compaction) -> dict[str, str]:
+def compaction_values(compaction: Compaction) -> dict[str, Value]:
     """Return the values that `Marker.compaction` reads."""
-    return {
-        "first": compaction.first,
-        "last": compaction.last,
-        "before": str(compaction.before),
-        "after": str(compaction.after),
-        "why": compaction.why,
-        "model": compaction.model,
-        "decisions": str(compaction.decisions or ""),
-        "pins": str(compaction.pins or ""),
-        "facts": str(compaction.facts or ""),
-        "archived": str(compaction.archived or ""),
-        "superseded": str(compaction.superseded or ""),
-        "cost": "" if compaction.cost is None else repr(compaction.cost),
-    }
+    names = ("first", "last", "before", "after", "why", "model")
+    values: dict[str, Value] = {name: getattr(compaction, name) for name in names}
+    values |= {name: getattr(compaction, name) or None for name in _KEPT}
+    return values | {"cost": compaction.cost}

@@ -20,22 +20,20 @@ def name_of(session: Session) -> str:
 
 def title(session: Session, seal: Seal) -> str:
     """Return the title of a session that ends so. A child keeps the title of its conversation."""
-    if session.header.title and session.header.parent:
-        return session.header.title
-    topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
-    return shortened(_REFERENCES.sub("", topics[0])) if topics else session.header.title
+    kept = session.header.title
+    if (kept and session.header.parent) or seal.source != "model":
+        return kept
+    topics = seal.summary.topics if seal.summary is not None else ()
+    return shortened(_REFERENCES.sub("", topics[0])) if topics else kept
 
 
 def first_words(session: Session) -> str:
-    """Return the first line of the first query that has one; a quoted one only for want of
-    another.
-    """
+    """Return the first line of the first query that has one, rather one that quotes nothing."""
     for entry in session.active_entries:
         if isinstance(entry, Query) and (text := entry.text.strip()):
             lines = text.split("\n")
-            return shortened(
-                next((line for line in lines if line.strip() and line[0] != ">"), lines[0])
-            )
+            unquoted = (line for line in lines if line.strip() and line[0] != ">")
+            return shortened(next(unquoted, lines[0]))
     return ""
 
 

@@ -14,10 +14,10 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker
-from chat_loop.sessions.dates import instant, local, used_in, used_of
+from chat_loop.sessions.dates import instant, moment, used_in, used_of
 from chat_loop.sessions.files import opened
 from chat_loop.sessions.naming import first_words, name_of
-from chat_loop.sessions.parser import BOM, Parsed, Reader, parse
+from chat_loop.sessions.parser import BOM, Reader, parse
 from chat_loop.sessions.records import (
     EPOCH,
     ID_PATTERN,
@@ -27,7 +27,6 @@ from chat_loop.sessions.records import (
     Seal,
     Session,
     SessionRow,
-    State,
     Totals,
 )
 from chat_loop.values import Usage
@@ -42,13 +41,8 @@ _TAIL = 1 << 16
 _LONGEST_TAIL = 8 << 20
 _WHOLE = 4 << 20
 """An unsealed file up to this many bytes is read whole for its numbers."""
-_BUFFER = 1 << 16
 _LARGEST_TIME = (1 << 63) - 1
 _QUERY = b"\n" + marker.PREFIX + b"query "
-_UNDO = marker.PREFIX + b"undo "
-
-
-# The files of a folder.
 
 
 class Stamp(NamedTuple):
@@ -62,17 +56,15 @@ class Stamp(NamedTuple):
 
 
 def newest_first(directory: Path) -> list[Stamp]:
-    """Return every file that could be a session, that which changed last first; ties by id.
-
-    This is the order in which files are read. A listing is in the order of the dates in them.
+    """Return every file that could be a session, that which changed last first; ties by id. Raises
+    OSError.
     """
     found = []
-    is_id = ID_PATTERN.fullmatch
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 name = entry.name
-                if name[-3:] == ".md" and is_id(name, 0, len(name) - 3):
+                if name.endswith(".md") and ID_PATTERN.fullmatch(name, 0, len(name) - 3):
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
@@ -88,21 +80,15 @@ def unlisted(directory: Path) -> list[str]:
     sync tools.
     """
     try:
-        with os.scandir(directory) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith(".md")]
+        names = [name for name in os.listdir(directory) if name.endswith(".md")]  # noqa: PTH208
     except OSError:
         return []
     return sorted(name for name in names if not ID_PATTERN.fullmatch(name[:-3]))
 
 
 def storable(nanoseconds: int) -> int:
-    """Return a file's time as it is kept and compared: of 64 bits, which a file system may
-    exceed.
-    """
+    """Return a file's time in 64 bits, which a file system may exceed."""
     return min(max(nanoseconds, -_LARGEST_TIME), _LARGEST_TIME)
-
-
-# One row, from both ends of a file.
 
 
 def rows(directory: Path) -> list[SessionRow]:
@@ -143,9 +129,13 @@ def _row(
     if not head.strip(b"\x00"):
         return SessionRow(id=path.stem, path=path, state="damaged" if head else "empty")
     if not head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
-        return _foreign_row(path, head, file)
+        plain, _ = legacy.read(_read_at(file, 0), path) if legacy.is_legacy(head) else (None, ())
+        if plain is not None:
+            return replace(row_of(plain, path), state="plain")
+        damaged = b"\n<!-- chat:" in head
+        return SessionRow(id=path.stem, path=path, state="damaged" if damaged else "foreign")
     tail = _read_at(file, max(0, size - _TAIL), _TAIL)
-    seal = seal_in(tail)
+    seal = _seal_in(tail)
     if seal is None and size <= _WHOLE and not quick:
         head = _read_at(file, 0)
     session = parse(head).session if parsed is None or len(head) < size else parsed
@@ -164,13 +154,10 @@ def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
     return file.read(length) or b""
 
 
-def _foreign_row(path: Path, head: bytes, file: BinaryIO) -> SessionRow:
-    if legacy.is_legacy(head):
-        session, _ = legacy.read(_read_at(file, 0), path)
-        if session is not None:
-            return replace(row_of(session, path), state="plain")
-    state: State = "damaged" if b"\n<!-- chat:" in head else "foreign"
-    return SessionRow(id=path.stem, path=path, state=state)
+def _seal_in(tail: bytes) -> marker.Marker | None:
+    """Return the seal's marker when it is the last line of a file that ends so."""
+    found = marker.read(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
+    return found if found and found.kind == "sealed" else None
 
 
 def row_of(
@@ -185,41 +172,31 @@ def row_of(
 
     `used` is the date of its last record where that is not in what was read.
     """
-    totals, restoration = session.totals, session.restoration
+    header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
-    reason = seal.values.get("reason") if seal else session.seal.reason if session.seal else ""
+    reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
     return SessionRow(
         id=path.stem,
         path=path,
         state="sealed" if sealed else "unsealed",
-        updated=local(used or used_of(session)),
-        created=session.header.created if session.header.created != EPOCH else None,
-        agent=session.header.agent,
-        project=session.header.project,
-        parent=session.header.parent,
+        updated=moment(instant(used or used_of(session))),
+        created=header.created if header.created != EPOCH else None,
+        agent=header.agent,
+        project=header.project,
+        parent=header.parent,
         merged=restoration.merged if restoration else "",
         queries=seal.number("queries") if seal else totals.queries if whole else None,
         tokens=seal.number("tokens") if seal else totals.combined if whole else None,
         name=name_of(session),
-        tags=session.header.tags if sealed else session.tags,
-        depth=session.depth if restoration else 2 if session.header.parent else 1,
+        tags=header.tags if sealed else session.tags,
+        depth=session.depth if restoration else 2 if header.parent else 1,
         compacted=reason == "compact",
-        until=restoration.until if restoration is not None else "",
+        until=restoration.until if restoration else "",
         words=first_words(session),
-        mode=session.header.mode,
+        mode=header.mode,
         answered=session.answered or not whole,
         spent=tuple(session.usage_of_models.items()) if whole else None,
     )
-
-
-def seal_in(tail: bytes) -> marker.Marker | None:
-    """Return the seal's marker when it is the last line of a file that ends so."""
-    last = tail.rstrip(b"\r\n").rpartition(b"\n")[2]
-    found = marker.read(last) if last.startswith(marker.PREFIX) else None
-    return found if found and found.kind == "sealed" else None
-
-
-# The ends of a long session.
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:
@@ -232,49 +209,36 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
     """
     with opened(path) as (file, status):
         size = status.st_size
-        if size <= SHORT:
-            return None
-        head = file.read(_LONG_HEAD)
+        head = file.read(_LONG_HEAD) if size > SHORT else b""
         end = head.find(_QUERY, head.find(_QUERY) + 1)
         if head.count(_QUERY, 0, end + len(_QUERY)) < 2:
+            return None
+        seal = _seal_in(_read_at(file, size - _TAIL, _TAIL))
+        queries, tokens = (seal.number("queries"), seal.number("tokens")) if seal else (None, None)
+        if queries is None or tokens is None:
             return None
         length = _TAIL
         while length <= _LONGEST_TAIL and size - length > end:
             tail = _read_at(file, size - length, length)
-            start = tail.find(_QUERY)
-            if start >= 0:
-                parsed = parse(head[: end + 1] + tail[start + 1 :])
-                found = _with_totals(parsed, seal_in(tail))
-                if found is None or _reaches(found, tail.count(_QUERY), max(1, last)):
-                    return found
+            parsed = parse(head[: end + 1] + tail[tail.find(_QUERY) + 1 :])
+            found = parsed.session if not parsed.damage else None
+            if found is not None and _reaches(found, tail.count(_QUERY), max(1, last)):
+                totals = Totals(queries=queries, session=Usage(input=tokens))
+                return replace(found, counted=totals)
             length *= 4
     return None
-
-
-def _with_totals(parsed: Parsed, seal: marker.Marker | None) -> Session | None:
-    """Return what was read of a sealed session, with the totals that its seal tells."""
-    session = parsed.session
-    if session is None or session.seal is None or session.seal.summary is None or parsed.damage:
-        return None
-    queries = seal.number("queries") if seal else None
-    tokens = seal.number("tokens") if seal else None
-    if queries is None or tokens is None:
-        return None
-    return replace(session, counted=Totals(queries=queries, session=Usage(input=tokens)))
 
 
 def _reaches(found: Session, queries: int, last: int) -> bool:
     """Return True when the last `queries` queries of the entries hold as many exchanges as are
     wanted, and all that the summary block does not cover.
     """
-    assert found.seal is not None
+    if found.seal is None or found.seal.summary is None or not queries:
+        return False
     end = [entry.number for entry in found.entries if isinstance(entry, Query)][-queries:]
     standing = {exchange.query.number for exchange in found.exchanges}
     covers = found.seal.covers
     return len(standing.intersection(end)) >= last and (covers is None or end[0] <= covers + 1)
-
-
-# Exchange by exchange.
 
 
 class Pieces:
@@ -293,55 +257,31 @@ class Pieces:
 
     def __iter__(self) -> Iterator[tuple[Entry, ...]]:
         """Read the file. Raises OSError."""
-        with opened(self.path, _BUFFER) as (file, status):
+        with opened(self.path, 1 << 16) as (file, status):
             self.size, self.changed = status.st_size, storable(status.st_mtime_ns)
-            reader = _GroupReader()
-            number, ended = 0, True
+            reader, held, ended = Reader(), 0, True
             while line := file.readline(LONGEST_RECORD):
-                number += 1
-                ended = line.endswith(b"\n")
-                while not ended and len(line) == LONGEST_RECORD:  # the rest of a line is left out
-                    ended = (rest := file.readline(LONGEST_RECORD)).endswith(b"\n")
-                    if len(rest) < LONGEST_RECORD:
-                        break
-                reader.take(number, line[:-1] if line.endswith(b"\n") else line)
-                if reader.complete:
-                    self.header = reader.header
-                    yield tuple(reader.complete)
-                    reader.complete = []
+                begins, ended = ended, line.endswith(b"\n")
+                if not begins:
+                    continue  # the rest of a line is left out
+                held = 0 if reader.open is None else held + len(line)
+                if held <= LONGEST_RECORD or line.startswith(b"<!-- "):
+                    reader.take(line.removesuffix(b"\n"))
+                if len(reader.entries) > 1 and isinstance(reader.entries[-1], Query):
+                    yield tuple(reader.entries[:-1])
+                    del reader.entries[:-1]
+                    reader.damage.clear()
             reader.finish(ends_with_newline=ended)
             self.header, self.seal = reader.header, reader.seal
-            for group in (reader.complete, reader.entries):
-                if group:
-                    yield tuple(group)
-
-
-class _GroupReader(Reader):
-    """A reader whose entries are taken away when the next query begins."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.complete: list[Entry] = []
-        self._held = 0
-
-    def take(self, number: int, line: bytes) -> None:
-        self._held = 0 if self.open is None else self._held + len(line) + 1
-        if self._held <= LONGEST_RECORD or line.startswith(b"<!-- "):
-            super().take(number, line)
-
-    def add(self, entry: Entry) -> None:
-        super().add(entry)
-        if isinstance(entry, Query) and len(self.entries) > 1:
-            self.complete = self.entries[:-1]
-            self.entries = [entry]
-            self.damage.clear()
+            if reader.entries:
+                yield tuple(reader.entries)
 
 
 def undone(path: Path) -> frozenset[int]:
     """Return the numbers of the queries that a transcript says were undone. Raises OSError."""
     numbers = set()
-    with opened(path, _BUFFER) as (file, _):
+    with opened(path, 1 << 16) as (file, _):
         while line := file.readline(LONGEST_RECORD):
-            if line.startswith(_UNDO) and (found := marker.read(line)) is not None:
+            if line.startswith(marker.PREFIX + b"undo ") and (found := marker.read(line)):
                 numbers.add(found.count("n"))
     return frozenset(numbers)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct, field
@@ -15,13 +14,15 @@ from msgspec.structs import replace
 
 from chat_loop.values import Compaction, StopReason, Usage
 
-IMAGES: Mapping[str, str] = MappingProxyType(
-    {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-)
+IMAGES: Mapping[str, str] = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
 """The folder with the images of a sessions folder."""
-_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
@@ -43,10 +44,8 @@ class Query(QueryEntry, frozen=True, kw_only=True):
 
 
 class Reply(QueryEntry, frozen=True, kw_only=True):
-    """An answer of the model, complete or not. Number 0 is the acknowledgment.
-
-    `failed`: the request was refused or never answered. The query and all that belongs to it are
-    not sent again.
+    """An answer of the model, complete or not. Number 0 is the acknowledgment; `failed` says that
+    the request was refused or never answered.
     """
 
     text: str
@@ -84,10 +83,8 @@ class ArchiveContext(QueryEntry, frozen=True, kw_only=True, tag="recall"):
 
 
 class Attachment(QueryEntry, frozen=True, kw_only=True):
-    """A file that the user gave with the query, as it was then. `name` is the path as it was typed.
-
-    `size` is in bytes, `sha256` the file's digest in hexadecimal. `text` is that of a text file; an
-    image is kept as a file of its own, and `width` and `height` are in pixels.
+    """A file that the user gave with the query. `name` is the path as it was typed, `size` is in
+    bytes, `text` that of a text file; an image is a file of its own, its size in pixels.
     """
 
     name: str
@@ -104,12 +101,10 @@ class Attachment(QueryEntry, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        """The path of an image from the sessions folder; empty for other files, and for a digest
-        that is none.
-        """
-        if not self.is_image or not _DIGEST.fullmatch(self.sha256):
-            return ""
-        return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
+        """The path of an image from the sessions folder; empty without a valid digest."""
+        if self.is_image and re.fullmatch("[0-9a-f]{64}", self.sha256):
+            return f"{IMAGE_FOLDER}/{self.sha256}.{IMAGES[self.media]}"
+        return ""
 
 
 class Note(Entry, frozen=True, kw_only=True):
@@ -143,15 +138,9 @@ class ModelChange(Note, frozen=True, tag="switch"):
 
 
 class Restoration(Entry, frozen=True, kw_only=True):
-    """The context that the session got from its parent. `block` is the inner text of a summary
-    block of the chain.
-
-    The words from the reference `verbatim_from` on, up to the parent's end, are given as they were
-    said, those before it only as the block. Of these words the ones from `unsummarized_from` on are
-    in no summary block yet. Empty: none.
-
-    A session that forks ends its parent's words at the reference `until`. One that merges has a
-    second parent, with the id `merged`.
+    """The context that the session got from its parent: a summary block's inner text, and the words
+    from the reference `verbatim_from` on, of which those from `unsummarized_from` on are in no
+    block yet. A fork ends them at `until`; `merged` is the id of a second parent.
     """
 
     parent_created: datetime
@@ -208,9 +197,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 class Header(Struct, frozen=True, kw_only=True):
     """The facts of a session. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
-    TAG_PATTERN.
-
-    `name` is the user's, `title` was made by the program.
+    TAG_PATTERN. The user made the `name`, the program the `title`.
     """
 
     id: str
@@ -266,21 +253,17 @@ class Exchange(Struct, frozen=True):
 
     @property
     def ref(self) -> str:
-        """Its place in the chain as summaries and the archive name it: `2.14`, query 14 of the
-        second session.
-        """
+        """Its place in the chain: `2.14`, query 14 of the second session."""
         return f"{self.depth}.{self.query.number}"
 
     @property
     def failed(self) -> bool:
-        """True when the query was refused or never answered: it stays in the file and is not sent
-        again.
-        """
+        """True when the query was refused or never answered: it is not sent again."""
         return self.reply is not None and self.reply.failed
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Accounting of a session: the restoration's tokens are counted apart, and not as a query."""
+    """The accounting of a session. The acknowledgment counts as restoration, not as a query."""
 
     queries: int = 0
     session: Usage = field(default_factory=Usage)
@@ -302,32 +285,13 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
+        said: dict[int, list[QueryEntry]] = {}
         entries, depth = self.active_entries, self.depth
-        replies: dict[int, Reply] = {}
-        calls: dict[int, list[Call]] = {}
-        results: dict[tuple[int, str], Result] = {}
-        attached: dict[int, list[Attachment]] = {}
         for entry in entries:
-            if isinstance(entry, Reply):
-                before = replies.get(entry.number)
-                replies[entry.number] = entry if before is None else _joined(before, entry)
-            elif isinstance(entry, Call):
-                calls.setdefault(entry.number, []).append(entry)
-            elif isinstance(entry, Result):
-                results[entry.number, entry.id] = entry
-            elif isinstance(entry, Attachment):
-                attached.setdefault(entry.number, []).append(entry)
+            if isinstance(entry, QueryEntry):
+                said.setdefault(entry.number, []).append(entry)
         return tuple(
-            Exchange(
-                entry,
-                replies.get(entry.number),
-                depth,
-                tuple(
-                    Use(call, results.get((call.number, call.id)))
-                    for call in calls.get(entry.number, ())
-                ),
-                tuple(attached.get(entry.number, ())),
-            )
+            _exchange(entry, said[entry.number], depth)
             for entry in entries
             if isinstance(entry, Query)
         )
@@ -336,79 +300,56 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def active_entries(self) -> tuple[Entry, ...]:
         """The entries without those of undone queries."""
         undone = {entry.number for entry in self.entries if isinstance(entry, Undo)}
-        if not undone:
-            return self.entries
-        return tuple(
-            entry
-            for entry in self.entries
-            if not isinstance(entry, QueryEntry) or entry.number not in undone
-        )
+        return _without(self.entries, undone)
 
     @property
     def sent(self) -> tuple[Entry, ...]:
         """The active entries without those of failed queries: what the model is sent again."""
         active = self.active_entries
         failed = {entry.number for entry in active if isinstance(entry, Reply) and entry.failed}
-        if not failed:
-            return active
-        return tuple(
-            entry
-            for entry in active
-            if not isinstance(entry, QueryEntry) or entry.number not in failed
-        )
+        return _without(active, failed)
 
     @property
     def numbers(self) -> str:
-        """`it has 1 to 7`: its queries' numbers, for who asks for one that is not there."""
+        """The numbers of its queries as the end of a sentence: `it has 1 to 7`."""
         found = [exchange.query.number for exchange in self.exchanges]
         if len(found) < 2:
             return f"it has {found[0]} only" if found else "nothing was said in it"
         return f"it has {min(found)} to {max(found)}"
 
     def until(self, number: int) -> Session:
-        """The session as it was before a query after `number` was asked, called and tagged as it is
-        now.
-
-        Its seal, which covers later words, is left out as well.
+        """Return the session as it was before a query after `number` was asked, called and tagged
+        as it is now, without its seal, which covers later words.
         """
         if all(exchange.query.number <= number for exchange in self.exchanges):
             return self
         entries = self.entries
-        later = (
+        end = next(
             at
             for at, entry in enumerate(entries)
             if isinstance(entry, Query) and entry.number > number
         )
-        end = next(later, len(entries))
-        undone = (
-            entry for entry in entries[end:] if isinstance(entry, Undo) and entry.number <= number
-        )
-        before = (entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag))
+        before = [entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag)]
+        before += [one for one in entries[end:] if isinstance(one, Undo) and one.number <= number]
         header = replace(self.header, name=self.name, tags=self.tags)
-        return replace(self, header=header, entries=(*before, *undone), seal=None)
+        return replace(self, header=header, entries=tuple(before), seal=None)
 
     @property
     def name(self) -> str:
-        """The name that the user gave it. The header of a sealed session tells it, a live one's
-        entries.
-        """
-        if self.seal is not None:
-            return self.header.name
-        return next(
-            (entry.text for entry in reversed(self.entries) if isinstance(entry, Name)),
-            self.header.name,
-        )
+        """The user's name for it. The header of a sealed session tells it, a live one's entries."""
+        notes = (entry.text for entry in reversed(self.entries) if isinstance(entry, Name))
+        return next(notes, self.header.name) if self.seal is None else self.header.name
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its tags, each once, in the order in which they came."""
-        tags = dict.fromkeys(self.header.tags)
-        for entry in self.entries if self.seal is None else ():
-            if isinstance(entry, Tag):
-                tags.setdefault(entry.text)
-            elif isinstance(entry, Untag):
-                tags.pop(entry.text, None)
-        return tuple(tags)
+        entries = self.entries if self.seal is None else ()
+        return _standing(self.header.tags, entries, Tag, Untag)
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """The texts that were pinned in this session and not unpinned again."""
+        return pinned_after((), self.entries)
 
     @property
     def usage_of_models(self) -> dict[str, Usage]:
@@ -425,75 +366,95 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def depth(self) -> int:
         """The place of the session in its chain as the restoration tells it; 1 without one."""
-        restoration = self.restoration
-        return restoration.depth if restoration is not None else 1
+        return self.restoration.depth if self.restoration is not None else 1
 
     @cached_property
     def restoration(self) -> Restoration | None:
-        """Asked for with every exchange's depth: a session without one is looked through only
-        once.
-        """
         return next((entry for entry in self.entries if isinstance(entry, Restoration)), None)
 
     @property
     def acknowledgment(self) -> Reply | None:
-        return next(
-            (entry for entry in self.entries if isinstance(entry, Reply) and entry.number == 0),
-            None,
-        )
-
-    @property
-    def pins(self) -> tuple[str, ...]:
-        """The texts that were pinned in this session and not unpinned again."""
-        return pinned_after((), self.entries)
+        replies = (entry for entry in self.entries if isinstance(entry, Reply))
+        return next((reply for reply in replies if reply.number == 0), None)
 
     @property
     def answered(self) -> bool:
-        """True when the model has answered at least one query."""
-        return any(isinstance(entry, Reply) and answers(entry) for entry in self.entries)
+        """True when something came in reply to at least one query."""
+        return any(
+            isinstance(entry, Reply)
+            and entry.number > 0
+            and (entry.text.strip() != "" or entry.stop not in ("error", "interrupted"))
+            for entry in self.entries
+        )
 
     @property
     def totals(self) -> Totals:
         if self.counted is not None:
             return self.counted
         session = restoration = Usage()
-        queries = 0
         for entry in self.entries:
-            if isinstance(entry, Query):
-                queries += 1
-            elif isinstance(entry, Reply) and entry.usage is not None:
+            if isinstance(entry, Reply) and entry.usage is not None:
                 if entry.number:
                     session += entry.usage
                 else:
                     restoration += entry.usage
+        queries = sum(isinstance(entry, Query) for entry in self.entries)
         return Totals(queries=queries, session=session, restoration=restoration)
-
-
-def answers(reply: Reply) -> bool:
-    """Return True for the reply to a query of which something came."""
-    return reply.number > 0 and (
-        bool(reply.text.strip()) or reply.stop not in ("error", "interrupted")
-    )
 
 
 def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
     """Return the pins that hold after `entries`, each once, those of `before` first."""
-    pins = dict.fromkeys(before)
+    return _standing(before, entries, Pin, Unpin)
+
+
+def _standing(
+    before: tuple[str, ...], entries: Iterable[Entry], add: type[Note], remove: type[Note]
+) -> tuple[str, ...]:
+    """Return the texts that notes of two kinds leave."""
+    texts = dict.fromkeys(before)
     for entry in entries:
-        if isinstance(entry, Pin):
-            pins.setdefault(entry.text)
-        elif isinstance(entry, Unpin):
-            pins.pop(entry.text, None)
-    return tuple(pins)
+        if isinstance(entry, add):
+            texts.setdefault(entry.text)
+        elif isinstance(entry, remove):
+            texts.pop(entry.text, None)
+    return tuple(texts)
+
+
+def _without(entries: tuple[Entry, ...], numbers: set[int]) -> tuple[Entry, ...]:
+    """Return the entries that do not belong to the queries with these numbers."""
+    if not numbers:
+        return entries
+    return tuple(
+        entry
+        for entry in entries
+        if not isinstance(entry, QueryEntry) or entry.number not in numbers
+    )
+
+
+def _exchange(query: Query, said: Iterable[QueryEntry], depth: int) -> Exchange:
+    """Return the exchange of a query from the entries with its number."""
+    reply: Reply | None = None
+    calls: list[Call] = []
+    results: dict[str, Result] = {}
+    attached: list[Attachment] = []
+    for entry in said:
+        if isinstance(entry, Reply):
+            reply = entry if reply is None else _joined(reply, entry)
+        elif isinstance(entry, Call):
+            calls.append(entry)
+        elif isinstance(entry, Result):
+            results[entry.id] = entry
+        elif isinstance(entry, Attachment):
+            attached.append(entry)
+    uses = tuple(Use(call, results.get(call.id)) for call in calls)
+    return Exchange(query, reply, depth, uses, tuple(attached))
 
 
 def _joined(step: Reply, following: Reply) -> Reply:
-    """Two steps of one reply, between which tools were used, as one."""
-    seconds = (
-        None
-        if step.seconds is None or following.seconds is None
-        else step.seconds + following.seconds
-    )
+    """Return two steps of one reply, between which tools were used, as one."""
+    seconds = None
+    if step.seconds is not None and following.seconds is not None:
+        seconds = step.seconds + following.seconds
     usage = following.usage if step.usage is None else step.usage + (following.usage or Usage())
     text = "\n\n".join(filter(None, (step.text, following.text)))
     return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)
@@ -515,24 +476,20 @@ class Branch(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """`queries` and `tokens` are None when only the whole file could tell.
-
-    In a listing of conversations the row is that of the newest session, and the numbers are those
-    of its whole chain. `updated` is the date of its last record, whatever the file's own times are;
-    None: it has none that can be true.
+    """A line of a listing. In one of conversations the row is that of the newest session, and the
+    numbers are those of its whole chain. None: only the whole file could tell.
     """
 
     id: str
     path: Path
     state: State
     updated: datetime | None = None
+    """The date of its last record, whatever the file's own times are."""
     created: datetime | None = None
     agent: str = ""
     project: str = ""
-    """The working directory in which it began."""
     parent: str = ""
     merged: str = ""
-    """The id of its second parent."""
     queries: int | None = None
     tokens: int | None = None
     name: str = ""
@@ -542,17 +499,14 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     compacted: bool = False
     """True when it ended because its context was compacted."""
     until: str = ""
-    """The reference of its parent's last query that it goes on from; empty: it goes on from all of
-    its parent.
-    """
+    """The reference of its parent's last query that it goes on from; empty: all of them."""
     words: str = ""
     """The first line of its own first query."""
     mode: str = ""
-    """`print`: it was only held with `-p`."""
     answered: bool = True
     """False when no reply ever came."""
     spent: tuple[tuple[str, Usage], ...] | None = None
-    """The tokens of each model by its reference; None when only the whole file could tell."""
+    """The tokens of each model by its reference."""
     compactions: int = 0
     """The number of compactions of the chain."""
     folded: int = 0

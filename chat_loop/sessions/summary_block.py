@@ -2,11 +2,6 @@
 
 `parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are
 indented by two spaces, so that nothing inside an item can stand at column 0.
-
-A model is given a grouped block, which takes fewer tokens: neighbors that end with the same place,
-such as `[2 user]`, are one group; the first has the bullet `-`, the others `+`, and the place
-stands once, after the last. Where a block is edited by hand each item has its own place, so that a
-line that is taken out takes no other's along.
 """
 
 from __future__ import annotations
@@ -29,13 +24,8 @@ _LISTS = {
     "files": "**Files Touched:**",
     "tools": "**Tools Used:**",
 }
-_ALWAYS = ("topics", "decisions", "pending")
 _PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
 """In which session of the chain an item was said, and by whom: ` [2 user]`, ` [2 reply]`."""
-
-
-def _item(text: str, bullet: str) -> str:
-    return bullet + encode(text).replace("\n", "\n  ")
 
 
 def _place(item: str) -> str:
@@ -43,41 +33,30 @@ def _place(item: str) -> str:
     return found.group() if found else ""
 
 
-def _grouped(items: Sequence[str]) -> list[str]:
-    """Return the lines of items of which neighbors with one place are a group."""
-    places = ["", *map(_place, items), ""]
-    return [
-        _item(
-            item.removesuffix(place) if place == after else item,
-            "+ " if place and place == before else "- ",
-        )
-        for item, before, place, after in zip(items, places, places[1:], places[2:], strict=False)
-    ]
-
-
-def _ungrouped(items: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return items, given with their bullets, with a place for each."""
-    result: list[str] = []
-    place, after = "", "-"
-    for bullet, text in reversed(items):
-        place = place if after == "+" else _place(text)
-        result.append(text + place if after == "+" else text)
-        after = bullet
-    return tuple(reversed(result))
-
-
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
     """Return the block's inner text, without the markers and without a final newline.
 
-    `spaced` sets an empty line between two headings, which a page would show on one line.
+    `grouped`: neighbors that end with the same place, such as `[2 user]`, are one group, which
+    takes fewer tokens: the first has the bullet `-`, the others `+`, and the place stands once,
+    after the last. `spaced` sets an empty line between two headings, which a page would show on one
+    line.
     """
-    parts = [_item(summary.background, _BACKGROUND), "", _CURRENT, *([""] if spaced else [])]
+    parts = [_BACKGROUND + _indented(summary.background), "", _CURRENT, *([""] if spaced else [])]
     for name, heading in _LISTS.items():
-        items: tuple[str, ...] = getattr(summary, name)
-        if items or name in _ALWAYS:
-            lines = _grouped(items) if grouped else [_item(item, "- ") for item in items]
-            parts += [heading, *lines, *([] if items else [_NONE]), ""]
+        items: Sequence[str] = getattr(summary, name)
+        if items or name in ("topics", "decisions", "pending"):
+            places = ["", *(_place(item) if grouped else "" for item in items), ""]
+            parts.append(heading)
+            for number, item in enumerate(items, 1):
+                before, place, after = places[number - 1 : number + 2]
+                text = item.removesuffix(place) if place == after else item
+                parts.append(("+ " if place and place == before else "- ") + _indented(text))
+            parts += [""] if items else [_NONE, ""]
     return "\n".join(parts[:-1])
+
+
+def _indented(text: str) -> str:
+    return encode(text).replace("\n", "\n  ")
 
 
 def parse(text: str) -> Summary:
@@ -101,14 +80,21 @@ def parse(text: str) -> Summary:
             item.append(line[2:])
         elif line.strip() in ("", _CURRENT, _NONE):
             continue
-        elif item:
-            item.append(line)
         else:
-            background.append(line)
+            (item or background).append(line)
     return Summary(
         background=decode("\n".join(background)),
-        **{
-            name: _ungrouped([(bullet, decode("\n".join(item))) for bullet, item in items])
-            for name, items in lists.items()
-        },
+        **{name: _with_places(items) for name, items in lists.items()},
     )
+
+
+def _with_places(items: Sequence[tuple[str, list[str]]]) -> tuple[str, ...]:
+    """Return items, given with their bullets, with the place of their group for each."""
+    result: list[str] = []
+    place, after = "", "-"
+    for bullet, lines in reversed(items):
+        text = decode("\n".join(lines))
+        place = place if after == "+" else _place(text)
+        result.append(text + place if after == "+" else text)
+        after = bullet
+    return tuple(reversed(result))

@@ -5,35 +5,36 @@ empties it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound, os_reason
 from chat_loop.sessions import partial
-from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.files import release_lock, take_lock
 from chat_loop.sessions.records import ID_PATTERN, SessionRow
 
 FOLDER = ".trash"
 
 
 def take_away(path: Path) -> Path:
-    """Move a session's file to the trash; return where it is.
+    """Move a session's file to the trash, under the next free name; return where it is.
 
     Raises SessionLocked while it is open, SessionNotFound when it is gone, and SaveError.
     """
-    folder = path.parent / FOLDER
     held = None
     try:
         held = take_lock(path.parent, path.stem)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return _moved(path, folder)
+        target, count = path.parent / FOLDER / path.name, 1
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        while os.path.lexists(target):
+            count += 1
+            target = target.with_name(f"{path.stem[:58]}_{count}.md")
+        return path.rename(target)
     except FileNotFoundError as error:
         raise SessionNotFound(f"There is no session {path.stem} any more.") from error
     except OSError as error:
-        raise _unmoved(path, error) from error
+        raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
     finally:
-        if held is not None:
-            held.release()
+        release_lock(held)
 
 
 def bring_back(directory: Path, identity: str) -> Path:
@@ -53,33 +54,15 @@ def bring_back(directory: Path, identity: str) -> Path:
             "Rename one of the files.",
         )
     try:
-        source.rename(target)
+        return source.rename(target)
     except OSError as error:
-        raise _unmoved(source, error) from error
-    return target
+        raise SaveError(f"{source} cannot be moved: {os_reason(error)}.") from error
 
 
-def trashed(directory: Path) -> Sequence[SessionRow]:
-    """Return the sessions in the trash, last used first. Raises SessionError when it cannot be
-    read.
-    """
+def trashed(directory: Path) -> list[SessionRow]:
+    """Return the sessions in the trash, last used first. Raises SessionError."""
+    folder = directory / FOLDER
     try:
-        return list(partial.rows(directory / FOLDER))
+        return partial.rows(folder)
     except OSError as error:
-        raise SessionError(
-            f"The trash {directory / FOLDER} cannot be read: {error.strerror}."
-        ) from error
-
-
-def _moved(path: Path, folder: Path) -> Path:
-    """Move the file under its own name, or the next free one, so that nothing is overwritten."""
-    target, count = folder / path.name, 1
-    while os.path.lexists(target):
-        count += 1
-        target = folder / f"{path.stem[:58]}_{count}.md"
-    path.rename(target)
-    return target
-
-
-def _unmoved(path: Path, error: OSError) -> SaveError:
-    return SaveError(f"{path} cannot be moved: {os_reason(error)}.")
+        raise SessionError(f"The trash {folder} cannot be read: {error.strerror}.") from error

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.edits import update_metadata
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import Loaded, SessionManager, update_metadata
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (

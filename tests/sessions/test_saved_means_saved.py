@@ -472,7 +472,7 @@ def test_a_hang_up(way: Way, tmp_path: Path) -> None:
     assert said in stored(chat.folder).values()
 
 
-def test_missing_exchanges_are_counted_when_they_are_put_back(tmp_path: Path) -> None:
+def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None:
     """Who deletes words on purpose learns where they are now."""
     talk = Talk(tmp_path, "one", "two", "three", "four")
 
@@ -485,10 +485,7 @@ def test_missing_exchanges_are_counted_when_they_are_put_back(tmp_path: Path) ->
         await talk.conversation.ask("fourth")
         [told] = warnings_of(talk)
         assert talk.path != path
-        assert (
-            told == f"{path.name} was changed: 2 exchanges that are missing from it were kept in "
-            f"{talk.path}."
-        )
+        assert told == f"{path.name} was changed: everything that was said was kept in {talk.path}."
         assert talk.sessions.current() == talk.path.stem
 
     run(talk, on())

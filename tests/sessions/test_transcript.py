@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.sessions import marker, summary_block
-from chat_loop.sessions.edits import append_seal
 from chat_loop.sessions.escape import StreamEncoder, decode, decode_line, encode, encode_line
+from chat_loop.sessions.live import append_seal
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import (
     MINOR,
@@ -191,7 +191,7 @@ def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
 @given(st.lists(texts, max_size=6))
 def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     encoder = StreamEncoder()
-    assert "".join(encoder.feed(piece) for piece in pieces) + encoder.finish() == encode(
+    assert "".join(encoder.feed(piece) for piece in pieces) + encoder.feed("", last=True) == encode(
         "".join(pieces)
     )
 
