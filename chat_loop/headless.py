@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from chat_loop.agent.approval import anything, nobody
 from chat_loop.agent.tools import NO_MORE
-from chat_loop.attach.reading import without_secrets
 from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -229,10 +228,9 @@ class Run:
         files = await conversation.files(typed) if "@" in typed else ()
         for file in files:
             if file.secret:
-                self._show(
-                    Warned(f"What looks like a key or a password in {file.name} is not sent.")
-                )
-        await conversation.ask(self._question, tuple(map(without_secrets, files)))
+                name = file.attachment.name
+                self._show(Warned(f"What looks like a key or a password in {name} is not sent."))
+        await conversation.ask(self._question, [file.without_secrets() for file in files])
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
         """Go on with a saved session, in its own words as far as they fit; no summary is made.

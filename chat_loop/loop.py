@@ -34,7 +34,7 @@ from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.lines import Reader
 
 if TYPE_CHECKING:
-    from chat_loop.attach.reading import Given
+    from chat_loop.attach.reading import QueryFile
 
 
 class ChatLoop:
@@ -149,7 +149,7 @@ class ChatLoop:
         self._chat.quotes.clear()
         await self._ask(text, files)
 
-    async def _ask(self, text: str, files: tuple[Given, ...]) -> None:
+    async def _ask(self, text: str, files: tuple[QueryFile, ...]) -> None:
         self._chat.display.begin_waiting()
         try:
             await self._cancellable(self._chat.conversation.ask(text, files), stopped="")
@@ -194,12 +194,12 @@ class ChatLoop:
         finally:
             self._attend()
 
-    async def _files(self) -> tuple[Given, ...] | None:
+    async def _files(self) -> tuple[QueryFile, ...] | None:
         """The files of the entry; None when it is not to be sent. Raises UsageError, with the entry
         to be edited.
         """
         chat = self._chat
-        found: list[tuple[Given, ...]] = []
+        found: list[tuple[QueryFile, ...]] = []
 
         async def look() -> None:
             found.append(await chat.conversation.files(self._reader.typed))
@@ -212,16 +212,14 @@ class ChatLoop:
         if not found:
             return None
         [files] = found
-        if secret := [file.name for file in files if file.secret]:
+        if secret := [file.attachment.name for file in files if file.secret]:
             names = ", ".join(one_line(name, 80) for name in secret)
             chat.display.warn(f"What looks like a key or a password is in {names}.")
             match await chat.ask("Send it as it is? (y, n, r leaves these out) "):
                 case "y" | "yes":
                     pass
                 case "r":
-                    from chat_loop.attach.reading import without_secrets  # loaded by then
-
-                    files = tuple(map(without_secrets, files))
+                    files = tuple(file.without_secrets() for file in files)
                 case _:
                     chat.display.line("Not sent.", "dim")
                     return None

@@ -15,22 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.attach import LONGEST, pictures
-from chat_loop.attach.completing import MOST, completions
-from chat_loop.attach.mentions import mentions
+from chat_loop.attach import pictures
+from chat_loop.attach.mentions import LONGEST, MOST, completions, mentions
 from chat_loop.attach.pictures import Damaged, Picture, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
     LARGEST_TEXT,
     MOST_FILES,
-    Given,
     Named,
+    QueryFile,
     named_files,
     read,
-    without_secrets,
 )
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import LARGEST_IMAGE
+from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import file_size_text
 from tests.strategies import texts
 from tests.support.images import gif, huge_png, jpeg, png, webp
@@ -174,33 +173,35 @@ def test_there_is_a_limit_of_files(here: Path) -> None:
         named_files(f"{text} @{MOST_FILES}.txt", here)
 
 
-def given_of(here: Path, data: bytes, name: str = "x.txt") -> Given:
+def file_of(here: Path, data: bytes, name: str = "x.txt") -> QueryFile:
     (here / name).write_bytes(data)
     return read(name, here / name, here)
 
 
 def refused(here: Path, data: bytes, name: str = "x.txt") -> str:
     with pytest.raises(UsageError) as error:
-        given_of(here, data, name)
+        file_of(here, data, name)
     assert error.value.hint
     return error.value.message
 
 
 def test_a_text_file(here: Path) -> None:
     data = "\ufeffGrüße\r\n<!-- chat:end -->\rend\n".encode()
-    assert given_of(here, data) == Given(
+    assert file_of(here, data).attachment == Attachment(
+        number=0,
+        at=EPOCH,
         name="x.txt",
         media="text/plain",
         size=len(data),
         sha256=sha256(data).hexdigest(),
         text="Grüße\n<!-- chat:end -->\rend\n",
     )
-    assert given_of(here, data).told == "x.txt, 34 bytes"
-    assert given_of(here, "Grüße".encode("utf-16")).text == "Grüße"
-    assert given_of(here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg").text.startswith(
-        "<svg"
-    )
-    assert given_of(here, b"x" * LARGEST_TEXT).size == LARGEST_TEXT
+    assert file_of(here, data).told == "x.txt, 34 bytes"
+    assert file_of(here, "Grüße".encode("utf-16")).attachment.text == "Grüße"
+    assert file_of(
+        here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg"
+    ).attachment.text.startswith("<svg")
+    assert file_of(here, b"x" * LARGEST_TEXT).attachment.size == LARGEST_TEXT
 
 
 @pytest.mark.parametrize(
@@ -277,13 +278,15 @@ def test_sizes_of_files(size: int, text: str) -> None:
     ],
 )
 def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> None:
-    found = given_of(here, data, "notes.txt")
-    assert found == Given(
+    found = file_of(here, data, "notes.txt")
+    assert found.data == data
+    assert found.attachment == Attachment(
+        number=0,
+        at=EPOCH,
         name="notes.txt",
         media=media,
         size=len(data),
         sha256=sha256(data).hexdigest(),
-        data=data,
         width=640,
         height=480,
     )
@@ -343,8 +346,8 @@ def test_links(here: Path) -> None:
     (here / "leak.txt").symlink_to(here.parent / "outside.txt")
     (here / "broken").symlink_to("nothing")
     (here / "round").symlink_to("round")
-    assert read("inside", here / "inside", here).text == "real"
-    assert read("../outside.txt", here.parent / "outside.txt", here).text == "outside"
+    assert read("inside", here / "inside", here).attachment.text == "real"
+    assert read("../outside.txt", here.parent / "outside.txt", here).attachment.text == "outside"
     with pytest.raises(UsageError) as error:
         read("leak.txt", here / "leak.txt", here)
     assert error.value.message == f"leak.txt is a link to {here.parent / 'outside.txt'}."
@@ -379,13 +382,13 @@ def test_a_file_that_fails_while_it_is_read(here: Path) -> None:
 
 
 def test_secrets_are_noticed_and_can_be_left_out(here: Path) -> None:
-    found = given_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n", ".env")
+    found = file_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n", ".env")
     assert found.secret
-    bare = without_secrets(found)
-    assert bare.text == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
+    bare = found.without_secrets()
+    assert bare.attachment.text == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
     assert not bare.secret
-    assert without_secrets(bare) is bare
-    assert not given_of(here, b"port = 5432\n", ".env").secret
+    assert bare.without_secrets() is bare
+    assert not file_of(here, b"port = 5432\n", ".env").secret
 
 
 def completed(before: str) -> list[str]:

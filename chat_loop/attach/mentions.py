@@ -1,4 +1,5 @@
-"""Where a query names files (pure): `@path` or `@"path with blanks"`, at the beginning of a word.
+"""Where a text names files: `@path` or `@"path with blanks"`, at the beginning of a word; and the
+paths that one being typed can become.
 
 What stands in code, between backticks or in a fence, names none; neither does an address such as
 `me@example.org`, nor what a backslash stands before.
@@ -6,19 +7,24 @@ What stands in code, between backticks or in a fence, names none; neither does a
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chat_loop.attach import LONGEST, OPENERS
-
+LONGEST = 1_000
+"""Characters: a longer word is no path."""
+OPENERS = "([{<\"'“„«‘"
+"""Signs that may stand before the `@`, beside a blank."""
 CLOSERS = ".,;:!?)]}>\"'”“»’…"
-"""What may follow a path without belonging to it."""
+"""Signs that may follow a path without belonging to it."""
+MOST = 200
+"""Completions that are offered."""
 
 _MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(OPENERS)}]))@(?:"([^"]+)"|(\S+))')
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_TICKS = re.compile("`+")
 _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
 """Lines of a file, as compilers name them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
@@ -41,7 +47,7 @@ class Mention(Struct, frozen=True):
 
     @property
     def is_path(self) -> bool:
-        """Whether it can only be meant as a path, by its form."""
+        """True when it can only be meant as a path, by its form."""
         name = self.names[-1]
         if self.quoted or name.startswith(("/", "./", "../", "~/")):
             return True
@@ -50,61 +56,97 @@ class Mention(Struct, frozen=True):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it may be meant as a path, by its form."""
+        """True when it may be meant as a path, by its form."""
         return any(sign in self.names[-1].strip(CLOSERS) for sign in "./")
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
-    """All mentions of a query, each once."""
-    return tuple(dict.fromkeys(_found(text)))
-
-
-def _found(text: str) -> Iterator[Mention]:
-    if "@" not in text:
-        return
-    for line in _prose(text):
-        for match in _MENTION.finditer(line):
-            quoted, word = match.groups()
-            if quoted is not None:
-                yield Mention((quoted,), quoted=True)
-            elif len(word) <= LONGEST and word.strip(CLOSERS):
-                yield Mention(tuple(dict.fromkeys(_names(word))))
-
-
-def _names(word: str) -> Iterator[str]:
-    """A word as it stands, and without what may only follow a path."""
-    yield word
-    bare = word.rstrip(CLOSERS)
-    for end in range(len(word) - 1, max(len(bare), len(word) - 8), -1):
-        yield word[:end]
-    yield bare
-    yield _LINES.sub("", bare)
+    """Return all mentions of a query, each once."""
+    found: dict[Mention, None] = {}
+    for line in _prose(text) if "@" in text else ():
+        for quoted, word in _MENTION.findall(line):
+            if quoted:
+                found[Mention((quoted,), quoted=True)] = None
+            elif len(word) <= LONGEST and (bare := word.rstrip(CLOSERS)).lstrip(CLOSERS):
+                # the word as it stands, and without what may only follow a path
+                ends = range(len(word), max(len(bare), len(word) - 8), -1)
+                names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
+                found[Mention(tuple(dict.fromkeys(names)))] = None
+    return tuple(found)
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The lines that are in no fence, the code in them blanked out."""
+    """Yield the lines that are in no fence, the code in them blanked out."""
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
+        rest = line[match.end() :] if match is not None else ""
         if fence:
-            closes = (
-                match is not None and match[1].startswith(fence) and not line[match.end() :].strip()
-            )
-            fence = "" if closes else fence
-        elif match is not None and not (match[1][0] == "`" and "`" in line[match.end() :]):
+            if match is not None and match[1].startswith(fence) and not rest.strip():
+                fence = ""
+        elif match is not None and not (match[1][0] == "`" and "`" in rest):
             fence = match[1]
         else:
             yield _blanked(line) if "`" in line else line
 
 
 def _blanked(line: str) -> str:
-    """A line with blanks in the place of what stands between backticks; as many close as open."""
+    """Return a line with blanks in the place of what stands between backticks; as many close as
+    open.
+    """
     parts, done = [], 0
     opened: re.Match[str] | None = None
-    for run in _TICKS.finditer(line):
+    for run in re.finditer("`+", line):
         if opened is None:
             opened = run
         elif len(run[0]) == len(opened[0]):
             parts += [line[done : opened.start()], " " * (run.end() - opened.start())]
             done, opened = run.end(), None
     return "".join(parts) + line[done:]
+
+
+def completions(before: str) -> Iterator[tuple[str, int]]:
+    """Yield the completions of the text before the cursor, as (new text, how many characters it
+    takes the place of), in the order of their names, folders with a slash at their end.
+
+    Hidden names only come when they are asked for with a dot. A name with blanks is put into
+    quotes.
+    """
+    line = before[-2 * LONGEST :].rpartition("\n")[2]
+    at = line.rfind("@")
+    while at > 0 and not line[at - 1].isspace() and line[at - 1] not in OPENERS:
+        at = line.rfind("@", 0, at)
+    word = line[at + 1 :]
+    quoted = word.startswith('"')
+    typed = word[1:] if quoted else word
+    if at < 0 or '"' in typed or (not quoted and any(sign.isspace() for sign in typed)):
+        return
+    folder, slash, start = typed.rpartition("/")
+    for name, is_folder in _entries(os.path.expanduser(f"{folder}{slash}") or ".", start):  # noqa: PTH111
+        path = f"{folder}{slash}{name}"
+        if quoted or any(sign.isspace() for sign in path):
+            path = f'"{path}/' if is_folder else f'"{path}"'
+        elif is_folder:
+            path += "/"
+        yield path, len(word)
+
+
+def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
+    """Return (name, True for a folder) of a folder's entries that begin so, as far as 20,000
+    entries and 0.15 seconds reach.
+    """
+    found: list[tuple[str, bool]] = []
+    limit = time.monotonic() + 0.15
+    try:
+        with os.scandir(folder) as entries:
+            for seen, entry in enumerate(entries):
+                late = not seen % 100 and time.monotonic() > limit
+                if seen >= 20_000 or len(found) >= MOST or late:
+                    break
+                name = entry.name
+                hidden = name.startswith(".") and not start.startswith(".")
+                if name.startswith(start) and not hidden and name.isprintable() and '"' not in name:
+                    found.append((name, entry.is_dir()))
+    except (OSError, ValueError):
+        return []
+    return sorted(found)

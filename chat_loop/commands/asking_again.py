@@ -4,7 +4,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.chat import Chat
@@ -17,7 +17,7 @@ from chat_loop.wording import ALLOWED
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
-    from chat_loop.attach.reading import Given
+    from chat_loop.attach.reading import QueryFile
 
 _KEPT = "Nothing is changed."
 
@@ -39,7 +39,7 @@ async def retry(chat: Chat, argument: str) -> None:
         return
     await chat.conversation.undo()
     chat.display.prose(f"Again: “{shortened(last.query.text)}”", "dim")
-    chat.sending = last.query.text, tuple(map(_as_given, last.attached))
+    chat.sending = last.query.text, _as_files(last.attached)
 
 
 @registry.command("edit", argument="[TEXT]")
@@ -96,11 +96,7 @@ async def _ask_instead(chat: Chat, last: Exchange, text: str) -> bool:
     """
     before = last.query.text
     same = text.strip() == before.strip()
-    files = (
-        tuple(map(_as_given, last.attached))
-        if same
-        else await _files(chat, before, text, last.attached)
-    )
+    files = _as_files(last.attached) if same else await _files(chat, before, text, last.attached)
     if files is None:
         chat.display.line(f"Not sent. {_KEPT}", "dim")
         return False
@@ -159,24 +155,16 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _as_given(file: Attachment) -> Given:
-    """A file as it was then. The bytes of an image are kept beside the sessions already."""
-    from chat_loop.attach.reading import Given  # not before a file was sent
+def _as_files(attached: Iterable[Attachment]) -> tuple[QueryFile, ...]:
+    """Return files as they were then. The bytes of images are kept beside the sessions already."""
+    from chat_loop.attach.reading import QueryFile  # not before a file was sent
 
-    return Given(
-        name=file.name,
-        media=file.media,
-        size=file.size,
-        sha256=file.sha256,
-        text=file.text,
-        width=file.width,
-        height=file.height,
-    )
+    return tuple(map(QueryFile, attached))
 
 
 async def _files(
     chat: Chat, before: str, text: str, attached: Sequence[Attachment]
-) -> tuple[Given, ...] | None:
+) -> tuple[QueryFile, ...] | None:
     """The files of a changed query: the old ones that it still names, and the new ones, which are
     read and asked about: nobody knows whether a name in an editor was typed or pasted. None when
     the user does not want to send them.
@@ -187,7 +175,7 @@ async def _files(
 
     named = mentions(text)
     names = {name for mention in named for name in mention.names}
-    kept = tuple(_as_given(file) for file in attached if file.name in names)
+    kept = _as_files(file for file in attached if file.name in names)
     known = {name for mention in mentions(before) for name in mention.names} | {
         file.name for file in attached
     }
@@ -197,7 +185,7 @@ async def _files(
     typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
     found = await chat.conversation.files(" ".join(typed))
     if found:
-        secret = [file.name for file in found if file.secret]
+        secret = [file.attachment.name for file in found if file.secret]
         if secret:
             shown = ", ".join(one_line(name, 80) for name in secret)
             chat.display.warn(f"What looks like a key or a password is in {shown}.")

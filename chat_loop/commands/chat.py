@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
-    from chat_loop.attach.reading import Given
+    from chat_loop.attach.reading import QueryFile
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
     from chat_loop.sessions.records import Exchange, SessionRow
@@ -93,7 +93,7 @@ class Chat(Struct, kw_only=True):
     listed: list[str] = field(default_factory=list)
     listing: Listing = field(default_factory=Listing)
     hits: list[Place] = field(default_factory=list)
-    sending: tuple[str, tuple[Given, ...]] | None = None
+    sending: tuple[str, tuple[QueryFile, ...]] | None = None
     replacing: Exchange | None = None
     quotes: list[str] = field(default_factory=list)
 

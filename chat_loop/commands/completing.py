@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from chat_loop.attach.completing import completions
+from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.copying import WHAT, blocks
 from chat_loop.commands.known import Known

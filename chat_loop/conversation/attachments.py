@@ -1,5 +1,5 @@
-"""Attachments: the files of a query are read and weighed before anything is sent, kept with it, and
-shown again in later requests.
+"""The files of a query: weighed before anything is sent, kept with it, and shown again in later
+requests.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.attach.reading import AS_TEXT, Given, named_files, read
+from chat_loop.attach.reading import AS_TEXT, QueryFile, named_files, read
 from chat_loop.context.budget import room, size
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Warned
 from chat_loop.sessions.images import ImageGone
-from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
 from chat_loop.wording import window_text
 
@@ -25,32 +24,34 @@ MOST_IMAGES = 20
 (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
 MOST_DATA = 24 << 20
 """Characters of base64 of a request; a request may hold 32 MB in all there."""
-NO_IMAGES = "this model takes no images"
-TOO_MANY = "newer ones take the room"
 
 
-class NotShown(Exception):
-    """Raised for an image that is not sent; the message says why, as the rest of a sentence."""
-
-
-async def files_of(conversation: Conversation, typed: str) -> tuple[Given, ...]:
+async def files_of(conversation: Conversation, typed: str) -> tuple[QueryFile, ...]:
     """Read the files that a query names with `@`. Raises UsageError for one that cannot be sent."""
-    found, doubtful = await asyncio.to_thread(_read_all, typed)
-    images = [file for file in found if file.data]
-    provider = conversation.agent.provider
-    if images and not provider.takes_images:
+
+    def read_all() -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
+        try:
+            directory = Path.cwd()
+        except OSError:  # it was removed
+            directory = Path("/")
+        named = named_files(typed, directory)
+        return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
+
+    found, doubtful = await asyncio.to_thread(read_all)
+    agent, window = conversation.agent, conversation.window
+    images = [file.attachment.name for file in found if file.data]
+    if images and not agent.provider.takes_images:
         raise UsageError(
-            f"{images[0].name} is an image, and {conversation.agent.model} takes none as far as is "
-            "known.",
-            f"If it does: models: {{{provider.model}: {{images: true}}}} in the config. {AS_TEXT}",
+            f"{images[0]} is an image, and {agent.model} takes none as far as is known.",
+            f"If it does: models: {{{agent.provider.model}: {{images: true}}}} in the config. "
+            f"{AS_TEXT}",
         )
-    texts = [file for file in found if file.text]
-    tokens = sum(size(file.text, conversation.count) for file in texts)
-    if tokens > (most := room(conversation.window) // 2):
-        which = f"{texts[0].name} has" if len(texts) == 1 else "The files have"
+    texts = [file.attachment.text for file in found if not file.data]
+    tokens = sum(size(text, conversation.count) for text in texts)
+    if tokens > (most := room(window) // 2):
         raise UsageError(
-            f"{which} about {tokens:,} tokens: with a window of "
-            f"{window_text(conversation.window, False)} a message takes {most:,} of files.",
+            f"The files have about {tokens:,} tokens: with a window of "
+            f"{window_text(window, False)} a message takes {most:,} of files.",
             "Take a part of it.",
         )
     if doubtful:
@@ -58,39 +59,17 @@ async def files_of(conversation: Conversation, typed: str) -> tuple[Given, ...]:
     return found
 
 
-def _read_all(typed: str) -> tuple[tuple[Given, ...], tuple[str, ...]]:
-    try:
-        directory = Path.cwd()
-    except OSError:  # it was removed
-        directory = Path("/")
-    named = named_files(typed, directory)
-    return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
-
-
-def keep(conversation: Conversation, number: int, files: Sequence[Given]) -> None:
+def keep(conversation: Conversation, number: int, files: Sequence[QueryFile]) -> None:
     """Add the files to query `number`: images beside the sessions, all else to the transcript."""
+    sessions = conversation.sessions
     for file in files:
-        entry = Attachment(
-            number=number,
-            at=conversation.sessions.now(),
-            name=file.name,
-            media=file.media,
-            size=file.size,
-            sha256=file.sha256,
-            text=file.text,
-            width=file.width,
-            height=file.height,
-        )
+        entry = replace(file.attachment, number=number, at=sessions.now())
         if file.data:
             try:
-                conversation.sessions.images.keep(entry.file, file.data)
+                sessions.images.keep(entry.file, file.data)
             except OSError as error:
-                conversation.show(
-                    Warned(
-                        f"{file.name} is not kept: {os_reason(error)}.",
-                        "It is sent now, and may be missing later.",
-                    )
-                )
+                problem = f"{entry.name} is not kept: {os_reason(error)}."
+                conversation.show(Warned(problem, "It is sent now, and may be missing later."))
         conversation.add(entry)
     conversation.show(Attached(tuple(file.told for file in files)))
 
@@ -104,11 +83,8 @@ def shown(
 
     def load(image: Image) -> str:
         if not conversation.agent.provider.takes_images:
-            raise NotShown(NO_IMAGES)
-        try:
-            return conversation.sessions.images.base64(image.file)
-        except ImageGone as gone:
-            raise NotShown(str(gone)) from gone
+            raise ImageGone("this model takes no images")
+        return conversation.sessions.images.base64(image.file)
 
     found, problems = with_images(messages, load)
     for problem in problems:
@@ -124,7 +100,7 @@ def with_images(
     """Return messages with the data of their images, and a sentence for each image that a line
     takes the place of.
 
-    `load` gives the base64 of an image, and raises NotShown. The newest images go first when there
+    `load` gives the base64 of an image, and raises ImageGone. The newest images go first when there
     are too many.
     """
     found: list[Message] = []
@@ -137,14 +113,14 @@ def with_images(
             try:
                 loaded = load(image)
                 if images >= MOST_IMAGES or data + len(loaded) > MOST_DATA:
-                    raise NotShown(TOO_MANY)
-            except NotShown as reason:
+                    raise ImageGone("newer ones take the room")
+            except ImageGone as reason:
                 notes.append(f"[{image.name} is not shown: {reason}.]")
                 problems.append(f"The image {image.name} is not sent: {reason}.")
                 continue
             images, data = images + 1, data + len(loaded)
             kept.append(replace(image, data=loaded))
         text = "\n\n".join([*reversed(notes), message.text])
-        changed = replace(message, images=tuple(reversed(kept)), text=text)
-        found.append(changed if message.images else message)
+        sent = replace(message, images=tuple(reversed(kept)), text=text)
+        found.append(sent if message.images else message)
     return tuple(reversed(found)), problems[::-1]

@@ -20,6 +20,7 @@ from chat_loop.context.budget import (
     TOOLS,
     Budget,
     Count,
+    attached_size,
     reported,
     room,
     size,
@@ -84,14 +85,13 @@ from chat_loop.sessions.records import (
     Unpin,
     Untag,
 )
-from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, ToolSpec, Usage
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.agent.tools import Tool
-    from chat_loop.attach.reading import Given
+    from chat_loop.attach.reading import QueryFile
     from chat_loop.context.proposal import Draft
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
@@ -409,7 +409,7 @@ class Conversation:
 
     # Asking
 
-    async def files(self, typed: str) -> tuple[Given, ...]:
+    async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that what was typed names with `@`. Raises UsageError for one that cannot
         be sent.
         """
@@ -417,7 +417,7 @@ class Conversation:
 
         return await files_of(self, typed)
 
-    async def ask(self, text: str, files: Sequence[Given] = ()) -> Reply:
+    async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
         """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
         after saving what came.
 
@@ -426,8 +426,8 @@ class Conversation:
         when the request cannot fit. When cancelled, the partial reply is saved as interrupted and
         CancelledError goes on.
         """
-        waiting = size("\n".join((text, *(file.text for file in files))), self.count)
-        waiting += sum(image_tokens(file.width, file.height) for file in files if file.width)
+        waiting = size(text, self.count)
+        waiting += sum(attached_size(file.attachment, self.count) for file in files)
         try:
             return await self._ask(text, files, waiting)
         except ContextTooLong as error:
@@ -442,7 +442,7 @@ class Conversation:
             self.show(Warned(error.message, hint))
             return await self._ask(text, files, waiting)
 
-    async def _ask(self, text: str, files: Sequence[Given], waiting: int) -> Reply:
+    async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
         """Ask; the query takes `waiting` tokens."""
         stopped: asyncio.CancelledError | None = None
         try:

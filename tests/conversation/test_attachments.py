@@ -29,7 +29,7 @@ from chat_loop.context.budget import (
 )
 from chat_loop.context.messages import Thread, fitted, messages_of, pieces, query_message
 from chat_loop.context.summary import spoken
-from chat_loop.conversation.attachments import MOST_DATA, MOST_IMAGES, NotShown, with_images
+from chat_loop.conversation.attachments import MOST_DATA, MOST_IMAGES, with_images
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
@@ -174,7 +174,7 @@ def test_a_name_cannot_break_out_of_its_line() -> None:
 
 def loaded(image: Image) -> str:
     if image.name == "lost":
-        raise NotShown("its copy is gone")
+        raise ImageGone("its copy is gone")
     return "x" * image.width
 
 
