@@ -19,8 +19,8 @@ from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import World, choose, default_model, ready
-from chat_loop.providers.servers import served_model
+from chat_loop.providers.choose import World, choose, default_model, offered
+from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.providers import clear_environment, events_of, failure_of
 
@@ -287,14 +287,21 @@ def answering(answer: bytes | None) -> Iterator[int]:
 )
 def test_a_server_that_answers_anything_else_is_no_server(tmp_path: Path, answer: bytes) -> None:
     with answering(answer) as port:
-        assert served_model(f"http://127.0.0.1:{port}/v1") == ""
+        found = server_at(f"http://127.0.0.1:{port}/v1")
+        assert found is None or found.models == ()
 
 
-def test_of_a_server_s_models_the_first_that_one_can_talk_to_is_taken() -> None:
+def models_at(server: Loopback) -> tuple[str, ...]:
+    found = server_at(f"{server.url}/v1")
+    assert found is not None
+    return found.models
+
+
+def test_of_a_server_s_models_those_that_one_can_talk_to_are_named() -> None:
     with Loopback(models=("nomic-embed-text:latest", "a\x1bb", "qwen3:8b", "other")) as server:
-        assert served_model(f"{server.url}/v1") == "qwen3:8b"
+        assert models_at(server) == ("qwen3:8b", "other")
     with Loopback(models=("mxbai-Embed-large",)) as server:
-        assert served_model(f"{server.url}/v1") == ""
+        assert models_at(server) == ()
 
 
 def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
@@ -433,7 +440,8 @@ def test_who_could_answer_now(tmp_path: Path) -> None:
         around = world(
             tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)}
         )
-        assert [*ready(Config(providers=settings), around)] == [
+        offers = offered(Config(providers=settings), around)
+        assert [(offer.reference, offer.note) for offer in offers] == [
             ("gemini:gemini-flash-latest", "GOOGLE_API_KEY is set"),
             ("grok:grok-4.3", "XAI_API_KEY is set"),
             ("compatible:m", "at http://box:1/v1"),

@@ -17,8 +17,9 @@ from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import ProviderError, RequestRejected, StreamBroken
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import anthropic, openai
+from chat_loop.providers.answers import LARGEST_COUNT
 from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
-from chat_loop.providers.wire import LARGEST_COUNT, LARGEST_EVENT, server_sent
+from chat_loop.providers.wire import LARGEST_EVENT, server_sent
 from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,

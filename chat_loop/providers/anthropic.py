@@ -11,6 +11,7 @@ from typing import Any
 
 from chat_loop.errors import AuthenticationFailed, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers.answers import at, count_at, text_at
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.capabilities import (
     NOTHING,
@@ -26,12 +27,9 @@ from chat_loop.providers.wire import (
     Refusal,
     Reply,
     WireProvider,
-    at,
-    count_at,
     host_of,
     http_client,
     sendable,
-    text_at,
     unreadable,
 )
 from chat_loop.tokens import estimate

@@ -1,9 +1,7 @@
 """What a model takes: the tokens of its window and of a reply, and images.
 
 In this order: what the config says, what the server says, what genai-prices lists, and a guess by
-the model's family, which is marked as one. The first requests may be made with the guess: a server
-is asked behind the first reply, one on this machine before the first question (`servers`), and
-genai-prices is loaded while the user types.
+the model's family, which is marked as one.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from chat_loop.errors import ContextTooLong, ProviderError
+from chat_loop.providers.answers import at, flag_at, list_at, text_at
 from chat_loop.values import Request, Window
 
 UNKNOWN_TOKENS = 128_000
@@ -35,7 +34,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     images: bool | None = None
 
     def over(self, other: Capabilities) -> Capabilities:
-        """These, and those of `other` where these say nothing."""
+        """Return these, and those of `other` where these say nothing."""
         return Capabilities(
             window=self.window or other.window,
             reply=self.reply or other.reply,
@@ -77,6 +76,7 @@ FAMILIES: Mapping[str, tuple[int, int, bool]] = MappingProxyType(
         "tinyllama": (2_048, 0, False),
     }
 )
+
 """Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
 family differs: a request that is too large is refused, one that is compacted too early is only
 shorter.
@@ -86,11 +86,8 @@ _SEEING = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|i
 
 
 def bare_name(model: str) -> str:
-    """A model's name in lower case and without what stands before its last slash: of
-    `openai/GPT-4o`, `gpt-4o`.
-
-    Of Bedrock's ids the part that others know: of `us.anthropic.claude-opus-4-6-v1:0`,
-    `claude-opus-4-6`.
+    """Return the part of a model's name that all servers share: of `openai/GPT-4o` and Bedrock's
+    `us.anthropic.claude-opus-4-6-v1:0` it is `gpt-4o` and `claude-opus-4-6`.
     """
     name = model.rpartition("/")[2].lower()
     vendor, found, bedrock = name.rpartition("anthropic.")
@@ -100,98 +97,72 @@ def bare_name(model: str) -> str:
 
 
 def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:
-    """The longest of `prefixes` that the bare name begins with: `meta-llama/Llama-3.1-8B` is
-    `llama-3.1`.
-    """
+    """Return the longest of `prefixes` that the bare name begins with."""
     name = bare_name(model)
     return max((prefix for prefix in prefixes if name.startswith(prefix)), key=len, default=None)
 
 
 def guessed(model: str) -> Capabilities:
     """Guess by the model's family; the window is never 0, and images are never None."""
-    family = longest_prefix(model, FAMILIES)
-    window, reply, images = FAMILIES[family] if family else (UNKNOWN_TOKENS, 0, False)
-    return Capabilities(
-        window=window, reply=reply, images=images or bool(_SEEING.search(bare_name(model)))
+    window, reply, images = FAMILIES.get(
+        longest_prefix(model, FAMILIES) or "", (UNKNOWN_TOKENS, 0, False)
     )
+    images = images or bool(_SEEING.search(bare_name(model)))
+    return Capabilities(window=window, reply=reply, images=images)
 
 
 def window_of(model: str, overrides: Mapping[str, int]) -> Window:
-    """The window of `model` before anybody has been asked: its exact name in `overrides` (tokens),
-    else a guess.
-    """
-    return (
-        Window(overrides[model])
-        if model in overrides
-        else Window(guessed(model).window, guessed=True)
-    )
+    """Return the window before anybody has been asked: of `overrides` (tokens), else a guess."""
+    if model in overrides:
+        return Window(overrides[model])
+    return Window(guessed(model).window, guessed=True)
 
 
 def tokens_in(value: object) -> int:
-    """A window or a ceiling as a server says it; 0 for what cannot be one."""
+    """Return a window or a ceiling as a server says it; 0 for what cannot be one."""
     return value if type(value) is int and SMALLEST_WINDOW <= value <= LARGEST_WINDOW else 0
 
 
+_WINDOWS = (
+    ("meta", "n_ctx"),  # llama-server
+    ("loaded_context_length",),  # LM Studio
+    ("max_input_tokens",),  # Anthropic
+    ("top_provider", "context_length"),  # OpenRouter, of the one that would answer
+    *(("max_model_len",), ("context_length",), ("context_window",)),
+)
+_REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_completion_tokens"))
+
+
 def listed(entry: object) -> Capabilities:
-    """Read what a server lists of a model, whichever server it is."""
-    if not isinstance(entry, Mapping):
-        return NOTHING
-    if (
-        entry.get("state") == "not-loaded"
-    ):  # LM Studio: what it could be loaded with is not what it will be
-        entry = {key: value for key, value in entry.items() if key != "max_context_length"}
-    capabilities, architecture, top = (
-        _part(entry, name) for name in ("capabilities", "architecture", "top_provider")
-    )
-    windows = (
-        _part(entry, "meta").get("n_ctx"),  # llama-server
-        entry.get("loaded_context_length"),  # LM Studio
-        entry.get("max_input_tokens"),  # Anthropic
-        top.get("context_length"),  # OpenRouter, of the one that would answer
-        *(
-            entry.get(name)
-            for name in ("max_model_len", "context_length", "context_window", "max_context_length")
-        ),
-    )
-    replies = (
-        entry.get("max_tokens"),
-        entry.get("max_completion_tokens"),
-        top.get("max_completion_tokens"),
-    )
-    modalities = architecture.get("input_modalities")
-    pictures = (
-        _part(capabilities, "image_input").get("supported"),  # Anthropic
-        capabilities.get("vision"),  # Mistral
-        "image" in modalities if isinstance(modalities, list) else None,  # OpenRouter, llama-server
-        {"vlm": True, "llm": False}.get(str(entry.get("type"))),  # LM Studio
+    """Read an entry of a server's list of models, whichever server it is."""
+    windows = [tokens_in(at(entry, *path)) for path in _WINDOWS]
+    if at(entry, "state") != "not-loaded":  # LM Studio: what it could be loaded with
+        windows.append(tokens_in(at(entry, "max_context_length")))
+    modalities = at(entry, "architecture", "input_modalities")  # OpenRouter, llama-server
+    images = (
+        flag_at(entry, "capabilities", "image_input", "supported"),  # Anthropic
+        flag_at(entry, "capabilities", "vision"),  # Mistral
+        "image" in modalities if isinstance(modalities, list) else None,
+        {"vlm": True, "llm": False}.get(text_at(entry, "type")),  # LM Studio
     )
     return Capabilities(
-        window=next(filter(None, map(tokens_in, windows)), 0),
-        reply=next(filter(None, map(tokens_in, replies)), 0),
-        images=next((word for word in pictures if isinstance(word, bool)), None),
+        window=next(filter(None, windows), 0),
+        reply=next(filter(None, (tokens_in(at(entry, *path)) for path in _REPLIES)), 0),
+        images=next((word for word in images if word is not None), None),
     )
 
 
 def loaded(props: object) -> Capabilities:
     """Read `/props` of a llama-server: the window is that of one of its slots."""
-    settings = _part(props, "default_generation_settings")
-    vision = _part(props, "modalities").get("vision")
-    return Capabilities(
-        window=tokens_in(settings.get("n_ctx")), images=vision if isinstance(vision, bool) else None
-    )
+    window = tokens_in(at(props, "default_generation_settings", "n_ctx"))
+    return Capabilities(window=window, images=flag_at(props, "modalities", "vision"))
 
 
 def described(description: object) -> Capabilities:
-    """Read `/api/show` of an Ollama: the window is that of the model's file, and 0 when the file
-    sets none.
-    """
-    parameters = description.get("parameters") if isinstance(description, Mapping) else None
-    found = (
-        re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
-        if isinstance(parameters, str)
-        else None
-    )
-    can = description.get("capabilities") if isinstance(description, Mapping) else None
+    """Read `/api/show` of an Ollama: the window that the model's file sets."""
+    parameters = text_at(description, "parameters")
+    found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+    can = at(description, "capabilities")
     return Capabilities(
         window=tokens_in(int(found[1])) if found else 0,
         images="vision" in can if isinstance(can, list) else None,
@@ -200,65 +171,43 @@ def described(description: object) -> Capabilities:
 
 def running(processes: object, model: str) -> Capabilities:
     """Read `/api/ps` of an Ollama: the window that a loaded model was given."""
-    models = processes.get("models") if isinstance(processes, Mapping) else None
-    for entry in models if isinstance(models, list) else ():
-        if isinstance(entry, Mapping) and _same(model, entry.get("model"), entry.get("name")):
-            return Capabilities(window=tokens_in(entry.get("context_length")))
+    for entry in list_at(processes, "models"):
+        names = (text_at(entry, key).removesuffix(":latest") for key in ("model", "name"))
+        if model.removesuffix(":latest") in names:
+            return Capabilities(window=tokens_in(at(entry, "context_length")))
     return NOTHING
 
 
-def _same(model: str, *names: object) -> bool:
-    """Whether one of Ollama's names is the model's; `:latest` may be left out."""
-    return any(
-        isinstance(name, str) and name.removesuffix(":latest") == model.removesuffix(":latest")
-        for name in names
-    )
-
-
-def _part(value: object, name: str) -> Mapping[str, object]:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-_WINDOW = re.compile(
-    r"""(?:
-        maximum\ context\ length\ (?:is|of)         # OpenAI, vLLM: "... is 8192 tokens. However, you requested 9000"
-        | available\ context\ size                  # llama-server: "exceeds the ... (8192 tokens)"
-        | context\ length\ of\ only                 # LM Studio
-        | maximum\ prompt\ length\ is               # xAI
-        | maximum\ number\ of\ tokens\ allowed      # Gemini: "exceeds the ... (1048576)"
-        | >                                         # Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"
-    )[\ (:]{0,3}(\d[\d,]{2,12})""",
-    re.VERBOSE | re.IGNORECASE,
+_SAID = (
+    "maximum context length (?:is|of)",  # OpenAI, vLLM: "... is 8192 tokens, you requested 9000"
+    "available context size",  # llama-server: "exceeds the ... (8192 tokens)"
+    "context length of only",  # LM Studio
+    "maximum prompt length is",  # xAI
+    "maximum number of tokens allowed",  # Gemini: "exceeds the ... (1048576)"
+    ">",  # Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"
 )
 
 
 def window_from_error(said: str) -> int | None:
-    """The window in tokens that a refusal names; None when it names none that could be one."""
-    match = _WINDOW.search(said)
-    return tokens_in(int(match.group(1).replace(",", ""))) or None if match else None
-
-
-_REFUSALS = (400, 404, 415, 422, 500, 501)
-"""Statuses with which servers refuse a request for its images; the message then speaks of
-images.
-"""
-_WORDS = ("image", "vision", "multimodal", "mmproj")
-_UNDO = "/undo takes the message with the image out of the conversation."
-_WITHOUT = "The next message goes without images."
+    """Return the window in tokens that a refusal names; None for none that could be one."""
+    match = re.search(rf"(?:{'|'.join(_SAID)})[ (:]{{0,3}}(\d[\d,]{{2,12}})", said, re.IGNORECASE)
+    return tokens_in(int(match[1].replace(",", ""))) or None if match else None
 
 
 def refuses_images(request: Request, status: int, refusal: ProviderError, *, known: bool) -> bool:
-    """Whether a server refused a request on account of its images; it is not tried again then, and
-    the hint says what helps. `known`: that the model takes images is known, so that one of them is
-    at fault.
+    """Return True when a server refused a request for its images, and say in the hint what helps.
+
+    `known`: the model does take images, so that one of them is at fault.
     """
-    told = refusal.message.lower()
-    if not any(message.images for message in request.messages) or isinstance(
-        refusal, ContextTooLong
+    said = refusal.message.lower()
+    if (
+        not any(message.images for message in request.messages)
+        or isinstance(refusal, ContextTooLong)
+        or status not in (400, 404, 415, 422, 500, 501)
+        or not any(word in said for word in ("image", "vision", "multimodal", "mmproj"))
     ):
         return False
-    if status not in _REFUSALS or not any(word in told for word in _WORDS):
-        return False
-    refusal.retryable, refusal.hint = False, _UNDO if known else _WITHOUT
+    undo = "/undo takes the message with the image out of the conversation."
+    refusal.retryable = False
+    refusal.hint = undo if known else "The next message goes without images."
     return True

@@ -37,10 +37,10 @@ from chat_loop.errors import (
     StreamBroken,
 )
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.local_child import Answer, Ask
 from chat_loop.providers.openai import tool_of, usage_of
 from chat_loop.providers.thinking import Tagged
-from chat_loop.providers.wire import at, count_at, list_at, text_at
 from chat_loop.values import Message, Request, ToolCall, ToolSpec, Usage, Window
 
 REPLY_TOKENS = 2048

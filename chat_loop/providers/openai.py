@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.calls import (
     INVALID,
@@ -35,14 +36,10 @@ from chat_loop.providers.wire import (
     Reply,
     WireProvider,
     adapt,
-    at,
-    count_at,
     headers_named_in,
     host_of,
     http_client,
-    list_at,
     sendable,
-    text_at,
 )
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage, Window

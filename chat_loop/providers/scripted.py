@@ -18,7 +18,17 @@ from chat_loop.values import Message, Request, Usage, Window
 
 ECHO = "echo"
 _WORDS = re.compile(r"\S+\s*|\s+")
-_SPOKEN = re.compile(r"^\[([\d.]+)\] User: (.*)$", re.MULTILINE)
+_SUMMARY = """**Background Context:** Initial session.
+
+**Current Session Summary:**
+**Topics Discussed:**
+{}
+
+**Decisions Made:**
+- none
+
+**Pending:**
+- none"""
 
 Step = str | Message | ProviderError
 """A reply's text, a reply with its calls, or an error that is raised instead."""
@@ -87,30 +97,9 @@ class ScriptedProvider:
 
     def _next(self, request: Request) -> Step:
         last = request.messages[-1].text
-        if request.grammar is not None:
-            return _summary(last)
-        if self._steps:
-            return self._steps.pop(0)
-        return f"You said: {last}"
-
-
-def _summary(prompt: str) -> str:
-    """The form of a summary, its topics the beginnings of the queries."""
-    topics = [
-        f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in _SPOKEN.findall(prompt)
-    ]
-    return "\n".join(
-        [
-            "**Background Context:** Initial session.",
-            "",
-            "**Current Session Summary:**",
-            "**Topics Discussed:**",
-            *(topics or ["- nothing"]),
-            "",
-            "**Decisions Made:**",
-            "- none",
-            "",
-            "**Pending:**",
-            "- none",
-        ]
-    )
+        if request.grammar is None:
+            return self._steps.pop(0) if self._steps else f"You said: {last}"
+        # a summary, whose topics are the beginnings of the queries
+        spoken = re.findall(r"^\[([\d.]+)\] User: (.*)$", last, re.MULTILINE)
+        topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in spoken]
+        return _SUMMARY.format("\n".join(topics or ["- nothing"]))

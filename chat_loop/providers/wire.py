@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,6 @@ DRAIN_SECONDS = 0.1
 INQUIRY_SECONDS = 10.0
 LISTING_SECONDS = 3.0
 """How long the service may take to say whether it knows a model, while the user waits."""
-LARGEST_COUNT = 1_000_000_000
-"""Tokens; a larger number is taken for none."""
 LARGEST_EVENT = 8 << 20
 """Bytes of one event. The largest real ones hold the arguments of a call."""
 LARGEST_REPLY = 128 << 20
@@ -468,31 +466,6 @@ def headers_named_in(variable: str) -> list[str]:
 def unreadable(error: BaseException, hint: str) -> AuthenticationFailed:
     """Return the error for credentials that cannot be read."""
     return AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", hint)
-
-
-def at(value: object, *path: str) -> Any:
-    """Return the member of nested JSON objects at `path`, None where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def text_at(value: object, *path: str) -> str:
-    """Return the string at `path`, empty when there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, str) else ""
-
-
-def list_at(value: object, *path: str) -> Sequence[object]:
-    """Return the list at `path`, empty when there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, list) else ()
-
-
-def count_at(value: object, *path: str) -> int:
-    """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
-    found = at(value, *path)
-    return found if type(found) is int and 0 <= found <= LARGEST_COUNT else 0
 
 
 def sendable(text: str) -> str:

@@ -1,0 +1,40 @@
+"""Members of JSON that a server sent, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LARGEST_COUNT = 1_000_000_000
+"""Tokens; a larger number is taken for none."""
+
+
+def at(value: object, *path: str) -> Any:
+    """Return the member of nested objects at `path`, None where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def text_at(value: object, *path: str) -> str:
+    """Return the string at `path`, empty when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def list_at(value: object, *path: str) -> Sequence[object]:
+    """Return the list at `path`, empty when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, list) else ()
+
+
+def flag_at(value: object, *path: str) -> bool | None:
+    """Return the truth value at `path`, None when there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, bool) else None
+
+
+def count_at(value: object, *path: str) -> int:
+    """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
+    found = at(value, *path)
+    return found if type(found) is int and 0 <= found <= LARGEST_COUNT else 0
