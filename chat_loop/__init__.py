@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chat_loop.agent.functions import changes
-    from chat_loop.agent.public import Agent
+    from chat_loop.agent.python_file import Agent
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> object:
     them.
     """
     if name == "Agent":
-        from chat_loop.agent.public import Agent
+        from chat_loop.agent.python_file import Agent
 
         return Agent
     if name == "changes":

@@ -54,7 +54,7 @@ class App:
                 reference, paths, instant, asked=asks, trusted=options.trust_agent
             )
         if self.definition is not None or config.agents:
-            from chat_loop.agent.equip import configured  # most runs have the built-in agent
+            from chat_loop.agent.definition import configured  # most runs have the built-in agent
 
             config = configured(config, self.definition)
         self.config = config
@@ -100,7 +100,7 @@ class App:
             max_tokens=self.options.max_tokens,
         )
         if definition is not None:
-            from chat_loop.agent.equip import equipped
+            from chat_loop.agent.definition import equipped
 
             agent = equipped(agent, definition)
         if self.options.system is None:
@@ -171,7 +171,7 @@ class App:
         options = self.options
         command = ["chat-loop", *(["--local"] if options.local else [])]
         if reference := options.agent_reference:
-            from chat_loop.agent.named_agents import is_path
+            from chat_loop.agent.agent_files import is_path
 
             command += ["--agent", agent.path if is_path(reference) else reference]
         for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):

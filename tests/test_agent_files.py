@@ -12,11 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop import frontmatter
-from chat_loop.agent import agent_file
-from chat_loop.agent.agent_path import bytes_of, default_name, file_of, named
-from chat_loop.agent.definition import Definition
-from chat_loop.agent.equip import configured
-from chat_loop.agent.named_agents import Place, Places
+from chat_loop.agent.agent_files import AgentFile, AgentNames, NamedAgent, file_of, read_file
+from chat_loop.agent.definition import Definition, configured, default_name, short_name, wants
 from chat_loop.config import Config, Paths, parse
 from chat_loop.errors import AgentError, ConfigError
 
@@ -71,7 +68,7 @@ SALLY = Definition(
 def read(path: Path, text: str | bytes) -> Definition:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return agent_file.read(path, bytes_of(path))
+    return read_file(path).definition()
 
 
 def complaint(path: Path, text: str | bytes) -> str:
@@ -192,17 +189,13 @@ servers:
   web: {url: "https://x.example"}
 config: {summary: {timeout: 1}, providers: {anthropic: {base_url: "https://evil.example"}}}
 """
-    assert agent_file.wants(agent_file.read(path, text.encode())) == (
+    assert wants(AgentFile(path=path, source=text.encode()).definition()) == (
         "the MCP server files: npx -y 'a b', env.HOME: /evil, ask: False",
         "the MCP server web: url: https://x.example",
         "providers.anthropic.base_url: https://evil.example",
     )
-    assert (
-        agent_file.wants(
-            agent_file.read(path, b"system_prompt: Hi\nconfig: {summary: {timeout: 1}}")
-        )
-        == ()
-    )
+    source = b"system_prompt: Hi\nconfig: {summary: {timeout: 1}}"
+    assert AgentFile(path=path, source=source).wants() == ()
 
 
 @given(st.text(alphabet="-\n ab:\r", max_size=40))
@@ -220,8 +213,8 @@ def test_front_matter_and_the_rest_are_the_whole_text(text: str) -> None:
 
 @given(st.text(max_size=500))
 def test_a_name_is_one_short_line(text: str) -> None:
-    name = named(text)
-    assert name == named(name)
+    name = short_name(text)
+    assert name == short_name(name)
     assert len(name) <= 60
     assert name.isprintable()
 
@@ -236,7 +229,7 @@ def test_which_file_a_path_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert file_of(link) == tmp_path / "agent.md"
     monkeypatch.chdir(tmp_path)
     assert file_of(Path("agent.md")) == tmp_path / "agent.md"
-    assert default_name(tmp_path / "agent.md") == named(tmp_path.name.replace("_", " "))
+    assert default_name(tmp_path / "agent.md") == short_name(tmp_path.name.replace("_", " "))
 
 
 def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
@@ -252,18 +245,18 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
         "none.md": "There is no agent {}. chat-loop agents lists those that have a name.",
         "no.txt": f"{{}} is no agent. {forms}",
         "empty": f"There is no agent in the folder {{}}. {forms}",
-        "loop.md": "The agent {} is a symbolic link that leads back to itself. ",
+        "loop.md": "The agent {} cannot be read: too many levels of symbolic links. ",
         "no.txt/x.md": "There is no agent {}. chat-loop agents lists those that have a name.",
         "x\0y.md": "The agent {} cannot be read: it is not a regular file. ",
         "pipe.md": "The agent {} cannot be read: it is not a regular file. ",
     }.items():
         with pytest.raises(AgentError) as caught:
-            bytes_of(file_of(tmp_path / name))
+            read_file(tmp_path / name)
         assert f"{caught.value.message} {caught.value.hint}" == message.format(tmp_path / name)
 
 
-def places(tmp_path: Path) -> Places:
-    return Places(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data"))
+def places(tmp_path: Path) -> AgentNames:
+    return AgentNames(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data"))
 
 
 def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path: Path) -> None:
@@ -278,7 +271,7 @@ def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path
     assert stat.S_IMODE(names.aliases_file.stat().st_mode) == 0o600
     assert names.find("sally") == file
     assert names.find("yes") == file
-    assert names.remove("Sally") == Place("SALLY", file, True)
+    assert names.remove("Sally") == NamedAgent("SALLY", file, True)
     assert [place.name for place in names.all()] == ["Yes"]
     assert file.exists()
 

@@ -17,15 +17,12 @@ from chat_loop.values import ToolCall, Usage
 from tests.pty_chat import PtyChat
 from tests.test_headless import ECHO, run, said, saved
 
-ECHOES = (
-    '"""Repeats."""\nfrom words import WORD\n\n\ndef agent(text):\n    return f"{WORD}: {text}"\n'
-)
+ECHOES = '"""Repeats."""\nWORD = "heard"\n\n\ndef agent(text):\n    return f"{WORD}: {text}"\n'
 
 
 def python_agent(folder: Path, word: str = "heard") -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "agent.py").write_text(ECHOES)
-    (folder / "words.py").write_text(f"WORD = {word!r}\n")
+    (folder / "agent.py").write_text(ECHOES.replace("heard", word))
     return folder / "agent.py"
 
 
@@ -81,14 +78,11 @@ def test_where_nobody_can_be_asked_unapproved_python_is_refused(tmp_path: Path) 
     assert told(once) == (0, "heard: hi\n", "")
     assert told(run(home, "--agent", str(path), "-p", "hi")) == refused
     approved = run(home, "agents", "approve", str(path.parent)).stdout.decode()
-    assert approved == (
-        f"Approved {path} as it is now. Any change asks again.\n  agent.py  {len(ECHOES)} "
-        "bytes\n  words.py  15 bytes\n"
-    )
+    assert approved == f"Approved {path} as it is now. Any change asks again.\n"
     assert told(run(home, "--agent", str(path), "-p", "hi")) == (0, "heard: hi\n", "")
     python_agent(path.parent, "evil")
     assert told(run(home, "--agent", str(path), "-p", "hi")) == (
-        2, "", f"The agent {path} has changed since you approved it (words.py has changed).\n{hint}",
+        2, "", f"The agent {path} has changed since you approved it.\n{hint}",
     )  # fmt: skip
     assert not list(path.parent.rglob("__pycache__"))
 
@@ -120,8 +114,7 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
     home, path = tmp_path / "home", python_agent(tmp_path / "dice")
     with terminal(home, "--agent", str(path)) as screen:
         screen.wait_for("Run it, now and as long as it stays as it is? (y/N)")
-        assert "agent.py" in screen.text()
-        assert "words.py  15 bytes" in screen.text()
+        assert "Python code" in screen.text()
         screen.line("no")
         screen.wait_for(f"The agent {path} was not run.")
         assert screen.exit_code() == 2
@@ -140,8 +133,8 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
     python_agent(path.parent, "changed")
     with terminal(home, "--agent", str(path), "--continue") as screen:
         screen.wait_for("(y/N)")
-        assert "Since you approved it: words.py has changed.\n" in screen.text()
-        assert "  -WORD = 'heard'\n  +WORD = 'changed'\n" in screen.text()
+        assert "It has changed since you approved it:\n" in screen.text()
+        assert '  -WORD = "heard"\n  +WORD = "changed"\n' in screen.text()
         screen.line("y")
         screen.wait_for("Restoring context")
         screen.wait_for("python:dice")
@@ -260,10 +253,7 @@ poet    Rhymes [2J
         "problem": "",
     }
     shown = run(home, "agents", "show", "dice").stdout.decode()
-    assert shown == (
-        f"Path:        {path}\nDescription: Repeats.\nApproved:    no\n"
-        f"  agent.py  {len(ECHOES)} bytes\n  words.py  15 bytes\n\n{ECHOES}"
-    )
+    assert shown == f"Path:        {path}\nDescription: Repeats.\nApproved:    no\n\n{ECHOES}"
     assert run(home, "agents", "show", "poet").stdout.decode() == (
         f"Path:        {poet}\nName:        poet\nDescription: Rhymes [2J\nTools:       "
         "read_file\n\nRhyme.\n"
@@ -302,8 +292,6 @@ from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from throwing import throw
-
 provider = OpenAIProvider(base_url=os.environ["DICE_URL"], api_key="k")
 agent = Agent(OpenAIChatModel("dice-model", provider=provider), name="Dice", system_prompt="Roll when asked.")
 
@@ -312,7 +300,7 @@ agent = Agent(OpenAIChatModel("dice-model", provider=provider), name="Dice", sys
 def roll(sides: int) -> int:
     """Roll a die."""
     print("rolling")
-    return throw(sides)
+    return sides - 2
 '''
 
 
@@ -320,7 +308,6 @@ def test_a_pydantic_ai_agent_with_its_own_model_and_tools(tmp_path: Path) -> Non
     home, folder = tmp_path / "home", tmp_path / "dice"
     folder.mkdir()
     (folder / "agent.py").write_text(PYDANTIC_AI)
-    (folder / "throwing.py").write_text("def throw(sides):\n    return sides - 2\n")
     run(home, "agents", "add", "dice", str(folder))
     run(home, "agents", "approve", "dice")
     with Loopback() as server:

@@ -10,29 +10,14 @@ import pytest
 
 from chat_loop.agent.approval import (
     MOST_ASKED,
-    Answer,
     Approvals,
     anything,
     covered,
-    meant,
     nobody,
-    question,
 )
 from chat_loop.agent.tools import Approve, Tool, Toolbox, never
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
-
-
-@pytest.mark.parametrize(
-    ("answer", "meaning"),
-    [
-        ("y", "yes"), ("yes", "yes"), (" Y ", "yes"), ("n", "no"), ("no", "no"), ("a", "always"), ("ALWAYS", "always"),
-        ("", None), ("ok", None), ("ye", None), ("y y", None), ("yn", None),
-    ],
-)  # fmt: skip
-def test_what_an_answer_means(answer: str, meaning: Answer | None) -> None:
-    assert meant(answer) == meaning
-
 
 OUT = "Outside of the working directory /home/bob:\nread /etc/passwd"
 POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
@@ -52,6 +37,19 @@ class User:
 
     def approve(self, name: str, text: str) -> bool:
         return asyncio.run(self.approvals.approve(name, text))
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"),
+    [
+        ("y", True), ("yes", True), (" Y ", True), ("n", False), ("no", False), ("a", True), ("ALWAYS", True),
+        ("", None), ("ok", None), ("ye", None), ("y y", None), ("yn", None),
+    ],
+)  # fmt: skip
+def test_what_an_answer_means(answer: str, allowed: bool | None) -> None:
+    user = User(answer, "no")
+    assert user.approve("edit_file", "diff") is bool(allowed)
+    assert user.answers == ([] if allowed is None else ["no"])
 
 
 def test_always_is_for_all_calls_of_a_tool() -> None:
@@ -88,7 +86,7 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
-    assert question(name, text) == "Run it? (y, n, a = always, until you leave: exactly this) "
+    assert "Run it? (y, n, a = always, until you leave: exactly this) " in user.seen
     assert covered("write_file", "New file x:") == ("write_file", "")
 
 

@@ -7,14 +7,8 @@ import sys
 from datetime import date
 from pathlib import Path
 
-import pytest
-
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.agent import python_file
-from chat_loop.agent.agent_path import file_of
-from chat_loop.agent.named_agents import Places
-from chat_loop.agent.opening import open_agent
-from chat_loop.agent.trust import Question, Trust, snapshot_of
+from chat_loop.agent.agent_files import AgentNames, Question, Trust, open_agent, read_file
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
 from tests.test_headless import run, said, saved
@@ -39,24 +33,21 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
     assert said(session) == ["He go home.", "You said: He go home."]
 
 
-def test_python_tools_know_the_calendar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    monkeypatch.delitem(sys.modules, "agent", raising=False)
+def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
     asked: list[Question] = []
 
     def consent(question: Question, wanted: tuple[str, ...]) -> bool:
         asked.append(question)
         return False
 
-    places = Places(Paths(tmp_path / "config.yaml", tmp_path))
-    definition = open_agent(str(EXAMPLES / "tools"), places, Trust(tmp_path), consent)
-    assert asked == [Question(snapshot=snapshot_of(file_of(EXAMPLES / "tools")))]
+    names = AgentNames(Paths(tmp_path / "config.yaml", tmp_path))
+    definition = open_agent(str(EXAMPLES / "tools"), names, Trust(tmp_path), consent)
+    assert asked == [Question(file=read_file(EXAMPLES / "tools"))]
     assert definition.name == "Planner"
-    assert python_file.description_of(asked[0].snapshot.source) == definition.description
+    assert asked[0].file.description() == definition.description
     days_between, working_days = definition.functions
     assert days_between(date(2026, 11, 22), date(2026, 12, 24)) == 32
     assert working_days(date(2026, 11, 20), 1) == "Monday, 2026-11-23"
-    del sys.modules["agent"]
 
 
 def test_python_tools_in_a_conversation(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from pydantic_ai.models.test import TestModel
 
 from chat_loop.agent.adapter import ForeignProvider
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.definition import Definition
-from chat_loop.agent.equip import equipped
+from chat_loop.agent.definition import Definition, equipped
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError, RequestRejected

@@ -16,7 +16,7 @@ from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from chat_loop.agent.tools import Approve, Tool, Toolbox
+    from chat_loop.agent.tools import Approve, Tool
 
 MOST_STEPS = 12
 """Steps of one reply that may call tools. The calls of the last one are not run; one more, without
@@ -31,9 +31,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     `memory` is what the user has noted for the project, as the model is given it. `approve` asks
     the user about calls that change something; with None none of them runs. `steps` are the most
     that may call tools. `kept` holds the results that were cut, so that the model can read on.
-    `max_tokens`: the longest reply, unless a request has its own.
-
-    With `own_tools` the provider runs tools of its own: results come with the calls in its stream.
+    `max_tokens`: the longest reply, unless a request has its own. With `own_tools` the provider
+    runs tools of its own: results come with the calls in its stream.
     """
 
     name: str
@@ -62,7 +61,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether there are tools, and a model that can be offered them."""
+        """Tell if there are tools, and a model that can be offered them."""
         return bool(self.tools) and self.provider.calls_tools
 
     async def run(
@@ -80,33 +79,38 @@ class Agent(Struct, frozen=True, kw_only=True):
         call. `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on.
         Raises ProviderError.
         """
-        max_tokens = max_tokens or self.max_tokens
-        if self.own_tools:
-            asked = Request(system=self.system, messages=messages, max_tokens=max_tokens)
-            async with aclosing(
-                self._by_itself(asked, first_call, offer_tools=offer_tools)
-            ) as events:
-                async for event in events:
-                    yield event
-            return
-        from chat_loop.agent.tools import refuse  # loaded by then, if not before the first request
+        from chat_loop.agent import tools  # loaded by then, if not before the first request
 
-        box = self._toolbox(offer=offer_tools)
+        offered = self.tools if offer_tools and self.calls_tools else ()
+        window = self.provider.window.tokens
+        box = tools.Toolbox(
+            tools={tool.spec.name: tool for tool in offered},
+            seconds=self.patience.tool,
+            characters=min(tools.LONGEST_RESULT, window),  # a quarter of a small window
+            together=2 * window,  # half of the window
+            clock=self.patience.clock,
+            approve=self.approve or tools.never,
+            kept=self.kept,
+        )
         for step in count(1):
-            tools = tuple(tool.spec for tool in box.offered.values()) if step <= self.steps else ()
+            specs = tuple(tool.spec for tool in box.offered.values()) if step <= self.steps else ()
             request = Request(
-                system=self.system, messages=messages, max_tokens=max_tokens, tools=tools
+                system=self.system,
+                messages=messages,
+                max_tokens=max_tokens or self.max_tokens,
+                tools=specs,
             )
             text: list[str] = []
             calls: list[ToolCall] = []
-            async with aclosing(self._ask(request, first_call)) as events:
+            tells = offer_tools if self.own_tools else bool(specs)
+            async with aclosing(self._ask(request, first_call, tells=tells)) as events:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         text.append(event.text)
                     elif isinstance(event, ToolCalled):
                         calls.append(event.call)
                     yield event
-            if not calls:
+            if not calls or self.own_tools:
                 return
             first_call += len(calls)
             if step >= self.steps:
@@ -115,7 +119,8 @@ class Agent(Struct, frozen=True, kw_only=True):
                     "tools.max_steps in the config allows more.",
                 )
             results: dict[str, ToolResult] = {}
-            async with aclosing(box.use(calls) if step < self.steps else refuse(calls)) as returned:
+            running = box.use(calls) if step < self.steps else tools.refuse(calls)
+            async with aclosing(running) as returned:
                 async for result in returned:
                     results[result.id] = ToolResult(result.id, result.text, result.failed)
                     yield result
@@ -126,65 +131,32 @@ class Agent(Struct, frozen=True, kw_only=True):
                 Message("user", "", results=tuple(results[call.id] for call in calls)),
             )
 
-    async def _ask(self, request: Request, first_call: int) -> AsyncGenerator[Event]:
-        """One step. Its calls get the program's ids, and names that can be sent and recorded."""
-        from chat_loop.providers.calls import tool_name
-
-        number = first_call
-        async with aclosing(
-            cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
-        ) as events:
-            async for event in events:
-                match event:
-                    case ToolCalled(call):
-                        if request.tools:
-                            yield ToolCalled(
-                                ToolCall(f"c{number}", tool_name(call.name), call.arguments)
-                            )
-                            number += 1
-                    case Finished(stop="tool") if number == first_call:
-                        yield replace(event, stop="end")
-                    case _:
-                        yield event
-
-    async def _by_itself(
-        self, request: Request, first_call: int, *, offer_tools: bool
+    async def _ask(
+        self, request: Request, first_call: int, *, tells: bool
     ) -> AsyncGenerator[Event]:
-        """A reply of a provider with tools of its own. What it uses unasked, where none are
-        offered, is not told.
+        """Yield the events of one step. Its calls get the program's ids, and names that can be sent
+        and recorded; without `tells` they are left out.
         """
         from chat_loop.providers.calls import tool_name
 
         ids: dict[str, str] = {}
-        async with aclosing(
-            cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
-        ) as events:
+        number = first_call
+        asked = cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
+        async with aclosing(asked) as events:
             async for event in events:
                 match event:
-                    case ToolCalled() | ToolReturned() | Finished(stop="tool") if not offer_tools:
-                        pass
-                    case ToolCalled(call):
-                        ids[call.id] = f"c{first_call + len(ids)}"
-                        yield ToolCalled(
-                            ToolCall(ids[call.id], tool_name(call.name), call.arguments)
-                        )
-                    case ToolReturned():
+                    case ToolCalled(call) if tells:
+                        ids[call.id] = f"c{number}"
+                        number += 1
+                        name = tool_name(call.name)
+                        yield ToolCalled(ToolCall(ids[call.id], name, call.arguments))
+                    case ToolReturned() if tells:
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
+                    case ToolCalled() | ToolReturned():
+                        pass
+                    case Finished(stop="tool") if self.own_tools and not tells:
+                        pass
+                    case Finished(stop="tool") if number == first_call:
+                        yield replace(event, stop="end")
                     case _:
                         yield event
-
-    def _toolbox(self, *, offer: bool) -> Toolbox:
-        from chat_loop.agent.tools import LONGEST_RESULT, Toolbox, never
-
-        offered = self.tools if offer and self.calls_tools else ()
-        return Toolbox(
-            tools={tool.spec.name: tool for tool in offered},
-            seconds=self.patience.tool,
-            characters=min(
-                LONGEST_RESULT, self.provider.window.tokens
-            ),  # a quarter of a small window
-            together=2 * self.provider.window.tokens,  # half of the window
-            clock=self.patience.clock,
-            approve=self.approve or never,
-            kept=self.kept,
-        )

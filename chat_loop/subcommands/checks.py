@@ -25,9 +25,7 @@ from packaging.requirements import Requirement
 
 from chat_loop import __version__
 from chat_loop.agent import mcp_servers
-from chat_loop.agent.agent_path import PYTHON, file_of
-from chat_loop.agent.named_agents import Places
-from chat_loop.agent.trust import Trust, snapshot_of
+from chat_loop.agent.agent_files import AgentNames, Trust, file_of, read_file
 from chat_loop.config import Config, McpServer, Paths, completed
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
@@ -474,8 +472,8 @@ def connected(here: Here) -> Iterator[Finding]:
 
 def agents(here: Here) -> Iterator[Finding]:
     """Check the agents that have a name, and the one that would be used now."""
-    places = Places(here.paths)
-    named = places.all()
+    names = AgentNames(here.paths)
+    named = names.all()
     for place in named:
         try:
             file_of(place.path)
@@ -484,13 +482,13 @@ def agents(here: Here) -> Iterator[Finding]:
             yield doubtful("Agents", f"{place.name}: {error.message}", hint)
     yield good("Agents", f"{counted(len(named), 'agent')} with a name")
     if here.agent:
-        snapshot = snapshot_of(places.find(here.agent))
+        file = read_file(names.find(here.agent))
         trust = Trust(here.paths.config.parent)
-        if snapshot.path.suffix.lower() == PYTHON and trust.question(snapshot) is not None:
+        if file.kind == "python" and trust.question(file) is not None:
             hint = f"chat-loop agents approve {here.agent}"
-            yield doubtful("Agent", f"{snapshot.path} is not approved.", hint)
+            yield doubtful("Agent", f"{file.path} is not approved.", hint)
         else:
-            yield good("Agent", str(snapshot.path))
+            yield good("Agent", str(file.path))
 
 
 def terminal(here: Here) -> Iterator[Finding]:

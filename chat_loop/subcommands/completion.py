@@ -12,7 +12,7 @@ from argcomplete.completers import DirectoriesCompleter, FilesCompleter, Suppres
 from argcomplete.shell_integration import shellcode
 
 from chat_loop import options
-from chat_loop.agent.named_agents import Places
+from chat_loop.agent.agent_files import AgentNames
 from chat_loop.config import Config, Paths, expanded, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError
@@ -89,4 +89,4 @@ def _sessions(given: argparse.Namespace, config: Config, paths: Paths) -> list[s
         library.close()
 
 
-_agents = _offered(lambda _, config, paths: (place.name for place in Places(paths).all()))
+_agents = _offered(lambda _, config, paths: (place.name for place in AgentNames(paths).all()))
