@@ -54,14 +54,7 @@ DOORS = {
     "filelock": {"sessions/files.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"start.py"},
-    "sqlite3": {
-        *(
-            "library/archive.py",
-            "library/index.py",
-            "library/index_file.py",
-            "library/text_tables.py",
-        ),
-    },
+    "sqlite3": {"library/archive.py", "library/index.py", "library/index_file.py"},
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
     "tokenizers": {"library/vectors.py"},

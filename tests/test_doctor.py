@@ -271,8 +271,6 @@ def test_the_index_as_it_stands(tmp_path: Path) -> None:
         found = index_status(folder, [])
         assert found.trouble
         assert (found.size, index.read_bytes()) == (len(damage), damage)
-    (folder / ".index-damaged-20260101-000000.sqlite").write_bytes(b"x" * 10)
-    assert index_status(folder, []).left_over == ((".index-damaged-20260101-000000.sqlite", 10),)
 
 
 def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:

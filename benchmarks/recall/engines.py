@@ -37,7 +37,12 @@ class Engines:
     def __init__(self, exchanges: Sequence[Exchange], embedder: Embedder, costs: Costs) -> None:
         self._embedder = embedder
         self._costs = costs
-        self._positions = [(one.depth, one.query.number) for one in exchanges]
+        self._positions: list[Position] = []
+        self._refs = {one.ref: at for at, one in enumerate(exchanges)}
+        sizes: dict[int, int] = {}  # of each session, in the order in which the index has them
+        for one in exchanges:
+            sizes[one.depth] = sizes.get(one.depth, 0) + 1
+            self._positions.append(([*sizes].index(one.depth) + 1, sizes[one.depth]))
         self._places = {position: at for at, position in enumerate(self._positions)}
         self._index = ExchangeIndex()
         self._index.add(exchanges)
@@ -75,8 +80,7 @@ class Engines:
             self._costs.asking[name].append(seconds)
         hits = {"text": text, "both": both}
         found = {
-            name: [self._places[one.exchange.depth, one.exchange.query.number] for one in some]
-            for name, some in hits.items()
+            name: [self._refs[one.exchange.ref] for one in some] for name, some in hits.items()
         }
         return found | {"meaning": [at for at, _ in meant]}
 

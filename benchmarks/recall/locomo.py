@@ -132,7 +132,9 @@ def measured(dialogue: Dialogue, folder: Path, seconds: dict[str, list[float]]) 
                 started = time.perf_counter()
                 hits = search_all(library, question, SessionFilter(), _LIMIT, semantic=meaning)
                 seconds[way].append(time.perf_counter() - started)
-                ranks[way].append(_rank([(hit.row.id, hit.number) for hit in hits], evidence))
+                ranks[way].append(
+                    _rank([(hit.row.id, hit.exchange.query.number) for hit in hits], evidence)
+                )
     if semantic.problem:
         raise SystemExit(semantic.problem)
     return ranks

@@ -14,7 +14,7 @@ from chat_loop.sessions.records import Exchange, Session, Undo
 
 if TYPE_CHECKING:
     from chat_loop.display.hits import ShownHit
-    from chat_loop.library.search import Found
+    from chat_loop.library.search import FolderHit
 
 HITS = 10
 _LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
@@ -47,35 +47,38 @@ async def search(chat: Chat, argument: str) -> None:
     for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
         if sentence:
             chat.display.warn(sentence)
-    chat.number((hit.row.id for hit in found), (Place(hit.row.id, hit.number) for hit in found))
+    chat.number(
+        (hit.row.id for hit in found),
+        (Place(hit.row.id, hit.exchange.query.number) for hit in found),
+    )
     show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())
 
 
-def excerpts_of(found: Found) -> list[tuple[str, str]]:
+def excerpts_of(found: FolderHit) -> list[tuple[str, str]]:
     """Return who said what of a hit: the sentences that fit, and a word of what stands around."""
     from chat_loop.library.archive_text import excerpt
     from chat_loop.library.search import texts
     from chat_loop.tokens import estimate
 
     excerpts = []
-    for part, (who, text) in enumerate(texts(found.hit.exchange)):
-        places = [place for place in found.hit.places if place.part == part]
-        if text.strip() and (places or (part == 0 and not found.hit.places)):
+    for part, (who, text) in enumerate(texts(found.exchange)):
+        places = [place for place in found.places if place.part == part]
+        if text.strip() and (places or (part < 2 and not found.places)):
             excerpts.append((who, excerpt(text, places, EXCERPT, estimate)))
     return excerpts
 
 
-def _shown(found: Found, words: str) -> ShownHit:
+def _shown(found: FolderHit, words: str) -> ShownHit:
     from chat_loop.display.hits import ShownHit
 
     said = {"User": "You", "Assistant": found.row.agent or "Assistant"}
     return ShownHit(
         name=found.row.name or found.row.id,
         tags=found.row.tags,
-        number=found.number,
-        at=found.hit.exchange.query.at,
+        number=found.exchange.query.number,
+        at=found.exchange.query.at,
         excerpts=tuple((said.get(who, who), text) for who, text in excerpts_of(found)),
-        related=found.hit.related,
+        related=found.related,
         marked=tuple(word for word in words.split() if len(word) > 1),
     )
 

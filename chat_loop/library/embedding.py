@@ -55,27 +55,20 @@ class Embedding:
         Return False: nothing is left to do in this process. Raises IndexUnavailable.
         """
         with self._lock:
-            if self._is_running() or self._closed:
-                return False
-            if self._skipped or not _is_needed(index):
-                self._skipped = max(0, self._skipped - 1)
-                return False
-            self._process = _started(self._directory, os.getpid())
-            self._closed = self._process is None  # full text finds alone
+            if self._process is not None:
+                code = self._process.poll()
+                if code is None:
+                    return False
+                self._process = None
+                self._closed = self._closed or code == UNUSABLE
+                self._skipped = min(2**self._failures, MOST_SKIPPED) if code else 0
+                self._failures = self._failures + 1 if code else 0
+            if self._skipped:
+                self._skipped -= 1
+            elif not self._closed and _is_needed(index):
+                self._process = _start(self._directory, os.getpid())
+                self._closed = self._process is None  # full text finds alone
             return False
-
-    def _is_running(self) -> bool:
-        """Look at the process; when it has ended in vain, be slower to start the next one."""
-        if self._process is None:
-            return False
-        code = self._process.poll()
-        if code is None:
-            return True
-        self._process = None
-        self._closed = self._closed or code == UNUSABLE
-        self._skipped = min(2**self._failures, MOST_SKIPPED) if code else 0
-        self._failures = self._failures + 1 if code else 0
-        return False
 
     def close(self) -> None:
         """Stop the process; what it has embedded stays."""
@@ -87,22 +80,20 @@ class Embedding:
             process.wait()
 
 
-def leave_behind(index: Index) -> bool:
-    """Start a process that goes on when this one ends, if there is something to do; return whether
-    one was started. Raises IndexUnavailable.
+def leave_behind(index: Index) -> None:
+    """Start a process that goes on when this one ends, if there is something to do. Raises
+    IndexUnavailable.
     """
-    process = _started(index.directory, NO_PARENT) if _is_needed(index) else None
-    if process is None:
-        return False
-    process.returncode = 0  # nobody waits for it
-    return True
+    process = _start(index.directory, NO_PARENT) if _is_needed(index) else None
+    if process is not None:
+        process.returncode = 0  # nobody waits for it
 
 
 def _is_needed(index: Index) -> bool:
     return vectors.available() and bool(missing(index, 1))
 
 
-def _started(directory: Path, parent: int) -> subprocess.Popen[bytes] | None:
+def _start(directory: Path, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process; return None where none can be started."""
     quiet = subprocess.DEVNULL
     try:
@@ -118,19 +109,27 @@ def _started(directory: Path, parent: int) -> subprocess.Popen[bytes] | None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Embed until everything has vectors, or the parent is gone; return the exit code."""
+    """Embed until everything has vectors, or the parent is gone, or without one for ALONE_SECONDS;
+    return the exit code.
+    """
     from chat_loop.library.index import Index
 
     directory, parent = Path(arguments[0]), int(arguments[1])
     until = time.monotonic() + ALONE_SECONDS
     if hasattr(os, "nice"):
         os.nice(NICE)
+
+    def goes_on() -> bool:
+        if parent == NO_PARENT:
+            return time.monotonic() < until
+        return os.name == "nt" or os.getppid() == parent
+
     held: Lock | None = None
     try:
         held = take_lock(directory, LOCK)
         with closing(Index(directory, patient=True)) as index:
             semantic = SemanticIndex()
-            while _goes_on(parent, until) and semantic.embed_some(index):
+            while goes_on() and semantic.embed_some(index):
                 continue
             return UNUSABLE if semantic.problem else 0
     except (SessionLocked, IndexUnavailable, OSError):
@@ -138,13 +137,6 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         if held is not None:
             held.release()
-
-
-def _goes_on(parent: int, until: float) -> bool:
-    """Tell whether the parent still runs, or the time of a process without one is not over."""
-    if parent == NO_PARENT:
-        return time.monotonic() < until
-    return os.name == "nt" or os.getppid() == parent
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -12,8 +12,6 @@ from chat_loop.errors import UsageError
 from chat_loop.sessions.dates import instant
 
 MOST_WORDS = 16
-_SEARCHED = ("name", "id", "agent", "project", "tags", "summary")
-"""The columns in which words are looked for."""
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 _NAMED = {"today": 0, "yesterday": 1}
@@ -21,10 +19,9 @@ _NAMED = {"today": 0, "yesterday": 1}
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
-    a session.
+    a session; a word `#work` is a tag.
 
-    A word `#work` is a tag. `since` and `before` are about when a session was used last, `project`
-    is part of the path.
+    `since` and `before` are about when a session was used last, `project` is part of the path.
     """
 
     words: str = ""
@@ -35,49 +32,31 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     before: datetime | None = None
 
     def __bool__(self) -> bool:
-        return any((self.words.strip(), self.agent, self.tag, self.project)) or self.is_dated
+        names = self.agent, self.tag, self.project
+        return any((self.words.strip(), *names, self.since, self.before))
 
-    @property
-    def is_dated(self) -> bool:
-        """True where sessions of which nobody knows the date are left out."""
-        return self.since is not None or self.before is not None
+    def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
+        """Return a condition over the table `sessions`, and its values; "1" when there is none.
 
-    def condition(self) -> tuple[str, list[object]]:
-        """Return a condition over the table `sessions`, and its values."""
-        parts: list[str] = []
-        values: list[object] = []
-        for columns, text in (
-            *((_SEARCHED, word) for word in self._words if not _is_tag(word)),
-            *((("agent",), self.agent), (("project",), self.project)),
-        ):
-            likes = _likes(text) if text else []
-            parts += [_any_like(columns, likes)] if likes else []
-            values += likes * len(columns)
-        for tag in (self.tag.lower(), *filter(_is_tag, self._words)):
-            if tag:
-                parts.append("instr(tags, ?)")
-                values.append(f" {_storable(tag.lstrip('#'))} ")
-        for sign, date in ((">=", self.since), ("<", self.before)):
-            if date is not None:
-                parts.append(f"used {sign} ?")
-                values.append(instant(date) or 0)
-        return " AND ".join(parts) or "1", values
-
-    @property
-    def of_any(self) -> SessionFilter:
-        """The part that one session of a conversation must meet, whichever it is."""
-        words = " ".join(word for word in self._words if not _is_tag(word))
-        return SessionFilter(words=words, agent=self.agent, project=self.project)
-
-    @property
-    def of_newest(self) -> SessionFilter:
-        """The part that the newest session of a conversation must meet: its tags and dates."""
-        words = " ".join(filter(_is_tag, self._words))
-        return SessionFilter(words=words, tag=self.tag, since=self.since, before=self.before)
-
-    @property
-    def _words(self) -> list[str]:
-        return self.words.lower().split()[:MOST_WORDS]
+        One session of a conversation must meet the part `of_any`, whichever it is; its newest one
+        the part `of_newest`, its tags and dates.
+        """
+        words = self.words.lower().split()[:MOST_WORDS]
+        tags = [word for word in words if word.strip("#") and word.startswith("#")]
+        parts: list[tuple[str, object]] = []
+        if of_any:
+            parts += [("instr(searched, ?)", word) for word in words if word not in tags]
+            parts += [("instr(agent, ?)", self.agent.lower())] if self.agent else []
+            parts += [("instr(project, ?)", self.project.lower())] if self.project else []
+        if of_newest:
+            tags += [self.tag.lower()] if self.tag else []
+            parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
+            parts += [("used >= ?", instant(self.since) or 0)] if self.since else []
+            parts += [("used < ?", instant(self.before) or 0)] if self.before else []
+        return (
+            " AND ".join(condition for condition, _ in parts) or "1",
+            [_storable(value) if isinstance(value, str) else value for _, value in parts],
+        )
 
 
 def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
@@ -108,26 +87,6 @@ def moment_of(text: str, now: datetime) -> datetime:
         ) from None
 
 
-def _is_tag(word: str) -> bool:
-    return word.startswith("#") and word.strip("#") != ""
-
-
 def _storable(text: str) -> str:
     """Return a text without lone surrogates, which SQLite does not take."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _likes(text: str) -> list[object]:
-    """Return the patterns for LIKE, which knows the cases of ASCII letters only."""
-    text = _storable(text)
-    cases = (
-        [text]
-        if text.isascii()
-        else dict.fromkeys((text, text.lower(), text.capitalize(), text.upper()))
-    )
-    escaped = (one.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for one in cases)
-    return [f"%{one}%" for one in escaped]
-
-
-def _any_like(columns: Sequence[str], likes: Sequence[object]) -> str:
-    return "(" + " OR ".join(f"{one} LIKE ? ESCAPE '\\'" for one in columns for _ in likes) + ")"

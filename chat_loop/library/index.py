@@ -9,21 +9,20 @@ import contextlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable
-from chat_loop.library import text_tables
 from chat_loop.library.index_file import (
     BUSY_SECONDS,
     FILE,
-    PATIENCE_SECONDS,
+    PATIENT_SECONDS,
     TABLES,
     VERSION,
     connect,
@@ -35,7 +34,6 @@ from chat_loop.library.lineage import Link
 from chat_loop.sessions.dates import instant, moment
 from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
-from chat_loop.values import Compaction
 
 FIGURES = {
     "sessions": "SELECT count(*) FROM sessions",
@@ -46,26 +44,19 @@ FIGURES = {
     "exchanges_in_archives": "SELECT count(*) FROM exchanges WHERE archived = 1",
     "summaries": "SELECT count(*) FROM message_summaries",
     "tokens_of_summaries": "SELECT coalesce(sum(tokens), 0) FROM message_summaries",
-    "compactions": "SELECT count(*) FROM compactions",
+    "compactions": "SELECT count(before) FROM message_summaries",
     "tokens_saved_by_compactions": "SELECT coalesce(sum(max(before - after, 0)), 0) FROM "
-    "compactions",
-    "cost_of_compactions": "SELECT CASE WHEN count(cost) < count(*) THEN NULL ELSE "
-    "coalesce(sum(cost), 0.0) END FROM compactions",
+    "message_summaries",
+    "cost_of_compactions": "SELECT CASE WHEN count(cost) < count(before) THEN NULL ELSE "
+    "coalesce(sum(cost), 0.0) END FROM message_summaries",
 }
-_NOWHERE = Path()
-_ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: _NOWHERE)
-"""Paths are not stored: they follow from the id."""
-_LINKS = msgspec.json.Decoder(Link)
-T = TypeVar("T", Link, SessionRow)
-
-
 LARGEST = (1 << 63) - 1
 """The largest number that a table can hold."""
-
-
-def number(value: int | None) -> int | None:
-    """Return a number as a table can hold it."""
-    return None if value is None else min(max(value, -LARGEST), LARGEST)
+_LONGEST_WORD = 200
+"""Characters of a word that is remembered by itself; longer ones are found whole only."""
+_ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())
+"""Paths are not stored: they follow from the id."""
+_LINKS = msgspec.json.Decoder(list[Link])
 
 
 class IndexedExchange(Struct, frozen=True):
@@ -83,17 +74,18 @@ class IndexedExchange(Struct, frozen=True):
         return blake2b(f"{self.query}\0{self.reply}".encode(), digest_size=16).digest()
 
 
-class SummaryInfo(Struct, frozen=True, kw_only=True):
-    """A summary block: the queries that it covers, its size in tokens, its items without secrets,
-    who made it and when.
-    """
+class IndexedSummary(Struct, frozen=True, kw_only=True):
+    """A summary block as the table `message_summaries` has it, and its items without secrets."""
 
     at: str
     first: int
     last: int
     tokens: int
     source: str
-    items: str
+    before: int | None = None
+    after: int | None = None
+    cost: float | None = None
+    items: str = ""
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
@@ -104,9 +96,8 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     row: SessionRow
     size: int
     changed: int
-    exchanges: tuple[IndexedExchange, ...] = ()
-    summary: SummaryInfo | None = None
-    compaction: Compaction | None = None
+    exchanges: Sequence[IndexedExchange] = ()
+    summary: IndexedSummary | None = None
 
 
 class Stale(Struct, frozen=True):
@@ -132,13 +123,14 @@ class Index:
         self._held: Counter[str] = Counter()
         """The change, by the transaction, in the number of exchanges that hold each word."""
         if in_memory:
-            self._database = sqlite3.connect(":memory:", isolation_level=None)
+            self._database = sqlite3.connect(
+                ":memory:", isolation_level=None, check_same_thread=False
+            )
             self._database.executescript(TABLES)
         else:
-            self._database = connect(self.path, PATIENCE_SECONDS if patient else BUSY_SECONDS)
+            self._database = connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
     def clear(self) -> None:
@@ -150,50 +142,76 @@ class Index:
         with translated(self.path):
             make_tables(self._database)
 
+    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return the rows that it gives."""
+        with translated(self.path):
+            return self._database.execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Answer all questions in this context from one state of the index. Writers wait."""
+        self.ask("BEGIN")
+        try:
+            yield
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+
+    def damage(self) -> IndexUnavailable:
+        """Return the error for an index that holds something that nobody wrote."""
+        return damaged(self.path, "it holds something that nobody wrote")
+
+    # Questions.
+
     def stale(self, there: Sequence[Stamp]) -> Stale:
         """Compare what is known with the files that are there."""
         found = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
         known = set(found)
         files = tuple(stamp for stamp in there if stamp not in known)
-        gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in there)
+        gone: set[str] = set()
+        if len(found) > len(there) - len(files):
+            gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in there)
         return Stale(files, tuple(gone))
 
-    def links(self, latest: int | None = None) -> dict[str, Link]:
+    def links(self, latest: int = LARGEST) -> dict[str, Link]:
         """Return how all sessions are tied to each other, by id: last used first, then those whose
         date is unknown or later than `latest`, in microseconds.
         """
         found = self.ask(
-            "SELECT id, CAST(row AS TEXT), CASE WHEN used <= coalesce(?, used) THEN used END AS at "
-            "FROM sessions ORDER BY at IS NULL, at DESC, id DESC",
+            "SELECT CAST(link AS TEXT), used IS NULL OR used > ? AS undated FROM sessions "
+            "ORDER BY used DESC, id DESC",
             (latest,),
         )
-        return {identity: self._decoded(_LINKS, text, identity) for identity, text, _ in found}
+        try:
+            links = _LINKS.decode(f"[{','.join(link for link, _ in found)}]")
+        except msgspec.MsgspecError as error:
+            raise self.damage() from error
+        if len(links) != len(found):
+            raise self.damage()
+        dated: dict[str, Link] = {}
+        undated: dict[str, Link] = {}
+        for link, (_, is_undated) in zip(links, found, strict=True):
+            (undated if is_undated else dated)[link.id] = link
+        return dated | dict(sorted(undated.items(), reverse=True))
 
-    def rows(self, ids: Sequence[str], latest: int | None = None) -> dict[str, SessionRow]:
+    def rows(self, ids: Sequence[str], latest: int = LARGEST) -> dict[str, SessionRow]:
         """Return those of the sessions that it knows, by id, in the order of `ids`; without a date
         where that is later than `latest`.
         """
-        found = self.ask(
-            "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= coalesce(?, used) THEN "
+        found: dict[str, SessionRow] = {}
+        for identity, text, used in self.ask(
+            "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= ? THEN "
             "CAST(used AS INTEGER) END FROM json_each(?) JOIN sessions ON sessions.id = value",
             (latest, json.dumps(ids)),
-        )
-        return {
-            identity: replace(
-                self._decoded(_ROWS, text, identity),
-                path=self.directory / f"{identity}.md",
-                updated=moment(used),
-            )
-            for identity, text, used in found
-        }
-
-    def _decoded(self, decoder: msgspec.json.Decoder[T], text: str, identity: str) -> T:
-        try:
-            found = decoder.decode(text)
-        except msgspec.MsgspecError as error:
-            raise self.damage() from error
-        if found.id != identity:
-            raise self.damage()
+        ):
+            try:
+                row = _ROWS.decode(text)
+            except msgspec.MsgspecError as error:
+                raise self.damage() from error
+            if row.id != identity:
+                raise self.damage()
+            path = self.directory / f"{identity}.md"
+            found[identity] = replace(row, path=path, updated=moment(used))
         return found
 
     def matching(self, condition: str, values: Sequence[object]) -> set[str]:
@@ -204,8 +222,8 @@ class Index:
     def compactions(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Return the tokens before and after the compactions that ended the sessions, by id."""
         found = self.ask(
-            "SELECT id, before, after FROM compactions JOIN sessions ON key = session "
-            "WHERE id IN (SELECT value FROM json_each(?))",
+            "SELECT id, before, after FROM message_summaries JOIN sessions ON key = session "
+            "WHERE before NOT NULL AND id IN (SELECT value FROM json_each(?))",
             (json.dumps(ids),),
         )
         return {identity: (before, after) for identity, before, after in found}
@@ -214,40 +232,47 @@ class Index:
         """Return what all sessions come to, by the names of FIGURES; None where that is unknown."""
         return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
-    def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Store sessions in the place of what was known of them, in one transaction."""
-        with self._writing():
-            self._drop([session.row.id for session in sessions])
-            [(first,)] = self.ask("SELECT coalesce(max(key), 0) + 1 FROM sessions")
-            keyed = list(enumerate(sessions, first))
-            self._insert_exchanges([(key, 1, session.exchanges) for key, session in keyed])
-            for key, session in keyed:
-                self._insert_session(key, session)
+    # Changes.
 
-    def extend(self, identity: str, position: int, exchanges: Sequence[IndexedExchange]) -> bool:
-        """Store the exchanges of a session from a position on. Return False when those before them
-        are not there any more, since another process writes as well.
+    def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
+        """Store sessions in the place of what was known of them, in one transaction.
+
+        The exchanges up to the position `after` stay. Return False when they are not there any
+        more, since another process writes as well.
         """
         with self._writing():
-            key = self._keys([identity]).get(identity)
-            if key is None or self._count_exchanges(key) < position - 1:
+            known = self._keys([session.row.id for session in sessions])
+            for key in known.values():
+                kept = self.ask("SELECT count(*) FROM exchanges WHERE session = ?", (key,))
+                if after and kept != [(after,)]:
+                    return False
+                self._drop_exchanges(f"session = {key} AND position > {after}")
+            if after and not known:
                 return False
-            self._drop_exchanges(f"session = {key} AND position >= {position}")
-            self._insert_exchanges([(key, position, exchanges)])
-            return True
-
-    def complete(self, session: IndexedSession, exchanges: int) -> None:
-        """Replace everything of a session but its exchanges, if so many are there."""
-        with self._writing():
-            key = self._keys([session.row.id]).get(session.row.id)
-            if key is not None and self._count_exchanges(key) == exchanges:
-                self._forget([key])
+            [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
+            self._forget(known.values())
+            [(exchange,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
+            exchanges, said = [], []
+            for new_key, session in enumerate(sessions, last + 1):
+                key = known.get(session.row.id, new_key)
                 self._insert_session(key, session)
+                archived = session.summary.last if session.summary is not None else -1
+                for position, one in enumerate(session.exchanges, after + 1):
+                    exchange += 1
+                    place = exchange, key, position, one.number, one.number <= archived
+                    exchanges.append((*place, one.content, one.at, one.query, one.reply))
+                    said.append((exchange, one.lines))
+                    self._held.update(_distinct(one.lines))
+            self._insert("exchanges", exchanges)
+            self._insert("said (rowid, words)", said)
+        return True
 
     def drop(self, ids: Sequence[str]) -> None:
         """Forget sessions, and the vectors of texts that are nowhere else."""
         with self._writing():
-            self._drop(ids)
+            keys = self._keys(ids).values()
+            self._drop_exchanges(f"session IN ({_listed(keys)})")
+            self._forget(keys)
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
@@ -261,29 +286,6 @@ class Index:
             )
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        """Answer all questions in this context from one state of the index. Writers wait."""
-        self.ask("BEGIN")
-        try:
-            yield
-        finally:
-            with contextlib.suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-
-    def changes(self) -> int:
-        """Return a number that differs after another connection has changed the index."""
-        return int(self.ask("PRAGMA data_version")[0][0])
-
-    def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return the rows that it gives."""
-        with translated(self.path):
-            return self._database.execute(statement, values).fetchall()
-
-    def damage(self) -> IndexUnavailable:
-        """Return the error for an index that holds something that nobody wrote."""
-        return damaged(self.path, "it holds something that nobody wrote")
-
-    @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """Change everything or nothing."""
         self.ask("BEGIN IMMEDIATE")
@@ -292,13 +294,33 @@ class Index:
             # A file that was replaced is noticed here: a virtual table would report another error.
             self.ask(f"PRAGMA user_version={VERSION}")
             yield
-            with translated(self.path):
-                text_tables.count_words(self._database, self._held)
+            self._count_words()
             self.ask("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute("ROLLBACK")
             raise
+
+    def _count_words(self) -> None:
+        """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
+        changed = [(word, count) for word, count in sorted(self._held.items()) if count]
+        if not changed:
+            return
+        [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
+        with translated(self.path):
+            self._database.executemany(
+                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
+                "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+                changed,
+            )
+        for table in ("parts", "stems"):
+            self.ask(
+                f"INSERT INTO {table} (rowid, word) SELECT key, word FROM lexicon WHERE key > ?",
+                (last,),
+            )
+            gone = "SELECT key FROM lexicon WHERE held < 1"
+            self.ask(f"DELETE FROM {table} WHERE rowid IN ({gone})")
+        self.ask("DELETE FROM lexicon WHERE held < 1")
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if rows:
@@ -308,70 +330,47 @@ class Index:
 
     def _insert_session(self, key: int, session: IndexedSession) -> None:
         """Insert everything of a session but its exchanges."""
-        row, summary, compaction = session.row, session.summary, session.compaction
-        values = (
-            *(key, row.id, session.size, session.changed, instant(row.updated), row.state),
-            *(row.name, row.agent, row.project, f" {' '.join(row.tags)} ", row.depth),
-            *(summary.items if summary is not None else "", row.queries, row.tokens),
+        row, summary = session.row, session.summary
+        agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
+        items = summary.items if summary is not None else ""
+        searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
+        ties = row.compacted, row.until, row.queries, row.mode, row.answered
+        link = Link(row.id, row.parent, row.merged, *ties)
+        stamp = row.id, session.size, session.changed, instant(row.updated), row.state
+        texts = (
+            msgspec.json.encode(link).decode(),
             msgspec.json.encode(row, enc_hook=lambda path: None).decode(),
         )
-        self._insert("sessions", [values])
-        if compaction is not None:
-            sizes = (number(compaction.before), number(compaction.after), compaction.cost)
-            self._insert("compactions", [(key, *sizes)])
+        told = agent, project, tags, searched, row.queries, row.tokens
+        self._insert("sessions", [(key, *stamp, *told, *texts)])
         if summary is not None:
-            block = (summary.at, summary.first, summary.last, summary.tokens, summary.source)
+            block = msgspec.structs.astuple(summary)[:-1]
             self._insert("message_summaries", [(key, *block)])
             self.ask(
                 "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?",
                 (key, summary.last),
             )
 
-    def _insert_exchanges(
-        self, parts: Sequence[tuple[int, int, Sequence[IndexedExchange]]]
-    ) -> None:
-        """Insert the exchanges of several sessions: each by its key, from a position on."""
-        [(first,)] = self.ask("SELECT coalesce(max(key), 0) + 1 FROM exchanges")
-        rows = [
-            (session, position, one.number, one.at, one.query, one.reply, 0, one.content)
-            for session, start, exchanges in parts
-            for position, one in enumerate(exchanges, start)
-        ]
-        self._insert("exchanges", [(key, *row) for key, row in enumerate(rows, first)])
-        texts = [one.lines for _, _, exchanges in parts for one in exchanges]
-        with translated(self.path):
-            self._held.update(text_tables.insert(self._database, [*enumerate(texts, first)]))
-
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
-        return dict(
-            self.ask(
-                "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(ids),),
-            )
-        )
-
-    def _count_exchanges(self, session: int) -> int:
-        [(count,)] = self.ask("SELECT count(*) FROM exchanges WHERE session = ?", (session,))
-        return int(count)
-
-    def _drop(self, ids: Sequence[str]) -> None:
-        keys = list(self._keys(ids).values())
-        if keys:
-            self._drop_exchanges(f"session IN ({_listed(keys)})")
-            self._forget(keys)
+        statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self.ask(statement, (json.dumps(ids),)))
 
     def _drop_exchanges(self, condition: str) -> None:
-        with translated(self.path):
-            keys = f"SELECT key FROM exchanges WHERE {condition}"
-            self._held.subtract(text_tables.delete(self._database, keys, ()))
+        keys = f"SELECT key FROM exchanges WHERE {condition}"
+        for (lines,) in self.ask(f"SELECT words FROM said WHERE rowid IN ({keys})"):
+            self._held.subtract(_distinct(str(lines)))
+        self.ask(f"DELETE FROM said WHERE rowid IN ({keys})")
         self.ask(f"DELETE FROM exchanges WHERE {condition}")
 
-    def _forget(self, sessions: Collection[int]) -> None:
+    def _forget(self, sessions: Iterable[int]) -> None:
         """Forget everything of sessions but their exchanges, by their keys."""
         chosen = _listed(sessions)
         self.ask(f"DELETE FROM sessions WHERE key IN ({chosen})")
-        for table in ("message_summaries", "compactions"):
-            self.ask(f"DELETE FROM {table} WHERE session IN ({chosen})")
+        self.ask(f"DELETE FROM message_summaries WHERE session IN ({chosen})")
+
+
+def _distinct(lines: str) -> set[str]:
+    return {word for word in lines.split() if len(word) <= _LONGEST_WORD}
 
 
 def _listed(keys: Iterable[int]) -> str:

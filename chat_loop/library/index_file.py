@@ -16,49 +16,49 @@ from pathlib import Path
 from msgspec import Struct
 
 from chat_loop.errors import IndexUnavailable, os_reason
-from chat_loop.library import text_tables
 from chat_loop.sessions.partial import Stamp
 
 FILE = ".index.sqlite"
-VERSION = 7
+VERSION = 8
 """An index of an older version is made anew: there are no migrations."""
 APPLICATION = 0x43484C50
 """The `application_id` of our files: "CHLP"."""
-BUSY_SECONDS = 0.5
-"""The longest wait, in seconds, for another process that writes."""
-PATIENCE_SECONDS = 5.0
-"""The same for somebody who wants the index to be up to date."""
+BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0
+"""The longest wait, in seconds, for another process that writes; the second one for somebody who
+wants the index to be up to date.
+"""
 
-TABLES = f"""
+TABLES = """
 CREATE TABLE sessions (
     key INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,    -- the file's name without .md
+    id TEXT NOT NULL,           -- the file's name without .md
     size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
     changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
     used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
     state TEXT NOT NULL,
-    name TEXT NOT NULL,
-    agent TEXT NOT NULL,
+    agent TEXT NOT NULL,        -- this and the next three in small letters
     project TEXT NOT NULL,
     tags TEXT NOT NULL,         -- each between blanks
-    depth INTEGER NOT NULL,
-    summary TEXT NOT NULL,      -- the items of its summary block, a line each
+    searched TEXT NOT NULL,     -- name, id, agent, project, tags, the items of the summary block
     queries INTEGER,
     tokens INTEGER,
+    link TEXT NOT NULL,         -- its ties to other sessions, as JSON
     row TEXT NOT NULL           -- everything that a listing shows, as JSON
 );
+CREATE UNIQUE INDEX sessions_stamps ON sessions (id, changed, size);
+CREATE INDEX sessions_links ON sessions (used DESC, id DESC, link);
 CREATE TABLE exchanges (
     key INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     position INTEGER NOT NULL,  -- from 1, in the order of the file
     number INTEGER NOT NULL,    -- the query's
+    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
+    content BLOB NOT NULL,      -- digest of query and reply
     at TEXT NOT NULL,
     query TEXT NOT NULL,
-    reply TEXT NOT NULL,
-    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
-    content BLOB NOT NULL       -- digest of query and reply
+    reply TEXT NOT NULL
 );
-CREATE INDEX exchanges_content ON exchanges (content);
+CREATE INDEX exchanges_content ON exchanges (content, session, position);
 CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
 CREATE TABLE message_summaries (
     session INTEGER PRIMARY KEY,
@@ -66,41 +66,29 @@ CREATE TABLE message_summaries (
     first INTEGER NOT NULL,     -- the queries that the block covers
     last INTEGER NOT NULL,
     tokens INTEGER NOT NULL,    -- of the block, estimated
-    source TEXT NOT NULL
-);
-CREATE TABLE compactions (
-    session INTEGER PRIMARY KEY,
-    before INTEGER NOT NULL,    -- tokens
-    after INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    before INTEGER,             -- the tokens of the compaction that made it; NULL: there was none
+    after INTEGER,
     cost REAL                   -- US dollars; NULL: unknown
 );
-{text_tables.TABLES}
-CREATE TABLE IF NOT EXISTS vectors (
-    key INTEGER PRIMARY KEY AUTOINCREMENT,
-    content BLOB NOT NULL UNIQUE,  -- that of the exchanges whose texts they are of
-    space TEXT NOT NULL,
-    data BLOB NOT NULL
-);
-INSERT INTO sqlite_sequence SELECT 'vectors', abs(random() % 1000000000000)
-    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'vectors');
+CREATE VIRTUAL TABLE said USING fts5 (words, tokenize='porter ascii');
+CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
+CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
+CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
+CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
+CREATE TABLE IF NOT EXISTS vectors (content BLOB PRIMARY KEY, space TEXT NOT NULL,
+    data BLOB NOT NULL);
 """
-"""No key of vectors is given twice, hardly ever in two indexes that replace each other: whoever has
-read them all sees by their count and the last key that they are others.
-"""
-KEPT = ("vectors",)
-"""Tables that stay when everything is read anew: they are dear, and their content says of what they
-are.
+"""`said` holds an exchange's `terms.lines` under its key; `lexicon` every distinct word and how
+many exchanges hold it, `parts` and `stems` the same by their trigrams and by their English stems.
+
+Vectors stay when everything is read anew: they are dear, and `content` says of what they are.
 """
 
-_TABLE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
 _DAMAGED = frozenset(
     (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_FORMAT,
-        sqlite3.SQLITE_SCHEMA,
-        sqlite3.SQLITE_CONSTRAINT,
-        sqlite3.SQLITE_MISMATCH,
+        *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
+        *(sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH),
     )
 )
 _NOT_AS_MADE = (
@@ -118,7 +106,6 @@ _REASONS = {
     sqlite3.SQLITE_PERM: "it may not be read",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_IOERR: "the disk reports an error",
-    sqlite3.SQLITE_NOMEM: "there is not enough memory",
 }
 
 
@@ -128,9 +115,18 @@ def make_way(directory: Path, error: IndexUnavailable) -> str | None:
     """
     if error.moved:
         return ""
-    path = directory / FILE
-    if not error.useless or _is_held(path):
+    if not error.useless:
         return None
+    path = directory / FILE
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
+            database.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as refusal:
+        if getattr(refusal, "sqlite_errorcode", 0) & 0xFF in (
+            sqlite3.SQLITE_BUSY,
+            sqlite3.SQLITE_LOCKED,
+        ):
+            return None  # another process is using it
     try:
         _delete(path)
     except OSError:
@@ -138,49 +134,45 @@ def make_way(directory: Path, error: IndexUnavailable) -> str | None:
     return f"The index {error.useless}: a new one is made from the sessions."
 
 
-class IndexStatus(Struct, frozen=True, kw_only=True):
+class IndexStatus(Struct, frozen=True):
     """The state of an index. `size` is in bytes, 0 without an index; `stale` counts files changed
-    since they were indexed; `left_over` are indexes that earlier versions put aside, with sizes.
+    since they were indexed; `trouble` says why it cannot be used.
     """
 
     size: int = 0
     version: int = 0
     stale: int = 0
     trouble: str = ""
-    left_over: tuple[tuple[str, int], ...] = ()
 
 
 def index_status(directory: Path, there: Sequence[Stamp]) -> IndexStatus:
     """Look at the index of a folder that has the files `there`, without changing anything."""
     path = directory / FILE
-    old: tuple[tuple[str, int], ...] = ()
     size = version = 0
     try:
-        old = tuple((one.name, one.lstat().st_size) for one in directory.glob(".index-*.sqlite"))
         status = path.lstat()
         size = status.st_size
         if not stat.S_ISREG(status.st_mode):
             raise IndexUnavailable(f"{path} is not a regular file: it is not used.")
-        uri = f"{path.as_uri()}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0.5)) as database:
+        with (
+            translated(path),
+            contextlib.closing(
+                sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+            ) as database,
+        ):
             [version] = database.execute("PRAGMA user_version").fetchone()
             _check(database, path)
             if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
                 raise damaged(path, "its pages do not fit together")
-            rows = database.execute("SELECT id, changed, size FROM sessions").fetchall()
+            known = set(database.execute("SELECT changed, id, size FROM sessions"))
+        return IndexStatus(size, version, sum(stamp not in known for stamp in there))
     except FileNotFoundError:
-        return IndexStatus(left_over=old)
+        return IndexStatus()
     except OSError as error:
         trouble = f"{path} cannot be looked at: {os_reason(error)}."
     except IndexUnavailable as error:
         trouble = str(error)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        trouble = f"{path} cannot be read: {error}."
-    else:
-        known = {identity: stamp for identity, *stamp in rows}
-        stale = sum(known.get(one.id) != [one.changed, one.size] for one in there)
-        return IndexStatus(size=size, version=version, stale=stale, left_over=old)
-    return IndexStatus(size=size, version=version, trouble=trouble, left_over=old)
+    return IndexStatus(size, version, trouble=trouble)
 
 
 @contextlib.contextmanager
@@ -217,22 +209,27 @@ def connect(path: Path, busy: float) -> sqlite3.Connection:
     """
     for _ in range(3):
         try:
+            with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             status = path.lstat()
-        except FileNotFoundError:
-            _create(path)
-            continue
         except OSError as error:
-            raise IndexUnavailable(
-                f"The index {path} cannot be opened: {os_reason(error)}."
-            ) from error
+            why = os_reason(error)
+            raise IndexUnavailable(f"The index cannot be made in {path.parent}: {why}.") from error
         if not stat.S_ISREG(status.st_mode):
             raise IndexUnavailable(f"The index {path} is not a regular file: it is left alone.")
         if stat.S_IMODE(status.st_mode) & 0o077:
             with contextlib.suppress(OSError):
                 path.chmod(0o600)
         with translated(path):
-            database = _connected(path, busy)
+            database = sqlite3.connect(
+                path, timeout=busy, isolation_level=None, check_same_thread=False
+            )
             try:
+                for pragma in (
+                    *("journal_mode=TRUNCATE", "synchronous=NORMAL", "mmap_size=0"),
+                    *("temp_store=MEMORY", "trusted_schema=OFF", "cell_size_check=ON"),
+                ):
+                    database.execute(f"PRAGMA {pragma}")
                 if _version(database) == (0, 0) and not status.st_size:
                     make_tables(database, unless_made=True)
                 application, version = _version(database)
@@ -248,32 +245,24 @@ def connect(path: Path, busy: float) -> sqlite3.Connection:
     raise IndexUnavailable(f"The index {path} cannot be used now: another process replaces it.")
 
 
-def _create(path: Path) -> None:
-    """Create an empty private file unless there is one. Raises IndexUnavailable."""
-    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+def make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
+    """Make every table but that of vectors anew, empty, in one transaction. Raises
+    sqlite3.Error.
+    """
+    database.execute("BEGIN IMMEDIATE")
     try:
-        os.close(os.open(path, flags, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise IndexUnavailable(
-            f"The index cannot be made in {path.parent}: {os_reason(error)}."
-        ) from error
-
-
-def _connected(path: Path, busy: float) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
-    try:
-        database.execute("PRAGMA journal_mode=TRUNCATE")
-        database.execute("PRAGMA synchronous=NORMAL")
-        database.execute("PRAGMA mmap_size=0")
-        database.execute("PRAGMA temp_store=MEMORY")
-        database.execute("PRAGMA trusted_schema=OFF")
-        database.execute("PRAGMA cell_size_check=ON")
-    except sqlite3.Error:
-        database.close()
+        if not (unless_made and _version(database) != (0, 0)):
+            for table in re.findall(r"CREATE (?:VIRTUAL )?TABLE (?!IF )(\w+)", TABLES):
+                database.execute(f"DROP TABLE IF EXISTS {table}")
+            database.execute(f"PRAGMA application_id={APPLICATION}")
+            database.execute(f"PRAGMA user_version={VERSION}")
+            for statement in TABLES.split(";\n"):
+                database.execute(statement)
+        database.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
         raise
-    return database
 
 
 def _version(database: sqlite3.Connection) -> tuple[int, int]:
@@ -288,41 +277,8 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
     if application != APPLICATION:
         raise damaged(path, "it is no index of sessions")
     if version != VERSION:
-        age = "a newer" if version > VERSION else "an older"
-        raise IndexUnavailable(
-            f"The index {path} was made by {age} version of the program.",
-            useless=f"was made by {age} version of the program",
-        )
-
-
-def make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
-    """Make every table anew, empty, in one transaction. Raises sqlite3.Error."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        if not (unless_made and _version(database) != (0, 0)):
-            for table in re.findall(_TABLE, TABLES):
-                if table not in KEPT:
-                    database.execute(f"DROP TABLE IF EXISTS {table}")
-            database.execute(f"PRAGMA application_id={APPLICATION}")
-            database.execute(f"PRAGMA user_version={VERSION}")
-            for statement in TABLES.split(";\n"):
-                database.execute(statement)
-        database.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
-
-
-def _is_held(path: Path) -> bool:
-    """Return True while another process is using an index."""
-    with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
-        try:
-            database.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return False
+        was = f"was made by {'a newer' if version > VERSION else 'an older'} version of the program"
+        raise IndexUnavailable(f"The index {path} {was}.", useless=was)
 
 
 def _delete(path: Path) -> None:

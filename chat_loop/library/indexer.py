@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import IndexUnavailable
+from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.sessions.partial import newest_first
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Indexer:
             self._thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
+        from chat_loop.library.index_file import make_way
 
         failures = 0
         while not self._closed:
@@ -72,54 +73,47 @@ class Indexer:
             patience = None
             try:
                 self._catch_up()
-                while self._has_work():
-                    self._pause()
                 failures, self.trouble = 0, ""
+            except OSError as error:
+                self.trouble = (
+                    f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
+                )
             except IndexUnavailable as error:
                 failures += 1
-                patience = 0.0 if self._makes_way(error) and failures == 1 else AGAIN_SECONDS
+                self._drop_index()
+                line = make_way(self.directory, error)
+                self.trouble = str(error) if line is None else line
+                patience = 0.0 if line is not None and failures == 1 else AGAIN_SECONDS
             if patience is None and not self._wake.is_set():
                 self._idle.set()
             self._wake.wait(patience)
-        if self._index is not None:
-            self._index.close()
+        self._drop_index()
 
-    def _has_work(self) -> bool:
-        """Do a little of a job; return True when there may be more."""
-        index = self._index
-        return not self._closed and index is not None and any(job(index) for job in self._jobs)
+    def _catch_up(self) -> None:
+        """Read what the index does not know, the newest first, then do the jobs. Raises
+        IndexUnavailable, and OSError for a folder that cannot be read.
+        """
+        from chat_loop.library.index import Index
+        from chat_loop.library.refresh import refresh
+
+        there = newest_first(self.directory)
+        if not there and self._index is None:
+            return
+        index = self._index = self._index or Index(self.directory)
+        refresh(
+            index,
+            index.stale(there),
+            progress=lambda done, of: self._pause(),
+            stopped=lambda: self._closed,
+        )
+        while not self._closed and any(job(index) for job in self._jobs):
+            self._pause()
 
     def _pause(self) -> None:
         if not self._closed:
             self._wake.wait(PAUSE_SECONDS)
 
-    def _catch_up(self) -> None:
-        """Read what the index does not know, the newest first. Raises IndexUnavailable."""
-        from chat_loop.library.index import Index
-        from chat_loop.library.refresh import refresh
-
-        try:
-            there = newest_first(self.directory)
-        except OSError as error:
-            self.trouble = f"The sessions folder {self.directory} cannot be read: {error.strerror}."
-            return
-        if not there and self._index is None:
-            return
-        self._index = self._index or Index(self.directory)
-        refresh(
-            self._index,
-            self._index.stale(there),
-            progress=lambda done, of: self._pause(),
-            stopped=lambda: self._closed,
-        )
-
-    def _makes_way(self, error: IndexUnavailable) -> bool:
-        """Close the index and say why. Return True when another one can be opened."""
-        from chat_loop.library.index_file import make_way
-
+    def _drop_index(self) -> None:
         if self._index is not None:
             self._index.close()
             self._index = None
-        line = make_way(self.directory, error)
-        self.trouble = str(error) if line is None else line
-        return line is not None

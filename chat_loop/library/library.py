@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.errors import IndexUnavailable, SessionError
+from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.lineage import ALL, Chain, Fork, Link, Shares, chains
+from chat_loop.library.lineage import ALL, Chain, Link, chains, fork, numbers_of
 from chat_loop.sessions import partial
 from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted
@@ -33,11 +32,10 @@ AHEAD = timedelta(days=1)
 """A record that is dated further ahead was written by a clock that was wrong."""
 LONG = 4 << 20
 """A part of a longer session is not counted."""
-TRIES = 6
-"""So often an index that other processes replace meanwhile is opened again."""
+TRIES = 12
+"""So often an index that other processes replace or change meanwhile is looked at again."""
 
 T = TypeVar("T")
-Rows = Mapping[str, SessionRow]
 Progress = Callable[[int, int], None]
 
 
@@ -64,6 +62,8 @@ class Library:
         self._thorough = thorough
         self._index: Index | None = None
         self._in_memory: Index | None = None
+        self._count = 0
+        """The number of files that were read for the last answer."""
 
     def close(self) -> None:
         """Close the index."""
@@ -100,40 +100,36 @@ class Library:
         with `everything`, except for the one that is open `here`. Raises SessionError when the
         folder cannot be read.
         """
-        latest = self._latest()
 
-        def ask(index: Index) -> tuple[dict[str, Link], list[Chain], list[Chain], int, Rows]:
+        def ask(index: Index) -> tuple[list[SessionRow], int]:
+            latest = self._latest()
             links = index.links(latest)
             every = chains(links, here) if fold else [Chain(one, {one: 0}) for one in links]
             found = [
                 one for one in every if everything or one.id == here or links[one.id].is_listed
             ]
-            if wanted is not None:
-                found = _matching(index, wanted, latest, found)
+            found = _matching(index, wanted, latest, found) if wanted else found
             shown = found if limit is None else found[:limit]
-            ids = {one for chain in shown for one in chain.taken}
-            sessions = index.rows([*ids], latest)
-            if len(sessions) < len(ids):
+            taken = {one for chain in shown for one in chain.taken}
+            sessions = index.rows([*taken], latest)
+            if len(sessions) < len(taken):
                 raise index.damage()
-            return links, every, shown, len(found) - len(shown), sessions
+            more = len(found) - len(shown)
+            if not fold:
+                return [sessions[chain.id] for chain in shown], more
+            numbers = numbers_of(every)
+            rows: list[SessionRow] = []
+            listed = {chain.id for chain in shown}
+            for chain in shown:
+                rows.append(self._conversation(chain, sessions, links, numbers))
+                older = [one for one in chain.taken if one not in listed]
+                if chain.id in unfolded:
+                    listed.update(older)
+                    rows += [replace(sessions[one], behind=chain.id) for one in older]
+            return rows, more
 
-        links, every, shown, more, sessions = self._answer(ask)
-        shares = Shares(every if fold else ())
-        listed = {chain.id for chain in shown}
-        rows: list[SessionRow] = []
-        for chain in shown:
-            row = sessions[chain.id]
-            rows.append(self._conversation(chain, sessions, shares, links) if fold else row)
-            if fold and chain.id in unfolded:
-                older = [one for one in chain.older if one not in listed]
-                listed.update(older)
-                rows += [replace(sessions[one], behind=chain.id) for one in older]
-        rows = [replace(row, current=True) if here and row.id == here else row for row in rows]
-        return rows, more
-
-    def _latest(self) -> int:
-        """Return the microsecond after which no record can have been written."""
-        return instant(self.now() + AHEAD) or 0
+        rows, more = self._answer(ask)
+        return [replace(row, current=True) if row.id == here else row for row in rows], more
 
     def listed(self) -> list[str]:
         """Return the ids of the conversations in the order in which lists number them. Raises
@@ -151,17 +147,18 @@ class Library:
         `compacted 61K → 9.4K`.
         """
         wanted = list(ids)
-        sizes = self._answer(lambda index: index.compactions(wanted))
         return {
             identity: f"compacted {compact_number(before)} → {compact_number(after)}"
-            for identity, (before, after) in sizes.items()
+            for identity, (before, after) in self._answer(
+                lambda index: index.compactions(wanted)
+            ).items()
         }
 
     def figures(self, progress: Progress | None = None) -> dict[str, int | float | None]:
         """Return what all sessions come to, by name: counts, tokens, bytes, and US dollars as a
         float, None where a price is unknown. Raises SessionError.
         """
-        return self.answered(
+        return self.ask(
             lambda index: index.figures() | {"conversations": len(chains(index.links()))}, progress
         )
 
@@ -169,96 +166,93 @@ class Library:
         """Read every changed file into the index (`anew`: every file); return how many. Raises
         SessionError.
         """
-        return self._brought(lambda index, count: count, progress, anew=anew)
 
-    def answered(self, question: Callable[[Index], T], progress: Progress | None = None) -> T:
-        """Return what the index answers when every changed file is in it. Raises SessionError."""
-        return self._brought(lambda index, count: question(index), progress)
+        def clear(index: Index) -> None:
+            if anew and not self._count:
+                index.clear()
 
-    def _brought(
+        self._answer(lambda index: None, texts=True, progress=progress, before=clear)
+        return self._count
+
+    def ask(
         self,
-        question: Callable[[Index, int], T],
-        progress: Progress | None,
-        *,
-        anew: bool = False,
+        question: Callable[[Index], T],
+        progress: Progress | None = None,
+        before: Callable[[Index], object] | None = None,
     ) -> T:
-        """Bring the index up to date, and return what it answers then. Raises SessionError."""
-        from chat_loop.library.refresh import refresh
+        """Return what the index answers when every changed file is in it, from one state of it.
 
-        self.trouble = ""
-        rebuilt = False
-        for _ in range(TRIES):
-            there = self._stamps()
-            try:
-                index = self._opened(patient=True)
-                if anew:
-                    index.clear()
-                    anew = False  # another process that makes it anew meanwhile does the same work
-                changes = index.changes()
-                count = refresh(index, index.stale(there), progress=progress)
-                answer = question(index, count)
-                if index.changes() == changes:
-                    return answer
-                if {stamp.id for stamp in there} <= index.matching("1", ()):
-                    return answer
-            except IndexUnavailable as error:
-                if not self._makes_way(error) or (rebuilt and not error.moved):
-                    raise SessionError(
-                        str(error), "Everything but searching works without it."
-                    ) from error
-                rebuilt = rebuilt or not error.moved
-        raise SessionError(
-            f"The index of {self.directory} is busy: other processes make it anew. Try "
-            "again in a moment."
-        )
+        `before` does with it what takes longer than others should wait. Raises SessionError.
+        """
+        return self._answer(question, texts=True, progress=progress, before=before)
 
-    def _answer(self, question: Callable[[Index], T]) -> T:
-        """Return what an index answers that knows every file as it is: the folder's, else one in
-        memory. Raises SessionError.
+    def _answer(
+        self,
+        question: Callable[[Index], T],
+        *,
+        texts: bool = False,
+        progress: Progress | None = None,
+        before: Callable[[Index], object] | None = None,
+    ) -> T:
+        """Return what an index answers that knows every file as it is: the folder's; else, unless
+        `texts` are asked for, one in memory that has the rows. Raises SessionError.
         """
         from chat_loop.library.index import Index
 
-        self.trouble = ""
-        there = self._stamps()
-        for _ in range(2 if there else 0):
+        self.trouble, self._count = "", 0
+        try:
+            there = partial.newest_first(self.directory)
+        except OSError as error:
+            raise SessionError(
+                f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
+            ) from error
+        problem = (
+            f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
+            "moment."
+        )
+        rebuilt = False
+        for _ in range(TRIES if there or texts else 0):
             try:
-                index = self._opened(patient=self._thorough)
-                if not self._caught_up(index, index.stale(there)):
-                    break
-                if self._in_memory is not None:
-                    self._in_memory.close()
-                    self._in_memory = None
+                patient = texts or self._thorough
+                index = self._index = self._index or Index(self.directory, patient=patient)
+                if before is not None:
+                    before(index)
                 with index.reading():
-                    return question(index)
-            except IndexUnavailable as error:
-                if not self._makes_way(error):
+                    changed = index.stale(there)
+                    # A file that was just read may have changed again: its session is there.
+                    known = index.matching("1", ()) if changed and self._count else ()
+                    if not changed or (known and all(one.id in known for one in changed.files)):
+                        return question(index)
+                if not self._catch_up(index, changed, progress, patient=patient):
                     break
-        from chat_loop.library.refresh import refresh_rows
+            except IndexUnavailable as error:
+                if not self._makes_way(error) or (rebuilt and not error.moved):
+                    problem = str(error)
+                    break
+                rebuilt = rebuilt or not error.moved
+        if texts:
+            raise SessionError(problem, "Everything but searching works without it.")
+        from chat_loop.library.refresh import refresh
 
         index = self._in_memory = self._in_memory or Index(self.directory, in_memory=True)
-        refresh_rows(index, index.stale(there), self._progress)
+        refresh(index, index.stale(there), rows_only=True, progress=self._progress)
         return question(index)
 
-    def _caught_up(self, index: Index, changed: Stale) -> bool:
+    def _catch_up(
+        self, index: Index, changed: Stale, progress: Progress | None, *, patient: bool
+    ) -> bool:
         """Read what changed into the index. Return False when that is too much for now."""
-        if not changed:
-            return True
         count = len(changed.files)
         much = count > SOON_FILES or sum(stamp.size for stamp in changed.files) > SOON_BYTES
-        if much and not self._thorough:
+        if much and not patient:
             are = "is" if count == 1 else "are"
             self.trouble = f"{counted(count, 'session')} {are} not in the index yet."
             return False
         from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-        refresh(index, changed, progress=self._progress if much else None)
+        told = progress or (self._progress if much else None)
+        self._count += refresh(index, changed, progress=told)
         return True
-
-    def _opened(self, *, patient: bool) -> Index:
-        from chat_loop.library.index import Index
-
-        self._index = self._index or Index(self.directory, patient=patient)
-        return self._index
 
     def _makes_way(self, error: IndexUnavailable) -> bool:
         """Close the index and say why. Return True when another one can be opened."""
@@ -271,103 +265,89 @@ class Library:
         self.trouble = str(error) if line is None else line or self.trouble
         return line is not None
 
-    def _stamps(self) -> list[Stamp]:
-        try:
-            return partial.newest_first(self.directory)
-        except OSError as error:
-            raise SessionError(
-                f"The sessions folder {self.directory} cannot be read: {error.strerror}."
-            ) from error
+    def _latest(self) -> int:
+        """Return the microsecond after which no record can have been written."""
+        return instant(self.now() + AHEAD) or 0
 
     def _conversation(
-        self, chain: Chain, sessions: Rows, shares: Shares, links: Mapping[str, Link]
+        self,
+        chain: Chain,
+        sessions: Mapping[str, SessionRow],
+        links: Mapping[str, Link],
+        numbers: Mapping[str, Sequence[int]],
     ) -> SessionRow:
         """Return the row of a conversation: that of its newest session, with the numbers of the
         whole chain.
         """
         row = sessions[chain.id]
-        shared = shares.shared(chain)
+        shared = {
+            one: min(number, numbers[one][-2])
+            for one, number in chain.taken.items()
+            if len(numbers[one]) > 1
+        }
         if len(chain.taken) == 1 and not shared:  # most are
             return replace(row, compactions=1) if row.compacted else row
-        parts = {one: self._part(sessions[one], number) for one, number in chain.taken.items()}
+        parts = {one: _part(sessions[one], number) for one, number in chain.taken.items()}
+        each = [*parts.values()]
+        spent: dict[str, Usage] = {}
+        for model, usage in (one for part in each for one in part.spent or ()):
+            spent[model] = spent.get(model, Usage()) + usage
+        line = fork(chain.id, links, numbers)
+        branch = None
+        if line:
+            *own, parent = (sessions[one] for one in line)
+            at = own[-1].until
+            if not at and parent.queries is not None:
+                at = f"{parent.depth}.{parent.queries}"
+            branch = Branch(at, next((one.words for one in reversed(own) if one.words), ""))
         return replace(
             row,
-            name=next((name for one in parts if (name := sessions[one].name)), ""),
-            created=next(
-                (date for one in reversed(parts) if (date := sessions[one].created)), None
-            ),
-            queries=_sum(part.queries for part in parts.values()),
-            tokens=_sum(part.tokens for part in parts.values()),
-            spent=_spent(part.spent for part in parts.values()),
+            name=next((sessions[one].name for one in parts if sessions[one].name), ""),
+            created=next((one.created for one in reversed(each) if one.created), None),
+            queries=_sum(part.queries for part in each),
+            tokens=_sum(part.tokens for part in each),
+            spent=None if any(part.spent is None for part in each) else (*spent.items(),),
             folded=len(parts) - 1,
-            compactions=sum(part.compacted for part in parts.values()),
+            compactions=sum(part.compacted for part in each),
             shared=sum(min(parts[one].queries or 0, number) for one, number in shared.items()),
-            branch=_branch(shares.fork(chain, links), chain, sessions),
+            branch=branch,
         )
-
-    def _part(self, row: SessionRow, number: int) -> SessionRow:
-        """Return the row of a session up to a query, as the sessions that fork there go on from
-        it.
-        """
-        from chat_loop.library.refresh import without_secrets
-
-        if row.queries is None or number >= row.queries:
-            return row if number == ALL else replace(row, compacted=False)
-        part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
-        try:
-            data, status = read_part(row.path, LONG)
-        except OSError:
-            return part
-        session = parse(data).session
-        if session is None or status.st_size > len(data):
-            return part
-        found = without_secrets(partial.row_of(session.until(number), row.path))
-        return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
 
 
 def _matching(index: Index, wanted: SessionFilter, latest: int, found: list[Chain]) -> list[Chain]:
     """Return the conversations that are wanted. Raises IndexUnavailable."""
-    if of_any := wanted.of_any:
-        ids = index.matching(*of_any.condition())
+    condition, values = wanted.condition(of_newest=False)
+    if condition != "1":
+        ids = index.matching(condition, values)
         found = [chain for chain in found if not ids.isdisjoint(chain.taken)]
-    if of_newest := wanted.of_newest:
-        condition, values = of_newest.condition()
-        if wanted.is_dated:
-            condition, values = f"{condition} AND used <= ?", [*values, latest]
+    condition, values = wanted.condition(of_any=False)
+    if wanted.since or wanted.before:
+        condition, values = f"{condition} AND used <= ?", [*values, latest]
+    if condition != "1":
         ids = index.matching(condition, values)
         found = [chain for chain in found if chain.id in ids]
     return found
 
 
-def _branch(fork: Fork | None, chain: Chain, sessions: Rows) -> Branch | None:
-    """Return where a conversation leaves others, and how it goes on there."""
-    if fork is None:
-        return None
-    parent = sessions[fork.parent]
-    at = sessions[fork.first].until
-    if not at and parent.queries is not None:
-        at = f"{parent.depth}.{parent.queries}"
-    line = [chain.id]
-    while line[-1] != fork.first:
-        line.append(sessions[line[-1]].parent)
-    words = (sessions[one].words for one in reversed(line))
-    return Branch(at, next(filter(None, words), ""))
+def _part(row: SessionRow, number: int) -> SessionRow:
+    """Return the row of a session up to a query, as the sessions that fork there go on from it."""
+    from chat_loop.library.refresh import without_secrets
+
+    if row.queries is None or number >= row.queries:
+        return row if number == ALL else replace(row, compacted=False)
+    part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
+    try:
+        data, status = read_part(row.path, LONG)
+    except OSError:
+        return part
+    session = parse(data).session
+    if session is None or status.st_size > len(data):
+        return part
+    found = without_secrets(partial.row_of(session.until(number), row.path))
+    return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
     """Return the sum; None when one of them is unknown."""
     found = list(numbers)
     return None if None in found else sum(filter(None, found))
-
-
-def _spent(
-    parts: Iterable[tuple[tuple[str, Usage], ...] | None],
-) -> tuple[tuple[str, Usage], ...] | None:
-    """Return the tokens of each model in all parts; None when those of one part are unknown."""
-    found: dict[str, Usage] = {}
-    for part in parts:
-        if part is None:
-            return None
-        for model, usage in part:
-            found[model] = found.get(model, Usage()) + usage
-    return (*found.items(),)

@@ -1,16 +1,15 @@
-"""The lineage of sessions (pure): conversations, their branches, the tree of a session,
-and the old ones that nobody needs any more.
+"""The lineage of sessions (pure): conversations, their branches, the tree of a session, and the old
+ones that nobody needs any more.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from graphlib import TopologicalSorter
-from heapq import heappop, heappush
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.sessions.records import SessionRow
 
@@ -22,7 +21,7 @@ read.
 """
 
 
-class Link(msgspec.Struct, frozen=True, gc=False):
+class Link(Struct, frozen=True, gc=False, array_like=True):
     """The ties of a session to others. `merged` is its second parent; either may be empty, or of a
     session that is not there.
     """
@@ -49,15 +48,13 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     @property
     def parents(self) -> tuple[str, ...]:
         """The ids of its parents, each once."""
-        if not self.merged or self.merged == self.parent:
-            return (self.parent,) if self.parent else ()
-        return (self.parent, self.merged) if self.parent else (self.merged,)
+        return tuple(dict.fromkeys(filter(None, (self.parent, self.merged))))
 
 
 Links = Mapping[str, Link]
 
 
-class Chain(msgspec.Struct, frozen=True):
+class Chain(Struct, frozen=True):
     """A conversation: its newest session `id`, and each of its sessions, nearest first, with the
     number of its last query that belongs to the conversation.
     """
@@ -65,28 +62,14 @@ class Chain(msgspec.Struct, frozen=True):
     id: str
     taken: Mapping[str, int]
 
-    @property
-    def older(self) -> list[str]:
-        """The ids of the older sessions, nearest first."""
-        return [one for one in self.taken if one != self.id]
 
-
-class Node(msgspec.Struct, frozen=True):
+class Node(Struct, frozen=True):
     """A session in a tree: `stem` is drawn before it, a pair of characters for each level."""
 
     id: str
     stem: str
     again: bool = False
     """It stands in the tree already, under its other parent."""
-
-
-class Fork(msgspec.Struct, frozen=True):
-    """The place where a conversation leaves others: its first session that they do not have, and
-    the one before it.
-    """
-
-    first: str
-    parent: str
 
 
 def chains(links: Links, here: str = "") -> list[Chain]:
@@ -101,28 +84,17 @@ def chains(links: Links, here: str = "") -> list[Chain]:
     continued = {parent for link in straight.values() for parent in _continued_by(link)}
     tips = [one for one in links if one not in continued]
     unused = [one for one in tips if _is_unused(straight[one])]
-    said = _reached(set(tips).difference(unused), straight, _continued_by)
     left_out = set()
-    for tip in sorted(unused, key=lambda one: one != here):
-        last = tip
-        while last not in said and _is_unused(straight[last]):
-            last = straight[last].parent
-        if last in said and tip != here:
-            left_out.add(tip)
-        said |= _reached([tip], straight, _continued_by)
+    if unused:
+        said = _reached(set(tips).difference(unused), straight, _continued_by)
+        for tip in sorted(unused, key=lambda one: one != here):
+            last = tip
+            while last not in said and _is_unused(straight[last]):
+                last = straight[last].parent
+            if last in said and tip != here:
+                left_out.add(tip)
+            said |= _reached([tip], straight, _continued_by)
     return [Chain(one, taken(one, links)) for one in tips if one not in left_out]
-
-
-def _is_unused(link: Link) -> bool:
-    """Return True for a session without a query that was only given its parent's words."""
-    return link.queries == 0 and link.parent != "" and not (link.until or link.merged)
-
-
-def _continued_by(link: Link) -> Sequence[str]:
-    """Return the parents all of whose words a session goes on with."""
-    if not link.until:
-        return link.parents
-    return [parent for parent in link.parents if parent != link.parent]
 
 
 def taken(identity: str, links: Links) -> dict[str, int]:
@@ -130,57 +102,47 @@ def taken(identity: str, links: Links) -> dict[str, int]:
     counts.
     """
     found = {identity: ALL}
-    level = [identity]
-    while level:
-        above: list[str] = []
-        for one in level:
-            link = links[one]
-            for parent in link.parents:
-                if parent not in links or parent == one:
-                    continue
+    following = [identity]
+    for one in following:  # the list grows meanwhile
+        link = links[one]
+        if not (link.parent or link.merged):  # most have none
+            continue
+        for parent in link.parents:
+            if parent in links and parent != one:
                 until = link.until.partition(".")[2] if parent == link.parent else ""
                 if parent not in found:
-                    above.append(parent)
+                    following.append(parent)
                 found[parent] = max(found.get(parent, 0), int(until) if until else ALL)
-        level = above
     return found
 
 
-class Shares:
-    """The sessions that several of the given conversations have."""
+def numbers_of(found: Iterable[Chain]) -> dict[str, list[int]]:
+    """Return for each session the numbers of its last queries in the conversations that have it,
+    in ascending order.
+    """
+    numbers: dict[str, list[int]] = {}
+    for chain in found:
+        for identity, number in chain.taken.items():
+            numbers.setdefault(identity, []).append(number)
+    return {identity: sorted(each) for identity, each in numbers.items()}
 
-    def __init__(self, found: Iterable[Chain]) -> None:
-        numbers: dict[str, list[int]] = {}
-        for chain in found:
-            for identity, number in chain.taken.items():
-                numbers.setdefault(identity, []).append(number)
-        self._count = {identity: len(each) for identity, each in numbers.items()}
-        self._common = {
-            identity: sorted(each)[-2] for identity, each in numbers.items() if len(each) > 1
-        }
 
-    def shared(self, chain: Chain) -> dict[str, int]:
-        """Return the sessions of a conversation that others have as well, up to which query."""
-        return {
-            identity: min(number, self._common[identity])
-            for identity, number in chain.taken.items()
-            if identity in self._common
-        }
-
-    def fork(self, chain: Chain, links: Links) -> Fork | None:
-        """Return where a conversation leaves others; None for one that goes straight on."""
-        one, seen = chain.id, {chain.id}
-        while (parent := links[one].parent) in self._count and parent not in seen:
-            if self._count[parent] > self._count[one]:
-                return Fork(one, parent)
-            seen.add(parent)
-            one = parent
-        return None
+def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return the sessions of a conversation that others do not have, from its newest on, and then
+    the one where it leaves them; nothing for one that goes straight on.
+    """
+    line = [identity]
+    while (parent := links[line[-1]].parent) in numbers and parent not in line:
+        leaves = len(numbers[parent]) > len(numbers[line[-1]])
+        line.append(parent)
+        if leaves:
+            return line
+    return []
 
 
 def tree(identity: str, links: Links) -> tuple[Node, ...]:
     """Return all relatives of a session, from the oldest ancestors on; children in the order of
-    `links`.
+    `links`. An only child stands at its parent's level: a chain is a straight line.
     """
     links = _without_circles(links)
     if identity not in links:
@@ -190,37 +152,30 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
         for parent in link.parents:
             children[parent].append(one)
     family = _reached([identity], links, lambda link: (*link.parents, *children[link.id]))
+    roots = [one for one in links if one in family and not links[one].parents]
+    nodes: list[Node] = []
     drawn: set[str] = set()
-    roots = (one for one in links if one in family and not links[one].parents)
-    return tuple(node for root in roots for node in _drawn(root, children, drawn))
-
-
-def _drawn(root: str, children: Mapping[str, Sequence[str]], drawn: set[str]) -> Iterator[Node]:
-    """Yield a root with everything below it. An only child stands at its parent's level: a chain is
-    a straight line.
-    """
-    stack = [(root, "", "")]
+    stack = [(root, "", "") for root in reversed(roots)]
     while stack:
-        identity, stem, below = stack.pop()
-        yield Node(identity, stem, again=identity in drawn)
-        if identity in drawn:
+        one, stem, below = stack.pop()
+        nodes.append(Node(one, stem, again=one in drawn))
+        if one in drawn:
             continue
-        drawn.add(identity)
-        following = children[identity]
-        if len(following) == 1:
-            stack.append((following[0], below, below))
+        drawn.add(one)
+        *others, last = children[one] or [""]
+        if not others:
+            stack += [(last, below, below)] if last else []
             continue
-        for child in reversed(following):
-            sign, under = ("└─", "  ") if child == following[-1] else ("├─", "│ ")
-            stack.append((child, below + sign, below + under))
+        stack.append((last, f"{below}└─", f"{below}  "))
+        stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
+    return tuple(nodes)
 
 
 def forgotten(rows: Sequence[SessionRow], links: Links, before: datetime) -> list[SessionRow]:
     """Return the sessions that only belong to conversations last used before a moment, newest
-    first.
+    first, each after those that go on from it.
 
-    An old session from which one goes on that stays is its archive, and stays. No session comes
-    after one that it goes on from.
+    An old session from which one goes on that stays is its archive, and stays.
     """
     staying = ancestry((row.id for row in rows if _stays(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
@@ -235,20 +190,26 @@ def originals(
     `needed` are the ids of those whose own words somebody still goes on from.
     """
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
-    chosen = [
-        row
-        for row in rows
-        if row.id in parents
-        and row.id not in needed
-        and row.state == "sealed"
-        and not _stays(row, before)
-    ]
-    return _children_first(chosen, links)
+    unneeded = parents.difference(needed)
+    chosen = [row for row in rows if row.id in unneeded and row.state == "sealed"]
+    return _children_first([row for row in chosen if not _stays(row, before)], links)
 
 
 def ancestry(ids: Iterable[str], links: Links) -> set[str]:
     """Return these ids and those of all sessions that they come from, be they there or not."""
     return _reached(ids, links, lambda link: link.parents)
+
+
+def _is_unused(link: Link) -> bool:
+    """Return True for a session without a query that was only given its parent's words."""
+    return link.queries == 0 and link.parent != "" and not (link.until or link.merged)
+
+
+def _continued_by(link: Link) -> Iterable[str]:
+    """Return the parents all of whose words a session goes on with."""
+    if not (link.parent or link.merged):
+        return ()
+    return (parent for parent in link.parents if not (link.until and parent == link.parent))
 
 
 def _stays(row: SessionRow, before: datetime) -> bool:
@@ -272,27 +233,10 @@ def _reached(
 
 
 def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
-    """Return the rows in their order, except that each comes after those that go on from it, be it
-    through sessions that are not among the rows.
-    """
+    """Return the rows in their order, but each after those that go on from it."""
     by_id = {row.id: row for row in rows}
-    links = _without_circles(links)
-    needed = ancestry(by_id, links)
-    place = {one: number for number, one in enumerate(dict.fromkeys((*by_id, *sorted(needed))))}
-    sorter = TopologicalSorter[str](dict.fromkeys(place, ()))
-    for one in needed & links.keys():
-        for parent in links[one].parents:
-            sorter.add(parent, one)
-    sorter.prepare()
-    ready: list[tuple[int, str]] = []
-    order: list[str] = []
-    while sorter.is_active():
-        for one in sorter.get_ready():
-            heappush(ready, (place[one], one))
-        _, first = heappop(ready)
-        order.append(first)
-        sorter.done(first)
-    return [by_id[one] for one in order if one in by_id]
+    order = _parents_first([one for one in reversed(by_id) if one in links], links)
+    return [by_id[one] for one in reversed(order) if one in by_id]
 
 
 def _without_circles(links: Links) -> dict[str, Link]:
@@ -303,19 +247,22 @@ def _without_circles(links: Links) -> dict[str, Link]:
     """
     straight = dict(links)
     linked = [one for one, link in links.items() if link.parent or link.merged]
-    order = _parents_first(linked, links)
-    place = {one: number for number, one in enumerate(_parents_first(reversed(order), links))}
+    order = _parents_first(_parents_first(linked, links)[::-1], links)
+    place = {one: number for number, one in enumerate(order)}
     for one in linked:
-        link = links[one]
-        gone = [parent for parent in link.parents if place.get(parent, place[one]) >= place[one]]
-        if gone:
-            parent, merged = ("" if each in gone else each for each in (link.parent, link.merged))
-            straight[one] = msgspec.structs.replace(link, parent=parent, merged=merged)
+        link, here = links[one], place[one]
+        parent, merged = (
+            "" if place.get(parent, here) >= here else parent
+            for parent in (link.parent, link.merged)
+        )
+        straight[one] = replace(link, parent=parent, merged=merged)
     return straight
 
 
-def _parents_first(ids: Iterable[str], links: Links) -> list[str]:
-    """Return the sessions, each after its parents unless they are in a circle."""
+def _parents_first(ids: Sequence[str], links: Links) -> list[str]:
+    """Return the sessions and their ancestors, each after its parents unless they are in a
+    circle.
+    """
     order: list[str] = []
     entered: set[str] = set()
     for start in ids:

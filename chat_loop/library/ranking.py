@@ -2,8 +2,6 @@
 
 An exchange is as good as its best sentence. What that sentence lacks may stand elsewhere in the
 exchange, or in those around it, and counts less there: what a talk is about is often said once.
-Where vectors are known as well, how near an exchange is in meaning counts beside how much of the
-query it covers.
 """
 
 from __future__ import annotations
@@ -54,11 +52,6 @@ class Question(Struct, frozen=True):
     weak: bool
     total: int
 
-    @property
-    def has_meaning(self) -> bool:
-        """Ids have none."""
-        return not all(one.term.exact or one.term.of for one in self.asked)
-
 
 class Sentence(Struct, frozen=True):
     """A line of an exchange that holds terms: its number, its marks, how surely each is meant."""
@@ -96,13 +89,29 @@ def rank(
 
     `said` has the lines of the candidates and of what stands around them.
     """
-    reader = _Reader(question.asked)
-    read = {position: reader.read(lines) for position, lines in said.items()}
-    whole = {position: _together(sentences) for position, sentences in read.items()}
+    words: dict[str, dict[int, float]] = {}
+    phrases: dict[str, dict[int, float]] = {}
+    for term, one in enumerate(question.asked):
+        for form, surely in one.forms.items():
+            (phrases if " " in form else words).setdefault(form, {})[term] = surely
+
+    def read(lines: str) -> list[Sentence]:
+        """Return the lines that hold a term."""
+        found = []
+        for number, line in enumerate(lines.split("\n")):
+            marks, _, spoken = line.partition(" ")
+            meant = [words[word] for word in words.keys() & set(spoken.split(" "))]
+            meant += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
+            if meant:
+                found.append(Sentence(number, marks, _surest(meant) if meant[1:] else meant[0]))
+        return found
+
+    sentences = {position: read(lines) for position, lines in said.items()}
+    whole = {position: _surest([one.held for one in each]) for position, each in sentences.items()}
     found = [
-        _scored(question, position, read[position], whole)
+        _scored(question, position, sentences[position], whole)
         for position in candidates
-        if position in read
+        if position in sentences
     ]
     found.reverse()
     best = max((one.score for one in found), default=0.0) or 1.0
@@ -138,12 +147,12 @@ def newer(
     if not hit.sentences:
         return None
     best = hit.sentences[0]
-    keys = {
+    weights = [one.weight for one in question.asked]
+    keys = [
         term
         for term, surely in best.held.items()
         if surely >= SAME and not question.asked[term].term.exact
-    }
-    weights = [one.weight for one in question.asked]
+    ]
     if 2 * sum(weights[term] for term in keys) < sum(weights):
         return None
     asked = {one.term.text for one in question.asked}
@@ -160,44 +169,16 @@ def newer(
     return None
 
 
-class _Reader:
-    """Finds the terms of a query in the lines of exchanges."""
-
-    def __init__(self, asked: Sequence[Asked]) -> None:
-        self._words: dict[str, list[tuple[int, float]]] = {}
-        self._phrases: list[tuple[str, int, float]] = []
-        for term, one in enumerate(asked):
-            for form, surely in one.forms.items():
-                if " " in form:
-                    self._phrases.append((f" {form} ", term, surely))
-                else:
-                    self._words.setdefault(form, []).append((term, surely))
-
-    def read(self, lines: str) -> list[Sentence]:
-        """Return the lines that hold a term."""
-        found = []
-        for number, line in enumerate(lines.split("\n")):
-            marks, _, said = line.partition(" ")
-            if held := self._held(said):
-                found.append(Sentence(number, marks, held))
-        return found
-
-    def _held(self, said: str) -> dict[int, float]:
-        held: dict[int, float] = {}
-        for word in self._words.keys() & set(said.split(" ")):
-            for term, surely in self._words[word]:
-                if surely > held.get(term, 0.0):
-                    held[term] = surely
-        for phrase, term, surely in self._phrases:
-            if phrase in f" {said} " and surely > held.get(term, 0.0):
-                held[term] = surely
-        return held
+def values_of(sentence: str) -> frozenset[str]:
+    """Return the ids and numbers of a sentence."""
+    return frozenset((*ids(sentence), *re.findall(r"(?<![^\W_])\d{1,2}(?![^\W_])", sentence)))
 
 
-def _together(sentences: Iterable[Sentence]) -> dict[int, float]:
+def _surest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    """Return how surely each term is meant where it is meant most surely."""
     held: dict[int, float] = {}
-    for sentence in sentences:
-        for term, surely in sentence.held.items():
+    for one in several:
+        for term, surely in one.items():
             if surely > held.get(term, 0.0):
                 held[term] = surely
     return held
@@ -209,36 +190,35 @@ def _scored(
     sentences: Sequence[Sentence],
     whole: Mapping[Position, Mapping[int, float]],
 ) -> Scored:
+    """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
     asked, (session, at) = question.asked, position
+    weights = [one.weight for one in asked]
     around = [(whole.get((session, at + step), {}), weight) for step, weight in AROUND]
     near = [
         max(weight * held.get(term, 0.0) for held, weight in around) for term in range(len(asked))
     ]
-    beside = sum(one.weight * near[term] for term, one in enumerate(asked))
-    scores = {one.number: _score(asked, near, beside, one) for one in sentences}
+    beside = sum(weight * near[term] for term, weight in enumerate(weights))
+
+    def score(sentence: Sentence) -> float:
+        told = beside
+        for term, surely in sentence.held.items():
+            if surely > near[term]:
+                told += weights[term] * (surely - near[term])
+        asking = _ASKING if ASKS in sentence.marks else 1.0
+        return told * asking * (_TELLING if TELLS in sentence.marks else 1.0)
+
+    scores = {one.number: score(one) for one in sentences}
     ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
-    score = scores[ordered[0].number] if ordered else 0.0
+    best = scores[ordered[0].number] if ordered else 0.0
     here = whole[position]
     return Scored(
         position=position,
         exact=sum(one.term.exact and here.get(term, 0.0) >= 1.0 for term, one in enumerate(asked)),
-        score=score,
-        coverage=max(score, beside) / (sum(one.weight for one in asked) or 1.0),
+        score=best,
+        coverage=max(best, beside) / (sum(weights) or 1.0),
         strength=_strength(question, ordered[0]) if ordered and not question.weak else 0.0,
         sentences=tuple(ordered),
     )
-
-
-def _score(
-    asked: Sequence[Asked], near: Sequence[float], beside: float, sentence: Sentence
-) -> float:
-    """Return what a sentence tells, with `beside` for what stands around it."""
-    score = beside
-    for term, surely in sentence.held.items():
-        if surely > near[term]:
-            score += asked[term].weight * (surely - near[term])
-    asking = _ASKING if ASKS in sentence.marks else 1.0
-    return score * asking * (_TELLING if TELLS in sentence.marks else 1.0)
 
 
 def _strength(question: Question, sentence: Sentence) -> float:
@@ -249,11 +229,6 @@ def _strength(question: Question, sentence: Sentence) -> float:
     likely = (0.6 if ASKS in sentence.marks else 1.0) * (1.0 if TELLS in sentence.marks else 0.8)
     chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
     return min(1.0, likely * held / (sum(weights) or 1.0) * chance)
-
-
-def values_of(sentence: str) -> frozenset[str]:
-    """Return the ids and numbers of a sentence."""
-    return frozenset((*ids(sentence), *re.findall(r"(?<![^\W_])\d{1,2}(?![^\W_])", sentence)))
 
 
 def _shape(value: str) -> str:

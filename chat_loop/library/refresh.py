@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,9 +12,8 @@ from chat_loop.library.index import (
     Index,
     IndexedExchange,
     IndexedSession,
+    IndexedSummary,
     Stale,
-    SummaryInfo,
-    number,
 )
 from chat_loop.library.terms import lines
 from chat_loop.redact import redacted
@@ -30,7 +29,6 @@ from chat_loop.sessions.records import (
     Query,
     QueryEntry,
     Reply,
-    Seal,
     Session,
     SessionRow,
 )
@@ -46,81 +44,51 @@ LONGEST = 1 << 20
 """Characters of a text that the index keeps; the rest is in the file only."""
 _GROUP = 1 << 18
 """Characters of a long file that are stored at once."""
-_TOLD = 1_000
+_ROW_TEXT = 1_000
 """Characters of a text that its row needs."""
 _UNKNOWN = -1
 """The size of a file that is not wholly in the index yet; no file has it."""
-_SECTIONS = ("topics", "decisions", "pending", "pinned", "key_facts")
 
 
 def refresh(
     index: Index,
     changed: Stale,
     *,
+    rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
     stopped: Callable[[], bool] = bool,
 ) -> int:
     """Read what is stale into the index, in short transactions; return how many files were read.
 
-    `progress(done, all)` is called after each of them. Stops early when `stopped()`. Raises
-    IndexUnavailable.
+    `rows_only` reads the rows alone, from the beginnings and ends of the files. `progress(done,
+    all)` is called after each transaction. Stops early when `stopped()`. Raises IndexUnavailable.
     """
     if changed.gone:
         index.drop(changed.gone)
-    done = 0
-    for batch in _batches(changed.files):
-        sessions = []
-        for stamp in batch:
-            if stopped():
-                return done
-            if stamp.size > LONG:
-                _read_long(index, stamp, stopped)
-            else:
-                sessions.append(_read(index.directory, stamp))
-        index.put(sessions)
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(changed.files))
-    return done
-
-
-def refresh_rows(
-    index: Index, changed: Stale, progress: Callable[[int, int], None] | None = None
-) -> None:
-    """Read the rows alone of what is stale, from the beginnings and ends of the files. Raises
-    IndexUnavailable.
-    """
-    index.drop(changed.gone)
-    done = 0
-    for batch in _batches(changed.files):
-        rows = [partial.row(index.directory / f"{stamp.id}.md") for stamp in batch]
-        index.put(
-            [
-                IndexedSession(row=without_secrets(row), size=stamp.size, changed=stamp.changed)
-                for row, stamp in zip(rows, batch, strict=True)
-            ]
-        )
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(changed.files))
-
-
-def _batches(files: Iterable[Stamp]) -> Iterator[list[Stamp]]:
-    batch: list[Stamp] = []
+    batch: list[IndexedSession] = []
     size = 0
-    for stamp in files:
-        batch.append(stamp)
+    for done, stamp in enumerate(changed.files, 1):
+        if stopped():
+            return done - 1 - len(batch)
+        path = index.directory / f"{stamp.id}.md"
+        if rows_only:
+            row = without_secrets(partial.row(path))
+            batch.append(IndexedSession(row=row, size=stamp.size, changed=stamp.changed))
+        elif stamp.size > LONG and (row := partial.row(path)).state != "plain":
+            _read_long(index, path, row, stopped)
+        else:
+            batch.append(_read(path, stamp))
         size += stamp.size
-        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
-            yield batch
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(changed.files):
+            index.put(batch)
             batch, size = [], 0
-    if batch:
-        yield batch
+            if progress is not None:
+                progress(done, len(changed.files))
+    return len(changed.files)
 
 
-def _read(directory: Path, stamp: Stamp) -> IndexedSession:
+def _read(path: Path, stamp: Stamp) -> IndexedSession:
     """Read one file. One that cannot be read is known by its row."""
-    path = directory / f"{stamp.id}.md"
     try:
         data, status = read_part(path)
     except OSError:
@@ -129,92 +97,86 @@ def _read(directory: Path, stamp: Stamp) -> IndexedSession:
     row = partial.row_in(data, path, session)
     if session is None and row.state == "plain":
         session, _ = legacy.read(data, path)
-    found = _indexed(row, session, status.st_size, partial.storable(status.st_mtime_ns))
-    if session is None:
-        return found
-    return replace(found, exchanges=tuple(map(_exchange, session.exchanges)))
+    changed = partial.storable(status.st_mtime_ns)
+    exchanges = session.exchanges if session is not None else ()
+    return _indexed(row, session, status.st_size, changed, [indexed(one) for one in exchanges])
 
 
-def _read_long(index: Index, stamp: Stamp, stopped: Callable[[], bool]) -> None:
+def _read_long(index: Index, path: Path, row: SessionRow, stopped: Callable[[], bool]) -> None:
     """Read a file that is too long to be held in memory, in several transactions.
 
     Until the last of them the index knows that it does not know it whole. Raises IndexUnavailable.
     """
-    path = index.directory / f"{stamp.id}.md"
-    row = partial.row(path)
-    if row.state == "plain":
-        index.put([_read(index.directory, stamp)])
-        return
-    index.put([_indexed(row, None, _UNKNOWN, 0)])
     pieces = Pieces(path)
     header = Header(id=row.id, created=EPOCH, agent="")  # stands for one that was not read yet
     entries: list[Entry] = []
     group: list[IndexedExchange] = []
-    count = 0
+    stored = 0
     try:
         without = undone(path)
         for part in pieces:
-            entries += map(_shortened, part)
+            entries += [
+                replace(entry, text=entry.text.strip()[:_ROW_TEXT])
+                if isinstance(entry, Query | Reply)
+                else entry
+                for entry in part
+            ]
             standing = tuple(
                 one for one in part if not (isinstance(one, QueryEntry) and one.number in without)
             )
-            group += map(_exchange, Session(header=header, entries=standing).exchanges)
+            group += map(indexed, Session(header=header, entries=standing).exchanges)
             if sum(len(one.query) + len(one.reply) for one in group) >= _GROUP:
-                if stopped() or not index.extend(row.id, count + 1, group):
+                told = _indexed(row, None, _UNKNOWN, 0, group)
+                if stopped() or not index.put([told], after=stored):
                     return
-                count += len(group)
+                stored += len(group)
                 group = []
     except OSError:  # it went away or became unreadable meanwhile
         return
     if pieces.header is None:
         index.put([_indexed(row, None, pieces.size, pieces.changed)])
         return
-    if index.extend(row.id, count + 1, group):
-        session = Session(header=pieces.header, entries=tuple(entries), seal=pieces.seal)
-        if row.state == "unsealed":
-            row = partial.row_of(session, path)
-        whole = _indexed(row, session, pieces.size, pieces.changed)
-        index.complete(whole, count + len(group))
+    session = Session(header=pieces.header, entries=tuple(entries), seal=pieces.seal)
+    row = partial.row_of(session, path) if row.state == "unsealed" else row
+    index.put([_indexed(row, session, pieces.size, pieces.changed, group)], after=stored)
 
 
-def _shortened(entry: Entry) -> Entry:
-    """Return an entry with as much of its text as a row tells of it."""
-    if isinstance(entry, Query | Reply) and len(entry.text) > _TOLD:
-        return replace(entry, text=entry.text.strip()[:_TOLD])
-    return entry
-
-
-def _indexed(row: SessionRow, session: Session | None, size: int, changed: int) -> IndexedSession:
-    """Return a session without its exchanges; only its row when nothing in its file can be read."""
-    if session is None:
-        return IndexedSession(row=without_secrets(row), size=size, changed=changed)
-    row = replace(row, spent=(*session.usage_of_models.items(),))
-    seal = session.seal
+def _indexed(
+    row: SessionRow,
+    session: Session | None,
+    size: int,
+    changed: int,
+    exchanges: Sequence[IndexedExchange] = (),
+) -> IndexedSession:
+    """Return a session as the index stores it, with `session` where its file can be read."""
+    seal = session.seal if session is not None else None
+    summary = None
+    if session is not None:
+        row = replace(row, spent=(*session.usage_of_models.items(),))
+    if session is not None and seal is not None and seal.summary is not None:
+        numbers = [min(one.query.number, LARGEST) for one in session.exchanges]
+        block, made = seal.summary, seal.compaction
+        sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
+        summary = IndexedSummary(
+            at=seal.at.isoformat(),
+            first=min(numbers, default=0),
+            last=max(numbers, default=0) if seal.covers is None else min(seal.covers, LARGEST),
+            tokens=estimate(summary_block.render(block)),
+            source=seal.source,
+            before=None if made is None else _number(made.before),
+            after=None if made is None else _number(made.after),
+            cost=None if made is None else made.cost,
+            items="\n".join(_stored(item) for section in sections for item in section),
+        )
     return IndexedSession(
-        row=without_secrets(row),
-        size=size,
-        changed=changed,
-        summary=_summary(seal, session.exchanges) if seal is not None else None,
-        compaction=seal.compaction if seal is not None else None,
+        row=without_secrets(row), size=size, changed=changed, exchanges=exchanges, summary=summary
     )
 
 
-def _summary(seal: Seal, exchanges: Sequence[Exchange]) -> SummaryInfo | None:
-    if seal.summary is None:
-        return None
-    numbers = [min(exchange.query.number, LARGEST) for exchange in exchanges]
-    items = (item for section in _SECTIONS for item in getattr(seal.summary, section))
-    return SummaryInfo(
-        at=seal.at.isoformat(),
-        first=min(numbers, default=0),
-        last=max(numbers, default=0) if seal.covers is None else min(seal.covers, LARGEST),
-        tokens=estimate(summary_block.render(seal.summary)),
-        source=seal.source,
-        items="\n".join(map(_stored, items)),
-    )
-
-
-def _exchange(exchange: Exchange) -> IndexedExchange:
+def indexed(exchange: Exchange, spoken: Iterable[str] | None = None) -> IndexedExchange:
+    """Return an exchange as the index stores it. It is found by the texts `spoken`, if they are
+    given, else by its query and reply.
+    """
     query = _stored(exchange.query.text)
     reply = _stored(exchange.reply.text) if exchange.reply is not None else ""
     return IndexedExchange(
@@ -222,24 +184,25 @@ def _exchange(exchange: Exchange) -> IndexedExchange:
         at=exchange.query.at.isoformat(),
         query=query,
         reply=reply,
-        lines=lines(query, reply),
+        lines=lines(*((query, reply) if spoken is None else spoken)),
     )
 
 
 def without_secrets(row: SessionRow) -> SessionRow:
     """Return a row as the index can hold it."""
-    spent = row.spent
     return replace(
         row,
-        agent=_stored(row.agent),
-        project=_stored(row.project),
-        name=_stored(row.name),
-        words=_stored(row.words),
-        spent=None if spent is None else tuple((_stored(model), one) for model, one in spent),
-        queries=number(row.queries),
-        tokens=number(row.tokens),
+        **{name: _stored(getattr(row, name)) for name in ("agent", "project", "name", "words")},
+        spent=None if row.spent is None else tuple((_stored(name), one) for name, one in row.spent),
+        queries=_number(row.queries),
+        tokens=_number(row.tokens),
         depth=min(row.depth, LARGEST),
     )
+
+
+def _number(value: int | None) -> int | None:
+    """Return a number as a table can hold it."""
+    return None if value is None else min(max(value, -LARGEST), LARGEST)
 
 
 def _stored(text: str) -> str:

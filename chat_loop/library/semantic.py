@@ -7,14 +7,12 @@ these.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import ModelError
 from chat_loop.library import vectors
-from chat_loop.library.text_tables import PLACE
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -48,8 +46,9 @@ class SemanticIndex:
         self._told = ""
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
-        self._stamp: tuple[int, int | None] | None = None
+        self._stamp: tuple[int, int | None] = (0, None)
         self._vectors: vectors.Vectors | None = None
+        self._contents: list[bytes] = []
         self._missing: list[int] = []
 
     def embed_some(self, index: Index) -> bool:
@@ -90,38 +89,38 @@ class SemanticIndex:
         also: Collection[Position],
         where: str = "",
         values: Sequence[object] = (),
+        *,
+        stored: Index | None = None,
     ) -> dict[Position, float]:
         """Return how near exchanges are to a question: those in `also` that have vectors, and the
         nearest unless they are far.
 
-        `where` is a condition on `e`, the exchanges, that begins with AND. Raises
-        IndexUnavailable.
+        `where` is a condition on `e`, the exchanges, that begins with AND. The vectors are in
+        `stored`, where that is another index. Raises IndexUnavailable.
         """
         if self.problem or not vectors.available():
             return {}
         with self._lock:
-            known = self._read(index)
-            embedder = self._loaded() if known else None
+            known = self._read(stored or index)
+            embedder = self._loaded() if known is not None else None
             if known is None or embedder is None:
                 return {}
-            joined = "FROM exchanges e JOIN vectors v ON v.content = e.content"
-            every = f"SELECT DISTINCT v.key {joined} WHERE 1 {where}"
-            among = [key for (key,) in index.ask(every, values)] if where else None
-            asked = index.ask(
-                f"SELECT v.key {joined} JOIN json_each(?) AS place "
-                "ON e.session = json_extract(place.value, '$[0]') "
-                "AND e.position = json_extract(place.value, '$[1]')",
-                (json.dumps(list(also)),),
+            numbers = {content: number for number, content in enumerate(self._contents)}
+            found = index.ask(
+                "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), e.content "
+                f"FROM exchanges e WHERE 1 {where}",
+                values,
             )
-            found = dict(
-                known.nearest(embedder.embed(question), NEAREST, among, {key for (key,) in asked})
+            places = {
+                (session, position): numbers[content]
+                for session, position, content in found
+                if content in numbers
+            }
+            asked = {places[place] for place in also if place in places}
+            nearest = dict(
+                known.nearest(embedder.embed(question), NEAREST, set(places.values()), asked)
             )
-        places = index.ask(
-            f"SELECT {PLACE}, v.key {joined} JOIN json_each(?) AS one ON one.value = v.key "
-            f"WHERE 1 {where}",
-            (json.dumps(list(found)), *values),
-        )
-        near = {(session, position): found[key] for session, position, key in places}
+        near = {place: nearest[number] for place, number in places.items() if number in nearest}
         return believed(question, near, also)
 
     def untold(self) -> str:
@@ -138,15 +137,20 @@ class SemanticIndex:
         return self._embedder
 
     def _read(self, index: Index) -> vectors.Vectors | None:
-        """Return the vectors that there are, read anew when others are there, more, or fewer."""
-        stamp = index.ask("SELECT count(*), max(key) FROM vectors")[0]
+        """Return the vectors that there are, read anew when there are others, more, or fewer."""
+        [stamp] = index.ask("SELECT count(*), max(rowid) FROM vectors")
         if stamp != self._stamp:
             found = index.ask(
-                "SELECT key, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
-                f"AND length(data) % {vectors.DIMENSIONS} = 0 ORDER BY key",
+                "SELECT content, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
+                f"AND length(data) % {vectors.DIMENSIONS} = 0 AND length(data) ORDER BY rowid",
                 (vectors.SPACE,),
             )
-            rows = [key for key, data in found for _ in range(len(data) // vectors.DIMENSIONS)]
+            self._contents = [content for content, _ in found]
+            rows = [
+                number
+                for number, (_, data) in enumerate(found)
+                for _ in range(len(data) // vectors.DIMENSIONS)
+            ]
             joined = b"".join(data for _, data in found)
             self._vectors = vectors.Vectors(rows, joined) if rows else None
             self._stamp = stamp

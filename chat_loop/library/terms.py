@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.resources import files
-from math import ceil
-from typing import Protocol
 
 from msgspec import Struct
 
 from chat_loop.text import sentences
 
 MOST_TERMS = 32
-MOST_RELATED = 12
 ASKS, TELLS = "?", "#"
 """They open the line of a sentence that is a question, and of one that holds a value."""
 SAME = 0.9
 """From here on two words are forms of one."""
-_FORM, _ALIKE, _PART = 0.8, 0.65, 0.45
+_FORM, ALIKE, _PART = 0.8, 0.65, 0.45
 """Shares of the longer word: the beginning that two forms of one word have in common, the same for
 two words that are alike, and a part of a compound.
 """
 _ENDS = 4_000
 """Characters at a query's beginning and at its end that are read: there stands what is asked."""
 _MOST_PARTS = 8
-_LONGEST_RELATED = 40
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -50,7 +45,7 @@ _GRAMMAR = re.compile("[\u3040-\u309f的了吗呢吧我你他她它们是在有�
 _MARKS = re.compile("[\u0300-\u036f]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _JOINT = re.compile(r"\w[^\w\s]\w|_")
-_WIDE = {mark: mark - 0x20 + 0xFF00 for mark in range(0x21, 0x7F) if not chr(mark).isalnum()}
+WIDE = {mark: mark - 0x20 + 0xFF00 for mark in range(0x21, 0x7F) if not chr(mark).isalnum()}
 """Marks out of ASCII, where FTS5's tokenizer does not cut: what they join is one word."""
 _VALUE = re.compile(r"[\d`/@_]")
 _PARTICIPLE = re.compile(
@@ -75,7 +70,7 @@ def words(text: str) -> list[str]:
     folded = fold(text)
     found = _WORD.findall(folded)
     if len(found) > 1 and _JOINT.search(folded):
-        found += [_whole(token) for token in _tokens_of(folded) if _is_exact(token)]
+        found += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
         found += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
     if "ge" in folded:
@@ -107,7 +102,7 @@ def asks(sentence: str) -> bool:
 
 def ids(text: str) -> list[str]:
     """Return the ids, numbers, paths and addresses of a text, folded, as they are searched for."""
-    return [token for token in _tokens(text) if _is_exact(token)]
+    return [token for token in _tokens(fold(text)) if _is_exact(token)]
 
 
 class Term(Struct, frozen=True):
@@ -131,7 +126,7 @@ def terms(text: str) -> tuple[Term, ...]:
     """Return what a query asks for, each once: at most MOST_TERMS, half of them from its end."""
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
-    every = [term for token in _tokens(text) for term in _terms_of(token)]
+    every = [term for token in _tokens(fold(text)) for term in _terms_of(token)]
     alone = {term.words for term in every if not term.of}
     parts = {term.words: term for term in every if term.of and term.words not in alone}
     found = tuple(
@@ -144,11 +139,12 @@ def terms(text: str) -> tuple[Term, ...]:
 def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
     """Leave out single letters and the words that say nothing about what a query is about."""
     common = _listed("function_words") | _listed("requests")
-    return tuple(
-        term
-        for term in found
-        if not term.plain or not (term.text in common or _is_letter(term.text))
-    )
+
+    def tells(text: str) -> bool:
+        is_letter = len(text) == 1 and text.isalpha() and not _UNSPACED_ONE.match(text)
+        return not (is_letter or text in common)
+
+    return tuple(term for term in found if not term.plain or tells(term.text))
 
 
 @cache
@@ -159,24 +155,7 @@ def _listed(name: str) -> frozenset[str]:
     )
 
 
-def without_parts(asked: Iterable[Term], there: Collection[str]) -> list[Term]:
-    """Leave out the words of ids that are `there` themselves: `key` for `s3.key`."""
-    return [term for term in asked if not term.of or term.of not in there]
-
-
-def _is_letter(text: str) -> bool:
-    return len(text) == 1 and text.isalpha() and _UNSPACED_ONE.match(text) is None
-
-
-def _whole(token: str) -> str:
-    return token.translate(_WIDE)
-
-
-def _tokens(text: str) -> list[str]:
-    return _tokens_of(fold(text))
-
-
-def _tokens_of(folded: str) -> list[str]:
+def _tokens(folded: str) -> list[str]:
     return [token for found in _TOKEN.findall(folded) if (token := _EDGES.sub("", found))]
 
 
@@ -205,41 +184,6 @@ def _terms_of(token: str) -> list[Term]:
     return [Term(token, parts, exact=True), *(Term(part, (part,), of=token) for part in telling)]
 
 
-class Lexicon(Protocol):
-    """Every word that was ever said."""
-
-    def inflected(self, word: str) -> Iterable[str]:
-        """Return the words with the same English stem."""
-
-    def containing(self, part: str) -> Iterable[str]:
-        """Return words with `part`, of at least 3 characters, in them; not all of very many."""
-
-    def known(self, some: Collection[str]) -> Iterable[str]:
-        """Return those of the words that were said."""
-
-
-def related_words(term: Term, lexicon: Lexicon, found: bool) -> dict[str, float]:
-    """Return words to search for beside `term`, with how surely they mean the same, 0 to 1.
-
-    They are longer ids that contain one that was not `found` itself, or other forms and compounds
-    of a plain word.
-    """
-    if term.exact:
-        longer = lexicon.containing(_whole(term.text)) if len(term.text) > 2 and not found else ()
-        return dict.fromkeys(list(longer)[:MOST_RELATED], 0.6)
-    word = term.text
-    if not term.plain or not 4 <= len(word) <= _LONGEST_RELATED:
-        return {}
-    sure = dict.fromkeys(lexicon.inflected(word), SAME)
-    pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
-    beginning = word[: max(4, ceil(_ALIKE * len(word)))]
-    for other in (*lexicon.containing(beginning), *lexicon.known(pieces)):
-        sure[other] = max(sure.get(other, 0.0), related(word, other))
-    sure.pop(word, None)
-    best = sorted(sure.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_RELATED]
-    return {other: surely for other, surely in best if surely}
-
-
 def related(one: str, other: str) -> float:
     """Return how surely two words mean the same, 0 to 1, by their common beginning or as a part
     of a compound.
@@ -252,6 +196,6 @@ def related(one: str, other: str) -> float:
         return 0.0
     if shared >= max(4.0, _FORM * len(long)):
         return SAME
-    alike = shared >= max(4.0, _ALIKE * len(long))
+    alike = shared >= max(4.0, ALIKE * len(long))
     part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
     return max(0.5 * alike, (0.6 if len(short) >= 5 else 0.4) * part)

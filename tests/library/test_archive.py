@@ -296,7 +296,6 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     hit = Hit(
         exchange(2, 3, "Which day is market day?", "Friday. Or so."),
         1.0,
-        1.0,
         "3.1",
         (Place(0, 0, 24),),
     )
@@ -311,16 +310,15 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
 def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
     strong, weak = (
-        Hit(one, 1.0, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
+        Hit(one, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
     )
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak], estimate) == ("", ())
-    assert recall_text([Hit(one, 1.0, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
+    assert recall_text([Hit(one, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [
         Hit(
             exchange(2, number, f"Port {number} it is.", "Fine."),
-            1.0,
             STRONG,
             "",
             (Place(0, 0, 16),),

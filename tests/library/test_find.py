@@ -22,7 +22,7 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
-from chat_loop.library.search import Found, find, search_all, texts
+from chat_loop.library.search import FolderHit, search_all, texts
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
@@ -75,8 +75,8 @@ def library(folder: Path) -> Library:
     return LIBRARIES[-1]
 
 
-def places(found: Sequence[Found]) -> list[tuple[str, int]]:
-    return [(one.row.id, one.number) for one in found]
+def places(found: Sequence[FolderHit]) -> list[tuple[str, int]]:
+    return [(one.row.id, one.exchange.query.number) for one in found]
 
 
 def search(
@@ -157,7 +157,7 @@ def test_the_number_is_that_of_the_file_whatever_stands_before_it(tmp_path: Path
     session = parse(path.read_bytes()).session
     assert session is not None
     exchange = next(one for one in session.exchanges if one.query.number == 40)
-    assert (found.hit.exchange.query.text, found.hit.exchange.ref) == (
+    assert (found.exchange.query.text, found.exchange.ref) == (
         exchange.query.text,
         exchange.ref,
     )
@@ -281,14 +281,9 @@ def test_no_query_raises(tmp_path: Path, query: str) -> None:
     if not (tmp_path / "a.md").exists():
         shelf(tmp_path)
         library(tmp_path).bring_up_to_date()
-    index = Index(tmp_path)
-    try:
-        found = find(index, query, SessionFilter(words=query[:20]), 4)
-        assert len(found) <= 4
-        found = find(index, query, SessionFilter(agent="ida"), 4)
-        assert {one.row.id for one in found} <= {"b"}
-    finally:
-        index.close()
+    assert len(search(tmp_path, query, SessionFilter(words=query[:20]), 4)) <= 4
+    found = search(tmp_path, query, SessionFilter(agent="ida"), 4)
+    assert {identity for identity, _ in found} <= {"b"}
 
 
 def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
@@ -326,7 +321,7 @@ def test_what_is_written_meanwhile_changes_nothing(tmp_path: Path) -> None:
     refused: list[str] = []
 
     class Writing(SemanticIndex):
-        def near(self, *_: object) -> dict[Position, float]:
+        def near(self, *_: object, **__: object) -> dict[Position, float]:
             try:
                 theirs.drop([identity for identity, _ in before])
             except IndexUnavailable as error:
@@ -369,7 +364,7 @@ def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:
     firsts, tens = [0, 0], [0, 0]
     for fact in FACTS:
         there = [hit.exchange for hit in whole.search(fact.question, 10)]
-        found = [one.hit.exchange for one in search_all(here, fact.question, SessionFilter(), 10)]
+        found = [one.exchange for one in search_all(here, fact.question, SessionFilter(), 10)]
         for which, exchanges in enumerate((there, found)):
             held = answers(exchanges, fact.statement)
             firsts[which] += held[:1] == [True]

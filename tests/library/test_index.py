@@ -80,15 +80,12 @@ def rows_of(shelf: Library) -> object:
 def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
     """Every table, with names in the place of keys."""
     tables = {
-        "sessions": "SELECT id, size, changed, used, state, name, agent, project, tags, summary, "
-        "queries, tokens, row FROM sessions",
+        "sessions": "SELECT id, size, changed, used, state, agent, project, tags, searched, "
+        "queries, tokens, link, row FROM sessions",
         "exchanges": "SELECT id, position, number, at, query, reply, archived FROM exchanges "
         "LEFT JOIN sessions ON sessions.key = session",
-        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source FROM "
-        "message_summaries "
-        "LEFT JOIN sessions ON key = session",
-        "compactions": "SELECT id, before, after, cost FROM compactions "
-        "LEFT JOIN sessions ON key = session",
+        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source, "
+        "before, after, cost FROM message_summaries LEFT JOIN sessions ON key = session",
     }
     found = {name: set(index.ask(statement)) for name, statement in tables.items()}
     found["lexicon"] = set(index.ask("SELECT word, held FROM lexicon"))
@@ -168,7 +165,7 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     path = tmp_path / "s02.md"
     path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
     assert rows_of(shelf) == listed(tmp_path)
-    found = shelf.answered(
+    found = shelf.ask(
         lambda index: index.ask("SELECT reply FROM exchanges WHERE reply LIKE 'Changed%'")
     )
     assert found == [("Changed 1 of s02.",)]
@@ -391,7 +388,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
                 == f"The index {path} cannot be used now: another process is writing to it."
             )
             with pytest.raises(SessionError, match="another process is writing to it"):
-                shelf.answered(lambda index: index.links())
+                shelf.ask(lambda index: index.links())
         assert rows_of(shelf) == listed(tmp_path)
         assert shelf.trouble == ""
         shelf.close()
@@ -559,7 +556,7 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     shelf = library(tmp_path / "sessions")
     assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in shelf.rows()[0]]
     assert (
-        shelf.answered(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'"))
+        shelf.ask(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'"))
         == []
     )
     shelf.close()
@@ -597,9 +594,9 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
             index.ask(statement)
         return caught.value
 
-    index.ask("UPDATE sessions SET name = CAST(x'ff' AS TEXT)")
+    index.ask("UPDATE sessions SET state = CAST(x'ff' AS TEXT)")
     for statement in (
-        "SELECT name FROM sessions",
+        "SELECT state FROM sessions",
         "SELECT * FROM gone",
         "INSERT INTO sessions SELECT * FROM sessions",
     ):

@@ -263,6 +263,6 @@ def test_a_folder_that_is_not_there_or_cannot_be_read(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("x")
     with pytest.raises(
-        SessionError, match=r"The sessions folder .*file cannot be read: Not a directory\."
+        SessionError, match=r"The sessions folder .*file cannot be read: not a directory\."
     ):
         library(tmp_path / "file").rows()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.lineage import ALL, Chain, Link, Node, Shares, chains, taken, tree
+from chat_loop.library.lineage import ALL, Chain, Link, Node, chains, fork, numbers_of, taken, tree
 
 NAMES = "abcdefgh"
 """The newest first."""
@@ -66,21 +66,11 @@ def test_branches_are_told_from_what_they_leave() -> None:
         "a": Link("a"),
     }
     found = chains(links)
-    shares = Shares(found)
-    forks = [shares.fork(chain, links) for chain in found]
-    assert [
-        (chain.id, fork and (fork.first, fork.parent))
-        for chain, fork in zip(found, forks, strict=True)
-    ] == [
-        ("f", ("d", "b")),
-        ("e", ("e", "b")),
-        ("c", ("c", "b")),
-    ]
-    assert [shares.shared(chain) for chain in found] == [
-        {"b": ALL, "a": ALL},
-        {"b": 2, "a": ALL},
-        {"b": ALL, "a": ALL},
-    ]
+    numbers = numbers_of(found)
+    lines = [fork(chain.id, links, numbers) for chain in found]
+    assert lines == [["f", "d", "b"], ["e", "b"], ["c", "b"]]
+    assert (numbers["a"], numbers["b"], numbers["d"]) == ([ALL] * 3, [2, ALL, ALL], [ALL])
+    assert fork("b", links, numbers) == []
 
 
 def test_a_session_that_was_only_given_words_is_no_branch() -> None:
@@ -148,7 +138,7 @@ def test_what_a_long_chain_takes() -> None:
     names = [f"s{number}" for number in range(5_000)]
     links = line(*names)
     [chain] = chains(links)
-    assert (chain.id, len(chain.older)) == ("s4999", 4_999)
+    assert (chain.id, len(chain.taken)) == ("s4999", 5_000)
     assert [node.stem for node in tree("s7", links)] == [""] * 5_000
 
 
