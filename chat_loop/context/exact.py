@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -120,7 +120,6 @@ _TRIGGER = re.compile(
     r"|(?<=[a-zß-ÿ][A-Z])|(?<=-)(?<!\S-)(?=-?[a-z])|(?<=\w\()(?=\)))"
 )
 """A sign that the word around it may be an exact value; all other words are passed over."""
-_LONGEST_WORD = 120
 _SEGMENT = r"[\w.@+~%-]{1,120}"
 _LINE = r"(?::\d{1,7}(?:-\d{1,7})?)?"
 _NUMBER = (
@@ -183,7 +182,11 @@ def _shapes() -> re.Pattern[str]:
     return re.compile(_SHAPES, re.VERBOSE)
 
 
-_TRAILING = ".,;:!?…)]}>*'’"
+_LONG_ENDING = re.compile(
+    "yaml|toml|json|jsonl|html|conf|lock|docx|xlsx|pptx|jpeg|webp|ipynb|musx|mscz|java|scss|sqlite"
+    "|parquet|properties"
+)
+"""Endings of file names; other words of more than three letters may have lost their blank."""
 _PLAIN_SLASH = re.compile(r"[^\W\d_]+(?:/[^\W\d_]+){1,2}")
 _AFTER = re.compile(
     r"[ \u00a0\u202f-]?(°[ ]?[CFcf](?!\w)|(?:[%‰°€$£¥₩₹₽万億円元日月年]"
@@ -208,7 +211,7 @@ def find(text: str) -> list[Value]:
     position = taken = 0
     while (trigger := _TRIGGER.search(text, position)) is not None:
         start = trigger.start()
-        lowest = max(taken, start - _LONGEST_WORD)
+        lowest = max(taken, start - 120)  # words of more characters are not read whole
         while start > lowest and not text[start - 1].isspace():
             start -= 1
         match = _shapes().search(text, start)
@@ -220,7 +223,15 @@ def find(text: str) -> list[Value]:
         else:
             found.append(value)
             position = taken = value.end
-    return list(_with_names(text, found))
+    whole: list[Value] = []
+    end = 0
+    for start, value in [*((value.start, value) for value in found), (len(text), None)]:
+        names = _NAME.finditer(text, end, start)
+        whole += (Value(match.group(), "name", *match.span()) for match in names)
+        if value is not None:
+            whole.append(value)
+            end = value.end
+    return whole
 
 
 def _value(text: str, match: re.Match[str], floor: int) -> Value | None:
@@ -234,16 +245,13 @@ def _value(text: str, match: re.Match[str], floor: int) -> Value | None:
         good = inside.strip() and inside.count(" ") < 12
         return Value(text[start:end], kind, start, end) if good else None
     if kind not in ("time", "date", "phone"):
-        while end > start + 1 and text[end - 1] in _TRAILING and not _opened(text, start, end):
+        while end > start + 1 and text[end - 1] in ".,;:!?…)]}>*'’":
+            if text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end):
+                break  # it belongs to the value: `f()`, `wiki/A_(b)`
             end -= 1
     whole = text[start:end]
     vague = (kind == "path" and not _is_path(whole)) or (kind == "id" and whole.isdigit())
     return None if vague or len(whole) < 2 else Value(whole, kind, start, end)
-
-
-def _opened(text: str, start: int, end: int) -> bool:
-    """Tell whether the bracket at the end belongs to the value: `f()`, `wiki/A_(b)`."""
-    return text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end)
 
 
 def _is_path(whole: str) -> bool:
@@ -253,19 +261,10 @@ def _is_path(whole: str) -> bool:
         if len(name) == 1 or name.isdigit():
             return False
         words = name.isalpha() and last.isalpha() and (len(last) > 3 or last.istitle())
-        return not words or last.lower() in _ENDINGS
+        return not words or _LONG_ENDING.fullmatch(last.lower()) is not None
     if whole[0] in "/~." or "\\" in whole:
         return any(c.isalnum() for c in whole)
     return _PLAIN_SLASH.fullmatch(whole) is None
-
-
-_ENDINGS = frozenset(
-    (
-        *("yaml", "toml", "json", "jsonl", "html", "conf", "lock", "docx", "xlsx", "pptx", "jpeg"),
-        *("webp", "ipynb", "musx", "mscz", "java", "scss", "sqlite", "parquet", "properties"),
-    )
-)
-"""Endings of file names with more than three letters; others may be a word without its blank."""
 
 
 def _number(text: str, start: int, end: int, floor: int) -> Value | None:
@@ -279,11 +278,11 @@ def _number(text: str, start: int, end: int, floor: int) -> Value | None:
     stop = suffix.end() if suffix else end
     if before is not None and low in MONTHS and label[0].isupper() and number.isdigit():
         stop = end if text[end:stop] == "." or len(number) == 4 else stop
-        stop = _with_year(text, stop)
+        stop = year.end() if (year := _YEAR.match(text, stop)) else stop
         return Value(text[before.start() : stop], "date", before.start(), stop)
     month = _MONTH.match(text, stop)
     if month is not None and month.group(1).lower() in MONTHS and len(number) <= 7:
-        stop = _with_year(text, month.end())
+        stop = year.end() if (year := _YEAR.match(text, month.end())) else month.end()
         return Value(text[start:stop], "date", start, stop)
     unit, stop = _unit(text, end)
     if stop == end and end < len(text) and (text[end].isalpha() or text[end] == "_"):
@@ -298,11 +297,6 @@ def _number(text: str, start: int, end: int, floor: int) -> Value | None:
     if before is not None and label.isupper() and 1 < len(label) <= 4:
         return Value(text[before.start() : end], "id", before.start(), end)
     return Value(number, "number", start, end)
-
-
-def _with_year(text: str, stop: int) -> int:
-    year = _YEAR.match(text, stop)
-    return year.end() if year else stop
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:
@@ -325,36 +319,19 @@ def _unit(text: str, end: int) -> tuple[str, int]:
     return "", stop
 
 
-def _with_names(text: str, found: list[Value]) -> Iterator[Value]:
-    """Yield the values with the proper names between them: two capitalised words or more, which
-    do not open a sentence.
-    """
-    names = iter([Value(match.group(), "name", *match.span()) for match in _NAME.finditer(text)])
-    name = next(names, None)
-    end = 0
-    for value in found:
-        while name is not None and name.start < value.start:
-            if name.end <= value.start and name.start >= end:
-                yield name
-            name = next(names, None)
-        yield value
-        end = value.end
-    while name is not None:
-        if name.start >= end:
-            yield name
-        name = next(names, None)
-
-
 _TIME = re.compile(
     r"(\d{1,2})(?:[:.h時시] ?(\d{2})?)?(?::(\d{2}))? ?(?:分|분)? ?(a\.?m\.?|p\.?m\.?|uhr|h)?"
 )
-_ISO = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?")
-_DOTTED = re.compile(r"(\d{1,2})[./-] ?(\d{1,2})[./-]? ?(\d{4}|\d{2})?")
-_DAY_MONTH = re.compile(
-    r"(\d{1,2})(?:\.|st|nd|rd|th|er|º|°|te|ten)? ?(?:of |de |di |d')?([^\W\d_]{3,12})\.?,?"
-    r"(?: (?:de |del )?(\d{4}))?"
+_DATES = (
+    re.compile(r"(?P<y>\d{4})[-/年](?P<m>\d{1,2})[-/月](?P<d>\d{1,2})日?"),
+    re.compile(
+        r"(?P<d>\d{1,2})(?:\.|st|nd|rd|th|er|º|°|te|ten)? ?(?:of |de |di |d')?"
+        r"(?P<m>[^\W\d_]{3,12})\.?,?(?: (?:de |del )?(?P<y>\d{4}))?"
+    ),
+    re.compile(r"(?P<m>[^\W\d_]{3,12})\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?,?(?: (?P<y>\d{4}))?"),
+    re.compile(r"(?P<d>\d{1,2})\. ?(?P<m>\d{1,2})\.(?P<y>)"),
+    re.compile(r"(?P<d>\d{1,2})[./-] ?(?P<m>\d{1,2})[./-]? ?(?P<y>\d{4}|\d{2})"),
 )
-_MONTH_DAY = re.compile(r"([^\W\d_]{3,12})\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?")
 _FIGURES = re.compile(r"\d(?:[\d.,'’ ]{0,30}\d)?")
 _PHONE = re.compile(r"(?:\+|\(|0\d)[\d ()./-]{6,30}")
 _GROUPS = re.compile(r"\d{1,3}(?:[.,]\d{3}){1,6}")
@@ -379,22 +356,14 @@ def normalize(value: str) -> str:
 
 
 def _date(text: str) -> str:
-    if match := _ISO.fullmatch(text):
-        return _dated(match.group(3), int(match.group(2)), match.group(1))
-    if match := _DAY_MONTH.fullmatch(text):
-        return _dated(match.group(1), MONTHS.get(match.group(2), 0), match.group(3))
-    if match := _MONTH_DAY.fullmatch(text):
-        return _dated(match.group(2), MONTHS.get(match.group(1), 0), match.group(3))
-    if (match := _DOTTED.fullmatch(text)) and (text.count(".") == 2 or match.group(3)):
-        return _dated(match.group(1), int(match.group(2)), match.group(3))
+    for match in filter(None, (pattern.fullmatch(text) for pattern in _DATES)):
+        name, year = match["m"], match["y"] or ""
+        month = int(name) if name.isdigit() else MONTHS.get(name, 0)
+        if not 1 <= month <= 12:
+            return ""
+        century = "20" if len(year) == 2 else ""
+        return f"{century}{year}{'-' if year else ''}{month:02}-{int(match['d']):02}"
     return ""
-
-
-def _dated(day: str, month: int, year: str | None) -> str:
-    if not 1 <= month <= 12:
-        return ""
-    full = f"20{year}-" if year and len(year) == 2 else f"{year}-" if year else ""
-    return f"{full}{month:02}-{int(day):02}"
 
 
 def _time(text: str) -> str:
@@ -429,12 +398,7 @@ def _quantity(text: str) -> str:
     unit = " ".join(words) or before
     if unit in UNITS:
         return number + UNITS[unit]
-    base, slash, per = unit.partition("/")
-    return number + _short(base) + slash + _short(per)
-
-
-def _short(unit: str) -> str:
-    return UNITS.get(unit, unit.replace(" ", ""))
+    return number + "/".join(UNITS.get(one, one.replace(" ", "")) for one in unit.split("/", 1))
 
 
 def figure(text: str) -> str:

@@ -276,8 +276,8 @@ class _Calls:
                             self.usage = (self.usage or Usage()) + event.usage
         except TimeoutError as error:
             with suppress(InvalidSummary):
-                whole_lines = "".join(pieces).rpartition("\n")[0]
-                self.found.append(verified(narrative(whole_lines), source)[0])
+                told = narrative("".join(pieces).rpartition("\n")[0])  # the whole lines
+                self.found.append((await asyncio.to_thread(verified, told, source))[0])
             raise TimedOut(f"It took more than {self._wanted.limit:.0f} seconds.") from error
         if stop == "length":
             raise InvalidSummary("the summary was cut off at the token limit")
