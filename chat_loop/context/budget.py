@@ -6,7 +6,9 @@ The number that is shown is the number that compaction is judged by.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -26,40 +28,13 @@ from chat_loop.values import Message, ToolSpec, Window
 from chat_loop.wording import window_text
 
 SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
-BLOCK, CARRIED, RECALLED, USED = (
-    *("Restored block", "Carried words"),
-    *("From the archive", "Tool results"),
-)
-FILES, OWN = "Attached files", "This session"
+BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
+USED, FILES, OWN = "Tool results", "Attached files", "This session"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order in which they are sent."""
 
-MESSAGE_TOKENS = 4
-"""Tokens that the wire adds to a message: role and separators."""
-TOOL_TOKENS = 8
-"""Tokens that the wire adds to a tool: the names of its fields."""
-FRAME_TOKENS = 80
-"""Tokens around a text file: its size, and three lines with a digest."""
-IMAGE_LINE_TOKENS = 12
-"""Tokens of the line before an image."""
-LARGEST_RESERVE = 8192
-"""Tokens kept free for a reply on a large window; a small one keeps a fifth."""
-WARNINGS = (0.95, 0.9, 0.8)
-"""Shares of the window at which the user is warned when nothing is compacted automatically."""
-
 EARLY = 0.75
 """The share of the trigger at which the summary begins to be made in the background."""
-LARGEST_LEDGER = 12_000
-LEDGER_SHARE = 0.345
-"""Tokens of the window that decisions, open points and key facts may take together."""
-ASKED_SHARE = 64
-"""A compaction that was asked for keeps words of at most this part of the trigger: it is asked for
-to make room.
-"""
-COMFORTABLE = 0.75
-"""The share of the trigger that a compaction aims to stay below."""
-NARRATIVE = 1_000
-"""Tokens that a narrative is expected to take."""
 
 Count = Callable[[str], int]
 
@@ -79,8 +54,8 @@ class Budget(Struct, frozen=True):
 
     @property
     def warning(self) -> float:
-        """The highest of the warning shares that is reached; 0 below them."""
-        return next((share for share in WARNINGS if self.share >= share), 0.0)
+        """The highest of the shares to warn at that is reached; 0 below them."""
+        return next((share for share in (0.95, 0.9, 0.8) if self.share >= share), 0.0)
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -109,7 +84,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def reserve(window: int) -> int:
     """Return the tokens of a window that are kept free for the reply."""
-    return min(LARGEST_RESERVE, window // 5)
+    return min(8_192, window // 5)
 
 
 def room(window: int) -> int:
@@ -119,7 +94,7 @@ def room(window: int) -> int:
 
 def ledger_room(window: int, limits: Limits) -> int:
     """Return the tokens that the ledger may take in a window, or in what the limits leave of it."""
-    return min(LARGEST_LEDGER, int(min(window, limits.max_tokens or window) * LEDGER_SHARE))
+    return min(12_000, int(min(window, limits.max_tokens or window) * 0.345))
 
 
 def trigger(window: int, limits: Limits) -> int:
@@ -129,54 +104,35 @@ def trigger(window: int, limits: Limits) -> int:
     return min(int(window * limits.trigger_threshold), room(window))
 
 
-def nearness(used: int, messages: int, window: int, limits: Limits) -> float:
-    """Return how near the nearest limit is, 1 being reached."""
-    return max(near for near, *_ in _measures(used, messages, window, limits))
-
-
-def fullness(used: int, messages: int, window: int, limits: Limits) -> str:
-    """Return the sentence that says how full the context is, by the nearest limit."""
-    _, share, amount, limit, unit = max(_measures(used, messages, window, limits))
+def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[float, str]:
+    """Return how near the nearest limit is, 1 being reached, and a sentence that says it."""
+    found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
+    for amount, limit, unit in (
+        (used, limits.max_tokens, "tokens"),
+        (messages, limits.max_messages, "messages"),
+    ):
+        if limit:
+            found.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
+    near, amount, limit, unit = max(found)
     texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
-    return f"Reached {share:.0%} capacity ({'/'.join(texts)} {unit})"
-
-
-def _measures(
-    used: int, messages: int, window: int, limits: Limits
-) -> list[tuple[float, float, int, int, str]]:
-    """Return for each limit how near it is, its share, the amount, the limit and their unit."""
-    near = used / max(1, trigger(window, limits))
-    found = [(near, used / max(1, window), used, window, "tokens")]
-    if limits.max_tokens:
-        share = used / limits.max_tokens
-        near = share / limits.trigger_threshold
-        found.append((near, share, used, limits.max_tokens, "tokens"))
-    if limits.max_messages:
-        share = messages / limits.max_messages
-        near = share / limits.trigger_threshold
-        found.append((near, share, messages, limits.max_messages, "messages"))
-    return found
+    return near, f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
 
 
 # Sizes
 
 
 def size(text: str, count: Count) -> int:
-    """Return the tokens of a text as a message of its own."""
-    return count(text) + MESSAGE_TOKENS
-
-
-def attached_size(file: Attachment, count: Count) -> int:
-    """Return the tokens of a query's file, with the lines around it."""
-    if file.is_image:
-        return image_tokens(file.width, file.height) + count(file.name) + IMAGE_LINE_TOKENS
-    return size(f"{file.name}\n{file.text}", count) + FRAME_TOKENS
+    """Return the tokens of a text as a message of its own, with its role and separators."""
+    return count(text) + 4
 
 
 def entry_size(entry: Entry, count: Count, most: int) -> int:
     """Return the tokens of an entry as it is sent: no text of it takes more than `most`."""
-    if isinstance(entry, Attachment):
-        return min(attached_size(entry, count), most)
+    if isinstance(entry, Attachment) and entry.is_image:
+        line = count(entry.name) + 12
+        return min(image_tokens(entry.width, entry.height) + line, most)
+    if isinstance(entry, Attachment):  # with the lines around it
+        return min(size(f"{entry.name}\n{entry.text}", count) + 80, most)
     if isinstance(entry, Reply | Query | ArchiveContext | Result):
         return min(size(entry.text, count), most)
     return 0
@@ -196,18 +152,14 @@ def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
     """Return about how many tokens the tools take: names, descriptions and schemas as JSON."""
     return sum(
-        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}")
-        + TOOL_TOKENS
+        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}") + 8
         for one in specs
     )
 
 
-def messages_in(exchanges: Sequence[Exchange]) -> int:
+def messages_in(exchanges: Iterable[Exchange]) -> int:
     """Return how many messages exchanges are: a query, and a reply when there is one."""
-    return sum(
-        2 if exchange.reply is not None and exchange.reply.text.strip() else 1
-        for exchange in exchanges
-    )
+    return sum(1 + bool(one.reply is not None and one.reply.text.strip()) for one in exchanges)
 
 
 def reported(session: Session, count: Count, most: int) -> int | None:
@@ -240,35 +192,26 @@ def weigh(
     return found
 
 
-def shared(weights: Mapping[str, int], total: int, rest: str) -> dict[str, int]:
-    """Scale parts so that they add up to `total`. More than twice the estimate is no other way of
-    counting: what is beyond it goes to the part `rest`.
-    """
-    whole = sum(weights.values())
-    if total > 2 * whole:
-        return {**weights, rest: weights.get(rest, 0) + total - whole}
-    made = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
-    if made:
-        made[max(made, key=made.__getitem__)] += total - sum(made.values())
-    return made
-
-
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
     """Return (part, tokens) of a window in the order in which they are sent; those that are used
     add up to what the budget says.
 
-    `weights` are the parts' estimates, `queries` those of this session.
+    `weights` are the parts' estimates, which are scaled; what is beyond twice the estimate is no
+    other way of counting and goes to this session, which has so many `queries`.
     """
-    used = shared(weights, budget.used, OWN)
+    whole, total = sum(weights.values()), budget.used
+    if total > 2 * whole:
+        used = {**weights, OWN: weights.get(OWN, 0) + total - whole}
+    else:
+        used = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
+        for largest in sorted(used, key=used.__getitem__)[-1:]:
+            used[largest] += total - sum(used.values())
+    named = [(part, used[part]) for part in PARTS if used.get(part)]
     kept = reserve(budget.window.tokens)
     return [
-        *(
-            (f"{OWN} ({queries})" if part == OWN else part, used[part])
-            for part in PARTS
-            if used.get(part)
-        ),
+        *((f"{OWN} ({queries})" if part == OWN else part, tokens) for part, tokens in named),
         ("Kept for the reply", kept),
-        ("Free", max(0, budget.window.tokens - budget.used - kept)),
+        ("Free", max(0, budget.window.tokens - total - kept)),
     ]
 
 
@@ -293,20 +236,21 @@ def plan(
     of the messages are compacted and all that was carried, so that what stays is the session's own;
     more when the context would be nearly full again.
     """
-    messages = messages_in(exchanges)
-    reason = fullness(used, messages, window, limits)
-    if nearness(used, messages, window, limits) < 1 and not ahead:
+    messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
+    near, reason = nearest(used, messages[-1], window, limits)
+    if near < 1 and not ahead:
         return Plan(reason=reason)
     sizes = [exchange_size(exchange, count, window) for exchange in exchanges]
     full = trigger(window, limits)
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
     fixed = max(0, used - sum(sizes) - restored)
-    # what is restored is carried on
-    block = min(ledger_room(window, limits) + NARRATIVE, sum(sizes) + restored)
-    comfortable = max(int(full * COMFORTABLE) - fixed - block, full // 8) - ahead
-    recent = _recent_from(exchanges, limits.preserve_recent)
-    cut = min(max(_within(exchanges, int(messages * limits.compact_ratio)), carried), recent)
+    # what is restored is carried on, and a narrative takes about 1,000 tokens
+    block = min(ledger_room(window, limits) + 1_000, sum(sizes) + restored)
+    comfortable = max(int(full * 0.75) - fixed - block, full // 8) - ahead
+    recent = max(0, bisect_right(messages, messages[-1] - limits.preserve_recent) - 1)
+    share = bisect_right(messages, int(messages[-1] * limits.compact_ratio)) - 1
+    cut = min(max(share, carried), recent)
     while cut < recent and sum(sizes[cut:]) > comfortable:
         cut += 1
     while cut < len(exchanges) and fixed + block + sum(sizes[cut:]) + ahead > full:
@@ -321,11 +265,11 @@ def asked(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0
 ) -> Plan:
     """Return the plan of a compaction that the user asks for: of the newest quarter, what
-    `preserve_recent` allows stays.
+    `preserve_recent` allows stays, as far as it is short, since it is asked for to make room.
     """
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
-    most = trigger(window, limits) // ASKED_SHARE
+    most = trigger(window, limits) // 64
     while sum(exchange_size(exchange, count, window) for exchange in exchanges[cut:]) > most:
         cut += 1
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
@@ -351,23 +295,3 @@ def truncated(
             break
         kept.append(exchange)
     return tuple(reversed(kept))
-
-
-def _within(exchanges: Sequence[Exchange], messages: int) -> int:
-    """Return how many of the first exchanges make at most so many messages."""
-    total = 0
-    for number, exchange in enumerate(exchanges):
-        total += messages_in([exchange])
-        if total > messages:
-            return number
-    return len(exchanges)
-
-
-def _recent_from(exchanges: Sequence[Exchange], messages: int) -> int:
-    """Return where the last `messages` messages begin, never within an exchange."""
-    total = 0
-    for number in range(len(exchanges), 0, -1):
-        if total >= messages:
-            return number
-        total += messages_in(exchanges[number - 1 : number])
-    return 0

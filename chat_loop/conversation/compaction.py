@@ -187,7 +187,7 @@ class Compaction:
         thread, used = conversation.thread, conversation.budget.used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
-        if budget.nearness(used, messages, conversation.window, limits) < 1 or (
+        if budget.nearest(used, messages, conversation.window, limits)[0] < 1 or (
             used < self._not_below and not full
         ):
             return
@@ -230,7 +230,7 @@ class Compaction:
             )
         thread, used = conversation.thread, conversation.budget.used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
-        near = budget.nearness(used, messages, conversation.window, limits)
+        near = budget.nearest(used, messages, conversation.window, limits)[0]
         if near < budget.EARLY or used < self._not_below or not self.background.may_start(used):
             return
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / near - used)))

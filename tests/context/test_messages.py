@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.context.budget import Budget, reported, shared, weigh
+from chat_loop.context.budget import PARTS, Budget, parts, reported, weigh
 from chat_loop.context.messages import (
     Thread,
     alternating,
@@ -369,11 +369,13 @@ def test_how_full_the_window_is_by_an_estimate() -> None:
 
 
 @given(
-    st.dictionaries(st.text(max_size=3), st.integers(0, 10**6), max_size=6), st.integers(0, 10**6)
+    st.dictionaries(st.sampled_from(PARTS), st.integers(0, 10**6), max_size=6),
+    st.integers(0, 10**6),
 )
 def test_the_parts_add_up(weights: dict[str, int], total: int) -> None:
-    made = shared(weights, total, "rest")
-    assert sum(made.values()) == (total if made else 0)
+    window = 2_000_000
+    made = dict(parts(weights, Budget(total, Window(window), False), 3))
+    assert sum(made.values()) == window
     assert all(tokens >= 0 for tokens in made.values())
 
 

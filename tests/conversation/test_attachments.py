@@ -19,8 +19,6 @@ from msgspec.structs import replace
 from chat_loop.attach.reading import AS_TEXT
 from chat_loop.context import activity, budget
 from chat_loop.context.budget import (
-    FRAME_TOKENS,
-    IMAGE_LINE_TOKENS,
     Budget,
     Limits,
     reported,
@@ -307,7 +305,7 @@ def test_files_count_as_what_they_are() -> None:
         replace(IMAGE, number=2),
         replace(NOTES, number=2),
     )
-    files = image + (1 + IMAGE_LINE_TOKENS) + (1 + 3 + 4 + FRAME_TOKENS)
+    files = image + (1 + 12) + (1 + 3 + 4 + 80)
     assert reported(after, words, 10_000) == 110 + (2 + 4) + files
     whole = of(query(1, "Look here"), IMAGE, NOTES)
     messages = messages_of(Thread(whole))
