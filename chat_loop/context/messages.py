@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import accumulate
 from operator import is_
 from typing import TypeVar
 
@@ -34,14 +35,11 @@ from chat_loop.sessions.records import (
     Summary,
     pinned_after,
 )
-from chat_loop.tokens import estimate
 from chat_loop.values import Image, Message, ToolCall, ToolResult
 from chat_loop.wording import counts_text, file_size_text
 
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
-BLOCK_SHARE = 0.6
-"""The most of a request's room that the restored block may take."""
 Long = TypeVar("Long", bound=Query | Reply | Result | Attachment)
 """An entry that may be too long for the window."""
 
@@ -161,56 +159,54 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
     for entry in entries:
         if isinstance(entry, Attachment):
             attached.setdefault(entry.number, []).append(entry)
-    calls: list[Call] = []
+    calls: dict[str, Call] = {}
     results: dict[str, Result] = {}
     for entry in entries:
-        known = isinstance(entry, Call | Result) and any(call.id == entry.id for call in calls)
-        if isinstance(entry, Result):
-            if known:
-                results[entry.id] = entry
-            continue
-        said = tuple(_said(entry, attached))
-        if calls and (said or (isinstance(entry, Call) and (results or known))):
-            yield from ((USED, message) for message in _used(calls, results, tools=tools))
-            calls, results = [], {}
+        if isinstance(entry, Result) and entry.id in calls:
+            results[entry.id] = entry
+        said = list(_said(entry, attached))
+        if calls and (said or (isinstance(entry, Call) and (results or entry.id in calls))):
+            yield from _used(calls, results, tools=tools)
+            calls, results = {}, {}
         yield from said
         if isinstance(entry, Call):
-            calls.append(entry)
+            calls[entry.id] = entry
     if calls:
-        yield from ((USED, message) for message in _used(calls, results, tools=tools))
+        yield from _used(calls, results, tools=tools)
 
 
 def _said(
     entry: Entry, attached: Mapping[int, Sequence[Attachment]]
 ) -> Iterator[tuple[str, Message]]:
     """Yield what an entry says, if it says something. A query's files are said before it."""
-    if isinstance(entry, Query):
-        if entry.number in attached:
-            yield FILES, query_message("", attached[entry.number])
-        yield OWN, Message("user", entry.text)
-    elif isinstance(entry, ArchiveContext):
-        yield RECALLED, Message("user", entry.text)
-    elif isinstance(entry, Reply) and entry.number and entry.text.strip():
-        yield OWN, Message("assistant", entry.text)
+    match entry:
+        case Query(number=number, text=text):
+            if number in attached:
+                yield FILES, query_message("", attached[number])
+            yield OWN, Message("user", text)
+        case ArchiveContext(text=text):
+            yield RECALLED, Message("user", text)
+        case Reply(text=text) if entry.number and text.strip():
+            yield OWN, Message("assistant", text)
 
 
 def _used(
-    calls: Sequence[Call], results: Mapping[str, Result], *, tools: bool
-) -> Iterator[Message]:
+    calls: Mapping[str, Call], results: Mapping[str, Result], *, tools: bool
+) -> Iterator[tuple[str, Message]]:
     """Yield the calls of one step and their results."""
     returned = []
-    for call in calls:
-        result = results.get(call.id)
-        text, failed = (INTERRUPTED, True) if result is None else (result.text, result.failed)
-        returned.append(ToolResult(call.id, text, failed))
+    for identity in calls:
+        found = results.get(identity)
+        text, failed = (INTERRUPTED, True) if found is None else (found.text, found.failed)
+        returned.append(ToolResult(identity, text, failed))
     if tools:
-        sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
-        yield Message("assistant", "", calls=sent)
-        yield Message("user", "", results=tuple(returned))
+        sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls.values())
+        yield USED, Message("assistant", "", calls=sent)
+        yield USED, Message("user", "", results=tuple(returned))
         return
-    for call, given in zip(calls, returned, strict=True):
-        verb = "failed" if given.failed else "gave"
-        yield Message("user", f"[{call.name} {call.arguments} {verb}: {given.text}]")
+    for call, result in zip(calls.values(), returned, strict=True):
+        verb = "failed" if result.failed else "gave"
+        yield USED, Message("user", f"[{call.name} {call.arguments} {verb}: {result.text}]")
 
 
 def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
@@ -321,9 +317,7 @@ def fitted(
     thread: Thread, window: int, count: Count, block_of: Callable[[str], str]
 ) -> tuple[Thread, int]:
     """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
-    half of the room.
-
-    `block_of` shortens the restored block to `block_room` (the caller may remember what it gave).
+    half of the room. `block_of` shortens the restored block to `block_room`.
     """
     most = room(window) // 2
     shortened = 0
@@ -336,31 +330,32 @@ def fitted(
         shortened += 1
         return replace(entry, text=text)
 
-    def entry_of(entry: Entry) -> Entry:
-        if isinstance(entry, Restoration):
-            block = block_of(entry.block)
-            return entry if block is entry.block else replace(entry, block=block)
-        return short(entry) if isinstance(entry, Query | Reply | Result | Attachment) else entry
-
-    def exchange_of(exchange: Exchange) -> Exchange:
-        before = shortened
-        query, files = short(exchange.query), tuple(map(short, exchange.attached))
-        reply = short(exchange.reply) if exchange.reply is not None else None
-        if shortened == before:
-            return exchange
-        return replace(exchange, query=query, reply=reply, attached=files)
-
-    entries = tuple(map(entry_of, thread.session.entries))
-    carried = tuple(map(exchange_of, thread.carried))
+    entries: list[Entry] = []
+    for entry in thread.session.entries:
+        if isinstance(entry, Query | Reply | Result | Attachment):
+            entries.append(short(entry))
+        elif isinstance(entry, Restoration) and (block := block_of(entry.block)) != entry.block:
+            entries.append(replace(entry, block=block))
+        else:
+            entries.append(entry)
+    carried = tuple(
+        replace(
+            one,
+            query=short(one.query),
+            reply=short(one.reply) if one.reply is not None else None,
+            attached=tuple(map(short, one.attached)),
+        )
+        for one in thread.carried
+    )
     if not shortened and all(map(is_, entries, thread.session.entries)):
         return thread, 0
-    session = replace(thread.session, entries=entries)
+    session = replace(thread.session, entries=tuple(entries))
     return replace(thread, session=session, carried=carried), shortened
 
 
 def block_room(window: int) -> int:
     """Return the most tokens that the restored block may take in a window."""
-    return int(room(window) * BLOCK_SHARE)
+    return int(room(window) * 0.6)
 
 
 def shortened_block(text: str, most: int, count: Count) -> str:
@@ -369,17 +364,14 @@ def shortened_block(text: str, most: int, count: Count) -> str:
     Key facts go first, the oldest before the newest, then topics, open points and decisions; pins
     stay.
     """
-    if 2 * estimate(text) <= most or count(text) <= most:  # an estimate is never half of the truth
+    if count(text) <= most:
         return text
     summary = summary_block.parse(text)
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
+        # less is gained where neighbors share a place: it is counted again
         while items and (over := count(summary_block.render(summary)) - most) > 0:
-            left = 0
-            # less is gained where neighbors share a place: it is counted again
-            while left < len(items) and over > 0:
-                over -= count(items[left]) + 1
-                left += 1
-            items = items[left:]
+            gained = enumerate(accumulate(count(item) + 1 for item in items), 1)
+            items = items[next((left for left, gain in gained if gain >= over), len(items)) :]
             summary = replace(summary, **{name: items})
     return summary_block.render(summary)
