@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-
-from msgspec import Struct
+from collections.abc import Mapping, Sequence
 
 from chat_loop.redact import redacted
-from chat_loop.sessions.records import Attachment, Exchange, Use
+from chat_loop.sessions.records import Exchange, Use
+from chat_loop.text import one_line
 
-NOTABLE = 3
-"""Uses of a tool that are named."""
-LONGEST = 80
 MOST_FILES = 100
+_NOTABLE = 3
+"""Uses of a tool that are named."""
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
-_PATHS = ("path", "file_path", "file", "filename")
 
-
-class _Tool(Struct, frozen=True):
-    count: int
-    notable: tuple[str, ...]
+Uses = Mapping[str, tuple[int, tuple[str, ...]]]
+"""For each tool how often it was used, and some notable uses."""
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
@@ -30,10 +25,13 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     `before` counted in.
     """
     found, others = _read(before)
-    for use in _uses(exchanges):
-        old = found.get(use.call.name, _Tool(0, ()))
-        notable = (*old.notable, _told(use))[:NOTABLE]
-        found[use.call.name] = _Tool(old.count + 1, tuple(dict.fromkeys(filter(None, notable))))
+    for use in (use for exchange in exchanges for use in exchange.uses):
+        texts = [str(one) for one in _arguments(use).values() if isinstance(one, str | int)]
+        told = one_line(redacted(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
+        told = told.replace("(", "[").replace(")", "]")
+        count, notable = found.get(use.call.name, (0, ()))
+        notable = tuple(dict.fromkeys(filter(None, (*notable, told)[:_NOTABLE])))
+        found[use.call.name] = (count + 1, notable)
     return _written(found, others)
 
 
@@ -44,31 +42,30 @@ def counted_together(
     (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
     found = {}
     for name in dict.fromkeys((*ours, *theirs)):
-        one, other, known = (tools.get(name, _Tool(0, ())) for tools in (ours, theirs, before))
-        count = max(one.count, other.count, one.count + other.count - known.count)
-        found[name] = _Tool(count, tuple(dict.fromkeys((*one.notable, *other.notable)))[:NOTABLE])
+        (one, notable), (other, also), (known, _) = (
+            uses.get(name, (0, ())) for uses in (ours, theirs, before)
+        )
+        together = tuple(dict.fromkeys((*notable, *also)))[:_NOTABLE]
+        found[name] = (max(one, other, one + other - known), together)
     return _written(found, list(dict.fromkeys((*others, *more))))
 
 
-def _read(lines: Sequence[str]) -> tuple[dict[str, _Tool], list[str]]:
+def _read(lines: Sequence[str]) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[str]]:
     """Return lines as tools by name, and those that were written by hand."""
-    found: dict[str, _Tool] = {}
-    others = []
-    for line in lines:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            others.append(line)
-            continue
-        notable = tuple((match.group(3) or "").split("; ")) if match.group(3) else ()
-        found[match.group(1)] = _Tool(int(match.group(2)), notable)
-    return found, others
+    matches = [(_LINE.fullmatch(line), line) for line in lines]
+    found = {
+        match[1]: (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
+        for match, _ in matches
+        if match is not None
+    }
+    return found, [line for match, line in matches if match is None]
 
 
-def _written(found: Mapping[str, _Tool], others: Sequence[str]) -> tuple[str, ...]:
+def _written(found: Uses, others: Sequence[str]) -> tuple[str, ...]:
     lines = (
-        f"{name}: {tool.count} {'use' if tool.count == 1 else 'uses'}"
-        + (f" ({'; '.join(tool.notable)})" if tool.notable else "")
-        for name, tool in found.items()
+        f"{name}: {count} {'use' if count == 1 else 'uses'}"
+        + (f" ({'; '.join(notable)})" if notable else "")
+        for name, (count, notable) in found.items()
     )
     return (*others, *lines)
 
@@ -77,24 +74,18 @@ def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     """Return the files that tools changed or the user gave, those of `before` first, each once, the
     newest `MOST_FILES`.
     """
-    attached = (_attached(file) for exchange in exchanges for file in exchange.attached)
-    changed = (
-        path
-        for use in _uses(exchanges)
-        if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed
-        for path in _paths(use)
-    )
-    return tuple(dict.fromkeys([*before, *attached, *changed]))[-MOST_FILES:]
-
-
-def _attached(file: Attachment) -> str:
-    """`photo.png (image, 640×480)`."""
-    what = f"image, {file.width}×{file.height}" if file.is_image else "attached"
-    return f"{redacted(' '.join(file.name.split())[:200])} ({what})"
-
-
-def _uses(exchanges: Iterable[Exchange]) -> Iterable[Use]:
-    return (use for exchange in exchanges for use in exchange.uses)
+    found = dict.fromkeys(before)
+    for exchange in exchanges:
+        for file in exchange.attached:
+            form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
+            found[f"{redacted(one_line(file.name, 200))} ({form})"] = None
+    for use in (use for exchange in exchanges for use in exchange.uses):
+        if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
+            arguments = _arguments(use)
+            paths = (arguments.get(key) for key in ("path", "file_path", "file", "filename"))
+            given = (path for path in paths if isinstance(path, str) and path.strip())
+            found.update(dict.fromkeys(one_line(path, 200) for path in given))
+    return tuple(found)[-MOST_FILES:]
 
 
 def _arguments(use: Use) -> dict[str, object]:
@@ -103,23 +94,3 @@ def _arguments(use: Use) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _paths(use: Use) -> Iterable[str]:
-    arguments = _arguments(use)
-    for key in _PATHS:
-        value = arguments.get(key)
-        if isinstance(value, str) and value.strip():
-            yield " ".join(value.split())[:200]
-
-
-def _told(use: Use) -> str:
-    """Return a use in a few words, which the tool's line can hold: its arguments' texts."""
-    texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
-    flat = (
-        redacted(" ".join(" ".join(texts)[:500].split()))
-        .replace("; ", ", ")
-        .replace("(", "[")
-        .replace(")", "]")
-    )
-    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"

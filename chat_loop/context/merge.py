@@ -8,22 +8,19 @@ different things of the same, that is a contradiction, which the user decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from chat_loop.context.activity import counted_together
 from chat_loop.context.budget import Count
-from chat_loop.context.ledger import REFERENCE, Line, items, ledger, line, rivals
+from chat_loop.context.ledger import REFERENCE, SECTIONS, items, ledger, line, rivals
 from chat_loop.sessions.records import Summary
 
-_PLAIN = ("topics", "files", "pinned")
-_LINES = ("decisions", "pending", "key_facts")
 _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
 """The session in a reference to a query, `2.` of `2.14`."""
-_NOTHING_BEFORE = Summary().background
 
 
 class Contradiction(Struct, frozen=True):
@@ -44,12 +41,24 @@ class Merged(Struct, frozen=True):
 
 def in_both(first: Summary, second: Summary) -> Summary:
     """Return what two blocks have in common."""
-    names = (*_PLAIN, "tools", *_LINES)
-    lists: dict[str, Any] = {
-        name: tuple(one for one in getattr(first, name) if one in getattr(second, name))
-        for name in names
-    }
-    return Summary(background=first.background, **lists)
+    return _changed(
+        first, lambda name, lines: [one for one in lines if one in getattr(second, name)]
+    )
+
+
+def without(summary: Summary, dropped: Collection[str]) -> Summary:
+    """Return a block without some of its lines."""
+    return _changed(
+        summary,
+        lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],
+    )
+
+
+def _changed(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence[str]]) -> Summary:
+    """Return a block whose lists are what `change` makes of each."""
+    lists = {name: lines for name, lines in asdict(summary).items() if name != "background"}
+    made: Any = {name: tuple(change(name, lines)) for name, lines in lists.items()}
+    return replace(summary, **made)
 
 
 def merge(
@@ -61,87 +70,62 @@ def merge(
     `shift` places later.
     """
     base = base or Summary()
-    known = {item.line for item in items(base)}
-    ours = [item for item in items(first) if item.line not in known]
-    theirs = [_moved(item, fork, shift) for item in items(second) if item.line not in known]
-    moved = _relined(second, fork, shift)
-    lists: dict[str, Any] = {}
-    for name in (*_PLAIN, *_LINES):
-        mine, other, before = (getattr(one, name) for one in (first, moved, base))
+    second = _moved(second, fork, shift)
+
+    def together(name: str, mine: tuple[str, ...]) -> Sequence[str]:
+        other, before = getattr(second, name), getattr(base, name)
+        if name == "tools":
+            return counted_together(mine, other, before)
         stays = [one for one in mine if one in other or one not in before]
         comes = [one for one in other if one in mine or one not in before]
-        lists[name] = tuple(dict.fromkeys((*stays, *comes)))
-    tools = counted_together(first.tools, second.tools, base.tools)
-    summary = replace(first, background=_background(first, moved), tools=tools, **lists)
-    return Merged(summary, tuple(_contradictions(ours, theirs)))
+        return list(dict.fromkeys((*stays, *comes)))
+
+    nothing = Summary().background
+    told = [one.background for one in (first, second) if one.background != nothing]
+    if len(told) > 1 and told[1] in told[0]:
+        told.pop()
+    summary = replace(_changed(first, together), background=" ".join(told) or nothing)
+    known = {item.line for item in items(base)}
+    ours, theirs = (
+        {item.text: item for item in items(one) if item.line not in known}
+        for one in (first, second)
+    )
+    older = [item for text, item in ours.items() if text not in theirs]
+    newer = [item for text, item in theirs.items() if text not in ours]
+    found = [(older[at], newer[to]) for at, to in rivals(older, newer)]
+    found += [(older[to], newer[at]) for at, to in rivals(newer, older)]
+    pairs = dict.fromkeys(Contradiction(one.line, other.line) for one, other in found)
+    return Merged(summary, tuple(pairs))
 
 
-def _background(first: Summary, second: Summary) -> str:
-    """Return both, but for what says nothing and for what the first one says as well."""
-    told = [one.background for one in (first, second) if one.background != _NOTHING_BEFORE]
-    both = [
-        one for number, one in enumerate(told) if not any(one in other for other in told[:number])
-    ]
-    return " ".join(both) or _NOTHING_BEFORE
+def _moved(summary: Summary, fork: int, shift: int) -> Summary:
+    """Return the second branch's block with its sessions' places in the chain of both."""
 
+    def place(depth: int) -> int:
+        return depth + shift if depth > fork else depth
 
-def without(summary: Summary, dropped: Collection[str]) -> Summary:
-    """Return a block without some of its lines."""
-    lists: dict[str, Any] = {
-        name: tuple(one for one in getattr(summary, name) if one not in dropped) for name in _LINES
+    def referring(text: str) -> str:
+        """Move the places in a narrative's text: `[2.14]`, `[2.1-2.3]`."""
+        return REFERENCE.sub(
+            lambda found: _QUERY.sub(lambda query: f"{place(int(query[1]))}.", found[0]), text
+        )
+
+    lines = {
+        item.line: referring(item.line)
+        if item.speaker == "narrative"
+        else line(item.text, str(place(int(item.ref))), item.speaker)
+        for item in items(summary)
     }
-    return replace(summary, **lists)
+
+    def change(name: str, whole: tuple[str, ...]) -> Sequence[str]:
+        if name in SECTIONS:
+            return [lines[one] for one in whole]
+        return [referring(one) for one in whole] if name == "topics" else whole
+
+    return replace(_changed(summary, change), background=referring(summary.background))
 
 
 def in_room(summary: Summary, room: int, count: Count) -> Summary:
     """Return a block whose lines fit into `room` tokens: those of the lowest scores go."""
-    return replace(
-        ledger(summary, summary, (), (), summary.pinned, room, count).summary,
-        topics=summary.topics,
-        background=summary.background,
-    )
-
-
-def _contradictions(ours: Sequence[Line], theirs: Sequence[Line]) -> list[Contradiction]:
-    """Return pairs of lines that may give different values of the same."""
-    same = {item.text for item in ours} & {item.text for item in theirs}
-    ours = [item for item in ours if item.text not in same]
-    theirs = [item for item in theirs if item.text not in same]
-    found: dict[Contradiction, None] = {}
-    for before, after, swapped in ((ours, theirs, False), (theirs, ours, True)):
-        for old, new in rivals(before, after):
-            pair = (before[old].line, after[new].line)
-            found.setdefault(Contradiction(*(reversed(pair) if swapped else pair)))
-    return list(found)
-
-
-def _moved(item: Line, fork: int, shift: int) -> Line:
-    """Return a line of the second branch under its session's place in the chain of both."""
-    if item.speaker == "narrative":
-        moved = _referring(item.line, fork, shift)
-        return Line(moved, item.section, moved, item.ref, item.speaker)
-    depth = int(item.ref)
-    if depth <= fork:
-        return item
-    ref = str(depth + shift)
-    whole = line(item.text, ref, item.speaker)
-    return Line(whole, item.section, item.text, ref, item.speaker)
-
-
-def _relined(second: Summary, fork: int, shift: int) -> Summary:
-    moved = {item.line: _moved(item, fork, shift).line for item in items(second)}
-    lists: dict[str, Any] = {
-        name: tuple(moved.get(one, one) for one in getattr(second, name)) for name in _LINES
-    }
-    lists["topics"] = tuple(_referring(one, fork, shift) for one in second.topics)
-    return replace(second, background=_referring(second.background, fork, shift), **lists)
-
-
-def _referring(text: str, fork: int, shift: int) -> str:
-    """Return a narrative's text with the places in it moved: `[2.14]`, `[2.1-2.3]`."""
-
-    def session(match: re.Match[str]) -> str:
-        depth = int(match[1])
-        return f"{depth + shift if depth > fork else depth}."
-
-    return REFERENCE.sub(lambda found: _QUERY.sub(session, found[0]), text)
+    kept = ledger(summary, summary, (), (), summary.pinned, room, count).summary
+    return replace(kept, topics=summary.topics, background=summary.background)
