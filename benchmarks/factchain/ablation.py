@@ -36,7 +36,6 @@ WITHOUT: Mapping[str, ledger.Points] = {
     "marked decisions": replace(ledger.POINTS, marked=0.0),
     "shapes of values": replace(ledger.POINTS, shape=NOTHING),
     "length of sentences": replace(ledger.POINTS, words=0.0),
-    "replacing": replace(ledger.POINTS, replaces=False),
     "newer before older": replace(ledger.POINTS, follows=False),
     "any order": ledger.Points(label=0.0, marked=0.0, shape=NOTHING, words=0.0),
 }

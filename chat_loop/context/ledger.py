@@ -62,6 +62,11 @@ LABELS: Mapping[str, str] = {
     word: kind for kind, words in _LABELS.items() for word in words.split()
 }
 """The first word of a label -> what it says of its sentence. Any other label only adds weight."""
+_SECTIONS: Mapping[str, Section] = {
+    "decision": "decisions",
+    "rule": "decisions",
+    "pending": "pending",
+}
 _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
     ("quantity", "date", "time", "name", "code", "identifier"), 2
 )
@@ -80,7 +85,6 @@ class Points(Struct, frozen=True, kw_only=True):
     """A sentence of at least 18 words; a shorter one gets a part of it, since what is said on the
     side is short.
     """
-    replaces: bool = True
     follows: bool = True
     """A line that may give a newer value goes before the older one stays without it."""
 
@@ -205,29 +209,19 @@ def harvest(exchanges: Iterable[Exchange]) -> list[Line]:
     return [entry.line for entry in _entries(exchanges, Redactor())]
 
 
-def looked_at(text: str) -> str:
-    """Return the part of a text that is read at all."""
-    half = LOOKED_AT // 2
-    return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"
-
-
 def _entries(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
     """Return what a span says; a reply's echo of its query is left out."""
     found: list[_Entry] = []
     for exchange in exchanges:
         asked: set[str] = set()
         pasted = len(exchange.query.text) > OWN_WORDS
-        for said in _heard(redactor(looked_at(exchange.query.text)), pasted, False):
+        for said in _heard(exchange.query.text, redactor, pasted=pasted):
             asked |= said.figures
-            section: Section = "key_facts"
-            if said.label in ("decision", "rule"):
-                section = "decisions"
-            elif said.label == "pending":
-                section = "pending"
+            section = _SECTIONS.get(said.label, "key_facts")
             found.append(_entry(said, section, exchange.ref, "user", pasted=pasted))
         if exchange.reply is not None:
             # nobody has decided what only a model has named: its labels count for nothing
-            for said in _heard(redactor(looked_at(exchange.reply.text)), False, True):
+            for said in _heard(exchange.reply.text, redactor, reply=True):
                 if not (said.figures and said.figures <= asked):
                     found.append(_entry(said, "key_facts", exchange.ref, "reply"))
     return found
@@ -240,33 +234,33 @@ def _entry(
     return _Entry(made, said, section, pasted)
 
 
-@lru_cache(maxsize=512)
-def _heard(text: str, pasted: bool, reply: bool) -> tuple[Sentence, ...]:
-    """Return the sentences of one text that are worth a line; each text is read once.
+def _heard(
+    text: str, redactor: Redactor, *, pasted: bool = False, reply: bool = False
+) -> Iterator[Sentence]:
+    """Yield the sentences of one text that are worth a line.
 
     Those are the user's unless they only ask or say next to nothing, and the reply's that hold an
     exact value. Of what was pasted or quoted only exact values count.
     """
-    found: list[Sentence] = []
-    for one in sentences(text):
-        if pasted and len(found) >= PASTED_FACTS:
-            break
+    if len(text) > LOOKED_AT:
+        text = f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
+    left = PASTED_FACTS if pasted else LOOKED_AT
+    for one in sentences(redactor(text)):
         if one.role in ("heading", "code") or len(one.text) < 4:
             continue
         said = read(one.text)
-        strict = pasted or reply or one.role in ("row", "quoted")
         if one.role == "command":
             worth = True
         elif _ASKS.search(said.text) and not said.label:
-            worth = said.exactness > 1 and not strict
-        elif strict:
+            worth = said.exactness > 1 and not (pasted or reply or one.role in ("row", "quoted"))
+        elif pasted or reply or one.role in ("row", "quoted"):
             tells = said.exactness > 1 or (said.exactness > 0 and len(said.words) > 2)
             worth = (tells or said.label not in ("", "other")) and not said.text.endswith(":")
         else:
             worth = bool(said.values or said.label) or len(said.words) > 2
-        if worth:
-            found.append(said)
-    return tuple(found)
+        if worth and left:
+            left -= 1
+            yield said
 
 
 @lru_cache(maxsize=8192)
@@ -299,12 +293,6 @@ def read(text: str) -> Sentence:
         words=frozenset(word[:5] for word in words),  # forms of one word begin alike
         label=LABELS.get(first, "other") if label is not None else "",
     )
-
-
-def forget() -> None:
-    """Forget what was read."""
-    _heard.cache_clear()
-    read.cache_clear()
 
 
 # ---- compare
@@ -344,15 +332,13 @@ class Index:
             return 1.0
         return self.weight(one.words & other.words) / self.weight(one.words)
 
-    def says(self, other: Sentence, one: Sentence) -> bool:
-        """Tell whether `other` says what `one` says: all its values and nearly all its words."""
-        same = set(one.normals) <= set(other.normals) and not one.apart(other)
-        return same and self.covered(one, other) >= (0.8 if one.normals else 1.0)
-
-    def tells(self, line: Sentence, bullet: Sentence) -> bool:
-        """Tell whether a line says what a model's bullet says in other words."""
-        same = set(bullet.normals) <= set(line.normals)
-        return same and self.covered(bullet, line) >= 0.7
+    def says(self, other: Sentence, one: Sentence, *, bullet: bool = False) -> bool:
+        """Tell whether `other` says what `one` says: all its values and nearly all its words. A
+        model's bullet says it in other words.
+        """
+        if not set(one.normals) <= set(other.normals) or (not bullet and one.apart(other)):
+            return False
+        return self.covered(one, other) >= (0.7 if bullet else 0.8 if one.normals else 1.0)
 
     def likeness(self, new: Sentence, old: Sentence) -> float:
         """Return how surely a sentence gives another value of what an older one is about, from 0
@@ -428,7 +414,7 @@ def ledger(
     for number, entry in enumerate(everything):
         entry.near = [everything[at] for at in index.near(entry.said)]
         index.add(number, entry.said)
-    superseded = _replace([*said, *ahead], index) if POINTS.replaces else 0
+    superseded = _replace([*said, *ahead], index)
     live = [entry for entry in (*carried, *said) if not entry.gone]
     lines = _without_repetitions(pinned, live, bullets, index)
     if count("".join(f"- {entry.line.line}\n" for entry in lines)) > room:
@@ -505,7 +491,7 @@ def _without_repetitions(
         older = (
             old
             for old in bullet.near
-            if old.line.ref and not old.gone and index.tells(old.said, bullet.said)
+            if old.line.ref and not old.gone and index.says(old.said, bullet.said, bullet=True)
         )
         if (first := next(older, None)) is None:
             lines.append(bullet)
