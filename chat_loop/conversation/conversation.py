@@ -20,7 +20,7 @@ from chat_loop.context.budget import (
     TOOLS,
     Budget,
     Count,
-    attached_size,
+    entry_size,
     reported,
     room,
     size,
@@ -427,7 +427,7 @@ class Conversation:
         CancelledError goes on.
         """
         waiting = size(text, self.count)
-        waiting += sum(attached_size(file.attachment, self.count) for file in files)
+        waiting += sum(entry_size(file.attachment, self.count, self.window) for file in files)
         try:
             return await self._ask(text, files, waiting)
         except ContextTooLong as error:
