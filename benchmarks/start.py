@@ -17,9 +17,9 @@ from statistics import median
 
 from benchmarks.support.results import Results, parser
 from benchmarks.support.terminal import Terminal, environment
+from chat_loop.input.start import PROMPT
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
-from chat_loop.start import PROMPT
 from chat_loop.values import Usage
 
 CHAT = [str(Path(sys.executable).with_name("chat-loop")), "--model", "scripted:echo"]

@@ -26,11 +26,11 @@ from benchmarks.start import WARM_SECONDS
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.results import Results, parser
 from benchmarks.support.terminal import PATIENCE_SECONDS, Terminal, environment, visible
+from chat_loop.input.start import PROMPT
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply
-from chat_loop.start import PROMPT
 from chat_loop.values import Usage
 
 MODELS = {"anthropic": "anthropic:claude-sonnet-5-5", "openai": "openai:gpt-5.4-mini"}

@@ -8,7 +8,6 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
     tokens, config, options     estimates of sizes; settings, read once; the command line
     sessions/                   the file format, and the manager that writes transcripts
     search/                     exchanges found by what was said in them
-    templates                   texts of the user's, sent as `/name`
     memory                      facts of the project, in a file of the user's, given to the model
     attach/                     files named in a query: found, read, completed while they are typed
     library/                    all sessions of a folder: the index, listings, search, chains
@@ -19,15 +18,14 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
                                 one retry loop; the files that define one, and their trust
     context/                    what the model sees: budget, plan, ledger, summary, archive
     conversation/               the live end of a chain: turns, compaction, resume, attachments
-    display/, lines, input/, prompt, editor, browser/
-                                the doors to the terminal: out; in without an editor and with one;
-                                the user's own; sessions on the whole screen
+    display/, input/, browser/  the doors to the terminal: out; in, with an editor or without, and
+                                the prompt before all is loaded; sessions on the whole screen
     commands/                   one function per command, its docstring is its help
     loop                        read -> command or turn -> show -> save
     app, interactive, headless, subcommands/
                                 from options, config and agent file to objects; a chat; one
                                 question; the acts without a chat
-    cli                         argv -> config -> run; `start` draws the prompt before that
+    cli                         argv -> config -> run
 """
 
 from typing import TYPE_CHECKING

@@ -13,11 +13,11 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.display.text import printable
 from chat_loop.errors import ConfigError, UsageError
+from chat_loop.input.start import InstantPrompt
 from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import choose, create, default_model, real_world
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.start import InstantPrompt
 
 if TYPE_CHECKING:
     import argparse

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chat_loop import start
+from chat_loop.input import start
 
 if TYPE_CHECKING:
     import argparse

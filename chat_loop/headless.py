@@ -29,7 +29,7 @@ from chat_loop.errors import (
     UsageError,
 )
 from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
-from chat_loop.lines import clean
+from chat_loop.input.lines import clean
 from chat_loop.memory import ProjectMemory
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter

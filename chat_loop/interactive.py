@@ -19,6 +19,7 @@ from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.standing import Standing
+from chat_loop.commands.templates import Templates
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -29,15 +30,14 @@ from chat_loop.display.text import one_line
 from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, SessionSealed
+from chat_loop.input.lines import LineReader, Reader
+from chat_loop.input.start import ENDING, banner, columns
 from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.lines import LineReader, Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import ProjectMemory
-from chat_loop.start import ENDING, banner, columns
-from chat_loop.templates import Templates
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
@@ -174,7 +174,9 @@ class Interactive:
             return LineReader()
         if self._instant is None:
             self._display.prose(banner())
-        from chat_loop.prompt import PromptReader  # loads prompt_toolkit, which pipes do not need
+        from chat_loop.input.prompt import (
+            PromptReader,  # loads prompt_toolkit, which pipes do not need
+        )
 
         return PromptReader(
             history=self._history,
@@ -197,7 +199,10 @@ class Interactive:
         if shown and not (self._first or sessions.directory.exists()):
             lines += greeting(agent.model, str(sessions.directory), columns())
         lines.append(self._memory.notice if self._memory is not None else "")
-        lines.append(self._chat.templates.notice)
+        if shadowed := [f"/{name}" for name in self._chat.templates.shadowed()]:
+            lines.append(
+                f"Not used as templates, as commands have their names: {', '.join(shadowed)}."
+            )
         if self._offers and shown:
             identity, last = sessions.last_offered()
             if last is not None:
@@ -215,18 +220,21 @@ class Interactive:
 
     async def _ask(self, question: str) -> str:
         self._display.stop_waiting()
-        return await self._reader.ask(question)
+        try:
+            return await self._reader.ask(question)
+        except (EOFError, KeyboardInterrupt):
+            return ""
 
     async def _in_editor(self, work: Callable[[ModuleType], Awaitable[T]]) -> T:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("There is no terminal to open an editor in.")
-        from chat_loop import editor  # rarely asked for
+        from chat_loop.input import editor  # rarely asked for
 
         with self._reader.lent():
             return await work(editor)
 
     async def _edit_line(self, text: str) -> str:
-        from chat_loop import editor  # rarely asked for
+        from chat_loop.input import editor  # rarely asked for
 
         try:
             return await editor.edited(text)

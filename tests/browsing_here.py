@@ -21,8 +21,8 @@ from pathlib import Path
 
 from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
-from chat_loop.editor import open_file
 from chat_loop.errors import SessionError
+from chat_loop.input.editor import open_file
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 
@@ -196,7 +196,7 @@ async def between_prompts(history: Path) -> None:
     """The browser after one line of the prompt and before another, as a command of the chat has
     it.
     """
-    from chat_loop.prompt import PromptReader
+    from chat_loop.input.prompt import PromptReader
 
     found = settings()
     reader = PromptReader(history=history, status=lambda: "", instant=None, ready=lambda: None)

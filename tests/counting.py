@@ -31,8 +31,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Compacted, Event
+from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
-from chat_loop.lines import Reader
 from chat_loop.loop import ChatLoop
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
@@ -244,7 +244,7 @@ class CountedChat:
         loop = ChatLoop(chat, reader)
         try:
             for line in lines:
-                reader.typed = line  # type: ignore[misc]
+                reader.typed = line
                 await loop.take(line)
                 await conversation.settled()
             self.before(self)
@@ -266,7 +266,7 @@ class CountedChat:
                 if name not in ("Kept for the reply", "Free")
             )
             before = len(self.server.requests)
-            reader.typed = "Go on."  # type: ignore[misc]
+            reader.typed = "Go on."
             await loop.take("Go on.")
             self.text = out.getvalue()
             assert len(self.server.requests) > before, self.text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
 import signal
 from collections.abc import Callable, Sequence
@@ -11,17 +10,18 @@ from pathlib import Path
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
+from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import Models, Offer
 from chat_loop.sessions.files import Files
-from chat_loop.templates import Templates
 from chat_loop.values import Window
 from tests.talking import Clock, Model, Step, Talk, words
 
@@ -29,8 +29,10 @@ Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
 """What is typed, Ctrl-C, or what happens before the next line is typed."""
 
 
-class Script:
+class Script(Reader):
     """A reader that types its lines, shown as a terminal would show them, and then Ctrl-D."""
+
+    has_editor = True
 
     def __init__(
         self, lines: Sequence[Line], out: io.StringIO, answers: Sequence[str], talk: Talk
@@ -76,22 +78,6 @@ class Script:
         answer = self._answers.pop(0)
         self._out.write(f"{question}{answer}\n")
         return answer
-
-    def forget(self) -> None:
-        """Nothing is typed too early."""
-
-    async def decide(self, question: str) -> str:
-        return await self.ask(question)
-
-    def lent(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    @property
-    def has_editor(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """There is no terminal to give back."""
 
 
 class Terminal(io.StringIO):

@@ -13,14 +13,14 @@ ROOT = Path(__file__).parent.parent / "chat_loop"
 LAYERS = (
     ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
     ("tokens", "config", "options"),
-    ("sessions", "models", "start"),
-    ("memory", "attach", "templates"),
+    ("sessions", "models"),
+    ("memory", "attach"),
     ("library", "export"),
     ("providers",),
     ("agent",),
     ("context",),
     ("conversation",),
-    ("display", "lines", "input", "prompt", "editor", "browser"),
+    ("display", "input", "browser"),
     ("commands",),
     ("loop",),
     ("app", "headless", "interactive", "subcommands"),
@@ -46,14 +46,14 @@ DOORS = {
         *("display/reply.py", "display/markdown/pen.py"),
     },
     "prompt_toolkit": {
-        *("prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
+        *("input/prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
         *("browser/app.py", "browser/cells.py"),
     },
     "markdown_it": {"export/markup.py"},
     "pygments": {"export/markup.py"},
     "filelock": {"sessions/files.py", "models/install.py"},
     "platformdirs": {"config.py"},
-    "termios": {"start.py"},
+    "termios": {"input/start.py"},
     "sqlite3": {"library/archive.py", "library/index.py", "library/index_file.py"},
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
@@ -103,7 +103,7 @@ def test_imports_point_downward() -> None:
         if component == "__init__":
             continue
         for target in imported(tree):
-            ours = target.startswith("chat_loop.") and part(target) not in ("__version__", "start")
+            ours = target.startswith("chat_loop.") and part(target) not in ("__version__",)
             if ours and layer_of(part(target)) > layer_of(component):
                 upward.append(f"{name} imports {target}")
     assert upward == []
@@ -124,14 +124,14 @@ def test_each_library_has_one_door() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"values", "events", "errors", "wording", "display", "start", "lines"} | {
+    allowed = {"values", "events", "errors", "wording", "display", "input", "__version__"} | {
         "sessions.records",
     }
     wrong = []
     for name, _, tree in modules():
         browser = name.startswith("browser/")
-        if browser or name.startswith(("display/", "input/")) or name in ("prompt.py", "lines.py"):
-            known = allowed | {"browser"} if browser else allowed | {"input", "redact"}
+        if browser or name.startswith(("display/", "input/")):
+            known = allowed | {"browser"} if browser else allowed | {"redact"}
             ours = [
                 target.removeprefix("chat_loop.")
                 for target in imported(tree)
@@ -149,7 +149,7 @@ def test_nothing_prints_outside_the_doors() -> None:
     # agent/isolation.py keeps what foreign code prints off the screen
     printing = {
         *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/unhurried.py"),
-        *("prompt.py", "lines.py", "start.py", "interactive.py", "cli.py"),
+        *("input/prompt.py", "input/lines.py", "input/start.py", "interactive.py", "cli.py"),
     }
     wrong = []
     for name, _, tree in modules():
@@ -188,7 +188,7 @@ def test_the_prompt_loads_no_sdk() -> None:
 
     code = """
 import sys
-import chat_loop.cli, chat_loop.interactive, chat_loop.prompt
+import chat_loop.cli, chat_loop.interactive, chat_loop.input.prompt
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'filelock', 'genai_prices',

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.editor import edited, open_file
 from chat_loop.errors import UsageError
+from chat_loop.input.editor import edited, open_file
 from tests.serving import gone, until
 
 

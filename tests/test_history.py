@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.input.history import LARGEST, LONGEST, PrivateHistory, entries, written
+from chat_loop.input.lines import clean
 from chat_loop.input.pastes import Pastes
-from chat_loop.lines import clean
 
 NOW = datetime(2026, 11, 21, 14, 30)
 

@@ -519,7 +519,7 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
     assert small.most == 614
     assert find_place(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
-    with pytest.raises(ConfigError, match=r"c: memory\.max_tokens must be at least 100\."):
+    with pytest.raises(ConfigError, match=r"c: memory\.max_tokens: expected `int` >= 100\."):
         parse(b"memory: {max_tokens: 5}", "c")
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import UsageError
-from chat_loop.lines import LONGEST_LINE, LineReader
+from chat_loop.input.lines import LONGEST_LINE, LineReader
 from tests.test_headless import run
 from tests.test_signals import PATIENCE, command, environment
 

@@ -95,23 +95,23 @@ providers:
         ),
         (
             "auto_compact: {compact_ratio: 0}",
-            "auto_compact.compact_ratio is a share above 0 and at most 1, not 0.",
+            "auto_compact.compact_ratio: expected `float` > 0.0.",
         ),
         (
             "auto_compact: {trigger_threshold: 80}",
-            "trigger_threshold is a share above 0 and at most 1, not 80.",
+            "trigger_threshold: expected `float` <= 1.0.",
         ),
         (
             "auto_compact: {preserve_recent: -1}",
-            "auto_compact.preserve_recent must be not negative.",
+            "auto_compact.preserve_recent: expected `int` >= 0.",
         ),
         (
             "auto_compact: {summary_max_tokens: 5}",
-            "auto_compact.summary_max_tokens must be at least 100.",
+            "auto_compact.summary_max_tokens: expected `int` >= 100.",
         ),
         (
             "context: {max_history_messages: -2}",
-            "context.max_history_messages must be not negative.",
+            "context.max_history_messages: expected `int` >= 0.",
         ),
         ("auto_compact: {enabled: maybe}", "auto_compact.enabled"),
     ],

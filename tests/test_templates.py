@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.registry import Registry, Unknown
+from chat_loop.commands.templates import Template, Templates, read
 from chat_loop.commands.view import FURTHER, RULE
 from chat_loop.errors import ChatLoopError
-from chat_loop.templates import Template, Templates, read
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.talking import SUMMARY
@@ -88,11 +88,8 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
     assert "There is no command /xyzzy. help lists them." in screen.text
     assert "There is no command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
-    assert (
-        Templates(prompts, ["pins"]).notice
-        == "Not used as templates, as commands have their names: /pins."
-    )
-    assert Templates(prompts).notice == ""
+    assert Templates(prompts, ["pins"]).shadowed() == ["pins"]
+    assert Templates(prompts).shadowed() == []
 
 
 @pytest.mark.parametrize(

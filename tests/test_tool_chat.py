@@ -338,10 +338,8 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     assert (code, err.partition("\n")[0]) == (2, "There is no tool fly.")
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 0}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
-    assert (code, err.strip().endswith("config.yaml: tools.max_steps must be at least 1.")) == (
-        2,
-        True,
-    )
+    assert code == 2
+    assert "config.yaml: tools.max_steps: expected `int` >= 1." in err
 
 
 def test_the_program_s_own_folder_is_protected(tmp_path: Path, server: Loopback) -> None:

@@ -26,8 +26,8 @@ from chat_loop.browser.preview import Preview
 from chat_loop.browser.previews import Previews
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.input.start import ENDING
 from chat_loop.sessions.records import SessionRow
-from chat_loop.start import ENDING
 
 ESCAPE_SECONDS = 0.1
 """How long an escape character waits for the rest of a key before it is the key Esc."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.display.manager import DisplayManager
-from chat_loop.lines import Reader
+from chat_loop.input.lines import Reader
 
 if TYPE_CHECKING:
     from chat_loop.agent.approval import Approvals
@@ -53,7 +53,7 @@ class Permission:
         """
         assert self.reader is not None
         try:
-            return await self.reader.decide(question)
+            return await self.reader.ask(question)
         except EOFError:
             return "no"
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 
 from chat_loop.commands.references import PAGE, SeveralSessions, find_session
+from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display.lists import show_sessions
@@ -20,7 +21,6 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.providers.choose import Models
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.templates import Templates
 
 T = TypeVar("T")
 

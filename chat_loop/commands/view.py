@@ -9,12 +9,12 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.keys import show_keys
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.standing import session_cost
+from chat_loop.commands.templates import Template
 from chat_loop.context.budget import messages_in
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import Exchange
 from chat_loop.sessions.writer import accounting
-from chat_loop.templates import Template
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import History
 
-from chat_loop.lines import clean
+from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
 
 LONGEST = 10_000

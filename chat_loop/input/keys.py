@@ -28,8 +28,8 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
 from chat_loop.input.characters import first, last
+from chat_loop.input.lines import SEVERAL, clean
 from chat_loop.input.pastes import Pastes
-from chat_loop.lines import SEVERAL, clean
 
 A_PASTE = 8
 """Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""

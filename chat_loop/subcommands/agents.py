@@ -21,7 +21,7 @@ from chat_loop.config import Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError, ChatLoopError
-from chat_loop.start import InstantPrompt
+from chat_loop.input.start import InstantPrompt
 
 MOST_LINES = 60
 """Lines of a change that are shown."""

@@ -15,7 +15,6 @@ from chat_loop.errors import UsageError
 
 END_SECONDS = 1.0
 """How long an editor may take to end when the program does."""
-USUAL = ("sensible-editor", "nano", "vim", "vi")
 
 
 async def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -36,17 +35,24 @@ async def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
 
 
 async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Have the user edit a file, and wait. Raises UsageError when there is no editor or it
-    fails.
-    """
-    command = _command(environment)
+    """Have the user edit a file, and wait. Raises UsageError when that fails."""
+    chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    usual = ("sensible-editor", "nano", "vim", "vi")
+    try:
+        command = shlex.split(chosen) or [name for name in usual if shutil.which(name)][:1]
+    except ValueError as error:
+        raise UsageError(
+            f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command."
+        ) from error
+    if not command:
+        raise UsageError(
+            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+        )
     try:
         process = await asyncio.create_subprocess_exec(*command, str(path))
     except OSError as error:
         raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-    found = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the editor's as long as it runs
+    found = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's while it runs
     try:
         code = await process.wait()
     except asyncio.CancelledError:
@@ -60,28 +66,6 @@ async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> 
     finally:
         signal.signal(signal.SIGINT, found)
     if code:
-        raise _failed(command, code)
-
-
-def _command(environment: Mapping[str, str]) -> list[str]:
-    """The user's editor, as it is called."""
-    chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    try:
-        command = (
-            shlex.split(chosen)
-            if chosen.strip()
-            else [name for name in USUAL if shutil.which(name)][:1]
-        )
-    except ValueError as error:
         raise UsageError(
-            f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command."
-        ) from error
-    if not command:
-        raise UsageError(
-            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+            f"The editor {command[0]} ended with an error ({code}): nothing is changed."
         )
-    return command
-
-
-def _failed(command: list[str], code: int) -> UsageError:
-    return UsageError(f"The editor {command[0]} ended with an error ({code}): nothing is changed.")

@@ -1,5 +1,5 @@
-"""The line editor on a terminal: history, completion, pasted text folded, keys of emacs or vi, a
-status line below.
+"""The line editor on a terminal: history, completion, folded pastes, keys of emacs or vi, a status
+line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session, in_terminal
@@ -29,11 +28,10 @@ from chat_loop.input.choice import Choice
 from chat_loop.input.completing import Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Lines, bindings, readable
+from chat_loop.input.lines import Reader, clean
 from chat_loop.input.pastes import Pastes
-from chat_loop.lines import clean
-from chat_loop.start import PROMPT, InstantPrompt, Terminal
+from chat_loop.input.start import PROMPT, InstantPrompt, Terminal
 
-REFRESH_SECONDS = 1.0
 NARROW = 40
 """Below this many columns there is no status line."""
 MENU_LINES = 8
@@ -50,15 +48,16 @@ async def _unchanged(text: str) -> str:
     return text
 
 
-class PromptReader:
+class PromptReader(Reader):
     """Reads entries with prompt_toolkit's editor.
 
-    `status()` is the status line's text. `instant` is the prompt that was drawn before this module
-    was loaded. `ready()` is called once, when the editor has been drawn and takes keys.
-    `complete(before)` says what the text before the cursor can become; it is called in a thread.
-    `edit(text)` has the user edit it in an editor. `moving()`: the status may change while nothing
-    is typed.
+    `status()` is the status line's text, which changes by itself while `moving()`. `instant` is the
+    prompt that was drawn before this module was loaded. `ready()` is called once, when the editor
+    takes keys. `complete(before)` says what the text before the cursor can become; it is called in
+    a thread. `edit(text)` has the user edit it in an editor.
     """
+
+    has_editor = True
 
     def __init__(
         self,
@@ -69,18 +68,16 @@ class PromptReader:
         ready: Callable[[], None],
         complete: Callable[[str], Iterable[Choice]] = lambda _: (),
         edit: Callable[[str], Awaitable[str]] = _unchanged,
-        keys: Literal["emacs", "vi"] = "emacs",
+        keys: str = "emacs",
         moving: Callable[[], bool] = bool,
     ) -> None:
-        self._instant = instant
-        self._terminal = instant.terminal if instant is not None else _terminal()
-        if instant is None and self._terminal is not None:
-            self._terminal.silence(
-                signals=True
-            )  # else what is typed before the first prompt is echoed twice
-        self._status = status
-        self._edit = edit
-        self._moving = moving
+        self._instant, self._status, self._edit, self._moving = instant, status, edit, moving
+        self._terminal = instant.terminal if instant is not None else None
+        if instant is None and os.name != "nt":
+            with contextlib.suppress(OSError):
+                self._terminal = Terminal(sys.stdin.fileno())
+                # else what is typed before the first prompt is echoed twice
+                self._terminal.silence(signals=True)
         self._pastes = Pastes()
         self._offered = False
         self._last: tuple[str, list[str]] = ("", [])
@@ -90,37 +87,33 @@ class PromptReader:
         if is_dumb_terminal():  # even there the editor would send a sequence or two
             self._open.enter_context(create_app_session(output=PlainTextOutput(sys.stdout)))
         self._lines = Lines(lambda: readable(self._session.input), self._pastes)
+        vi = keys == "vi"
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             history=PrivateHistory(history, self._pastes.has),
             completer=Completions(complete),
             complete_in_thread=True,
             complete_while_typing=False,
-            key_bindings=bindings(self._lines, edit=self._edited),
-            prompt_continuation=_continuation,
+            key_bindings=bindings(self._lines, edit=self._edit_line),
+            # what is only wrapped begins at the margin, so that it can be copied
+            prompt_continuation=lambda width, _, wrapped: "" if wrapped else " " * width,
             style=Style.from_dict({"bottom-toolbar": "noreverse dim"}),
             enable_suspend=True,
             reserve_space_for_menu=MENU_LINES,
-            vi_mode=keys == "vi",
-            cursor=ModalCursorShapeConfig() if keys == "vi" else None,
+            vi_mode=vi,
+            cursor=ModalCursorShapeConfig() if vi else None,
         )
-        if keys == "vi":
-            self._session.app.ttimeoutlen = ESCAPE_SECONDS
+        app, buffer = self._session.app, self._session.default_buffer
+        if vi:
+            app.ttimeoutlen = ESCAPE_SECONDS
 
         def drawn(_: object) -> None:
-            self._session.app.after_render -= drawn
+            app.after_render -= drawn
             ready()
 
-        self._session.app.after_render += drawn
-        self._session.app.before_render += lambda _: self._drawing()
-        self._session.app.key_processor.before_key_press += lambda _: self._lines.followed(
-            self._session.default_buffer
-        )
-
-    @property
-    def has_editor(self) -> bool:
-        """There is one."""
-        return True
+        app.after_render += drawn
+        app.before_render += lambda _: self._before_render()
+        app.key_processor.before_key_press += lambda _: self._lines.followed(buffer)
 
     async def read(self) -> str:
         """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in
@@ -131,90 +124,70 @@ class PromptReader:
         self._lines.begin(offered=self._offered)
         self._offered = False
         self._hear_suspending(on=False)  # here Ctrl-Z is the editor's key
+        again, self._again = self._again, ""
+        wide = self._session.output.get_size().columns >= NARROW
         try:
-            toolbar = self._toolbar if self._columns >= NARROW and self._status() else None
-            again, self._again = self._again, ""
-            every = REFRESH_SECONDS if self._moving() else 0.0
             text = await self._session.prompt_async(
-                bottom_toolbar=toolbar, handle_sigint=False, default=again, refresh_interval=every
+                bottom_toolbar=self._toolbar if wide and self._status() else None,
+                handle_sigint=False,
+                default=again,
+                refresh_interval=1.0 if self._moving() else 0.0,
             )
         finally:
             self._between()
         self._last, self._pastes.shown = (text, self._pastes.shown), []
+        pasted = text
+        for paste in self._last[1]:
+            pasted = pasted.replace(paste, " ", 1)
+        self.typed = clean(pasted)
         return clean(self._pastes.unfolded(text))
 
-    @property
-    def typed(self) -> str:
-        """The last entry without what was pasted into it, but for pastes of one line: they may be
-        paths.
-        """
-        text, pasted = self._last
-        for paste in pasted:
-            text = text.replace(paste, " ", 1)
-        return clean(text)
-
     def put_back(self) -> None:
-        """Let the last entry stand in the next line, with what was folded in it."""
         self._again, self._pastes.shown = self._last
 
     def offer(self, text: str) -> bool:
-        """Let `text` stand in the next line to be changed, folded where it is very long."""
         self._again = self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES)
         self._offered = True
         return True
 
     async def ask(self, question: str) -> str:
-        """Ask for one word; return it in small letters, empty when there is no answer."""
-        try:
-            answer = await PromptSession[str]().prompt_async(question, handle_sigint=False)
-        except (EOFError, KeyboardInterrupt):
-            return ""
-        finally:
-            self._tell_pastes(on=True)
-        return clean(answer).strip().lower()
-
-    def forget(self) -> None:
-        """Throw away the keys that were typed and not read yet."""
-        clear_typeahead(self._session.input)
-        if self._terminal is not None:
-            self._terminal.forget()
-
-    async def decide(self, question: str) -> str:
-        """As `ask`, but raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
         session = PromptSession[str](reserve_space_for_menu=0)
         try:
             return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
         finally:
-            self._tell_pastes(on=True)
+            self._announce_pastes(on=True)
+
+    def forget(self) -> None:
+        clear_typeahead(self._session.input)
+        if self._terminal is not None:
+            self._terminal.forget()
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """The terminal as another program expects to find it."""
-        self._tell_pastes(on=False)
         settle(sys.stdout)
         self._hear_suspending(on=False)
-        if self._terminal is not None:
-            self._terminal.restore()
+        self.restore()
         try:
             yield
         finally:
             self._between()
 
     def close(self) -> None:
-        """Give the terminal back."""
         self._open.close()
-        self._tell_pastes(on=False)
+        self.restore()
+
+    def restore(self) -> None:
+        """Give the terminal back as it was found."""
+        self._announce_pastes(on=False)
         if self._terminal is not None:
             self._terminal.restore()
 
     def _between(self) -> None:
         """Until the next prompt, keys wait for it, unseen; and so does a paste, as one."""
-        self._hear_suspending(
-            on=True
-        )  # first: what stopped the program behind it would find it silent
+        self._hear_suspending(on=True)  # first: what stops the program must find it given back
         if self._terminal is not None:
             self._terminal.silence(signals=True)
-        self._tell_pastes(on=True)
+        self._announce_pastes(on=True)
 
     def _hear_suspending(self, *, on: bool) -> None:
         """Give the terminal back before Ctrl-Z stops the program, or leave Ctrl-Z to others."""
@@ -226,9 +199,7 @@ class PromptReader:
                 loop.remove_signal_handler(signal.SIGTSTP)
 
     def _suspend(self) -> None:
-        self._tell_pastes(on=False)
-        if self._terminal is not None:
-            self._terminal.restore()
+        self.restore()
         self._hear_suspending(on=False)
         # Not SIGSTOP: where no shell could continue the program, the system ignores this one. To
         # this thread: sent to the process it could stop it a moment later, with the terminal silent
@@ -236,47 +207,27 @@ class PromptReader:
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         self._between()
 
-    def _tell_pastes(self, *, on: bool) -> None:
+    def _announce_pastes(self, *, on: bool) -> None:
         """Have the terminal say where a paste begins and ends. Not all can, and one may be gone."""
         output = self._session.output
         with contextlib.suppress(OSError):
             (output.enable_bracketed_paste if on else output.disable_bracketed_paste)()
             output.flush()
 
-    @property
-    def _columns(self) -> int:
-        return self._session.output.get_size().columns
-
-    def _drawing(self) -> None:
+    def _before_render(self) -> None:
         self._lines.draw(self._session.default_buffer)
         rows = self._session.output.get_size().rows
         self._session.reserve_space_for_menu = max(0, min(MENU_LINES, rows - 3))
 
     def _toolbar(self) -> str:
-        if self._columns < NARROW:
+        if self._session.output.get_size().columns < NARROW:
             return ""
-        return (
-            " "
-            f"{HINT if self._lines.several else OFFERED if self._lines.offered else self._status()}"
-        )
+        told = HINT if self._lines.several else OFFERED if self._lines.offered else self._status()
+        return f" {told}"
 
-    async def _edited(self, buffer: Buffer) -> None:
+    async def _edit_line(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""
         async with in_terminal():
             settle(sys.stdout)
             text = clean(await self._edit(self._pastes.opened(buffer.text)))
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
-
-
-def _continuation(width: int, line_number: int, wrap_count: int) -> str:
-    """Further lines stand below the first; what is only wrapped begins at the margin, so that it
-    can be copied.
-    """
-    return "" if wrap_count else " " * width
-
-
-def _terminal() -> Terminal | None:
-    try:
-        return Terminal(sys.stdin.fileno()) if os.name != "nt" else None
-    except OSError:
-        return None

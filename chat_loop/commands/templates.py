@@ -1,0 +1,124 @@
+"""Templates: texts of the user's in a folder, sent as `/name what follows`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from chat_loop import frontmatter
+from chat_loop.errors import ChatLoopError, ConfigError
+from chat_loop.sessions.files import opened
+
+LARGEST = 256 * 1024
+"""Bytes of a template."""
+MOST = 500
+"""Templates of a folder."""
+INPUT = "{input}"
+_NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
+
+
+class _Front(Struct, forbid_unknown_fields=True):
+    description: str = ""
+    argument: str = ""
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """A text with a name. `argument` hints at what follows the name."""
+
+    name: str
+    text: str
+    description: str = ""
+    argument: str = ""
+
+    @property
+    def usage(self) -> str:
+        return f"/{self.name} {self.argument}".strip()
+
+    def filled(self, given: str) -> str:
+        """Return the text with `given` for every `{input}`, or below it when there is none."""
+        if INPUT in self.text:
+            return self.text.replace(INPUT, given)
+        return f"{self.text}\n\n{given}" if given else self.text
+
+
+class Templates:
+    """The templates of a folder; `taken` names belong to commands. Texts are read at each use, so
+    that an edit counts at once.
+    """
+
+    def __init__(self, folder: Path | None = None, taken: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._taken = frozenset(taken)
+
+    def names(self) -> list[str]:
+        """Return what can be typed after `/`, sorted."""
+        return [name for name in self._files() if name.lower() not in self._taken]
+
+    def shadowed(self) -> list[str]:
+        """Return the files that are not used, as commands have their names."""
+        return [name for name in self._files() if name.lower() in self._taken]
+
+    def find(self, name: str) -> Template | None:
+        """Return the template of this name. Raises ChatLoopError when its file is none."""
+        names = self.names()
+        alike = [name] if name in names else [one for one in names if one.lower() == name.lower()]
+        return read(self._files()[alike[0]], alike[0]) if alike else None
+
+    def nearest(self, name: str) -> str:
+        """Return the name closest to a misspelled one, or an empty text."""
+        from difflib import get_close_matches  # only a misspelled name needs it
+
+        return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.7)), "")
+
+    def all(self, trouble: Callable[[str], None]) -> Iterable[Template]:
+        """Yield every template; tell `trouble` a sentence for each that is none."""
+        for name in self.names():
+            try:
+                yield read(self._files()[name], name)
+            except ChatLoopError as error:
+                trouble(error.message)
+
+    def _files(self) -> dict[str, Path]:
+        try:
+            paths = sorted(self._folder.iterdir()) if self._folder is not None else []
+        except OSError:
+            return {}
+        named = [path for path in paths if path.suffix == ".md" and _NAME.fullmatch(path.stem)]
+        return {path.stem: path for path in named[:MOST]}
+
+
+def read(path: Path, name: str) -> Template:
+    """Read a template. Raises ChatLoopError."""
+    try:
+        with opened(Path(os.path.realpath(path))) as (file, _):
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise ValueError(f"it is larger than {LARGEST // 1024} KB")
+        front, body = frontmatter.split(data.decode("utf-8-sig").replace("\r\n", "\n"))
+        said = msgspec.convert(frontmatter.read_yaml(front.encode(), str(path)) or {}, _Front)
+        if not body.strip():
+            raise ValueError("it has no text")
+    except ConfigError as error:
+        raise ChatLoopError(error.message, "Set the template right.") from error
+    except (OSError, ValueError) as error:
+        match error:
+            case OSError():
+                reason = (error.strerror or "it is not a regular file").lower()
+            case UnicodeDecodeError():
+                reason = "it is not UTF-8"
+            case msgspec.ValidationError():
+                reason = "above its text it may only say description and argument, as texts"
+            case _:
+                reason = str(error)
+        raise ChatLoopError(
+            f"The template {path} is not used: {reason}.", "Set it right, or take it away."
+        ) from error
+    description, argument = (
+        " ".join(text.split())[:200] for text in (said.description, said.argument)
+    )
+    return Template(name=name, text=body.strip("\n"), description=description, argument=argument)

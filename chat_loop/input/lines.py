@@ -1,0 +1,139 @@
+"""Where the user's lines come from: what every reader does, and the reader for pipes and files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from typing import TextIO
+
+from chat_loop.errors import UsageError
+from chat_loop.input.start import PROMPT
+
+SEVERAL = "\\\\"
+"""A line that is only this begins an entry of several lines, which an empty line ends."""
+LONGEST_LINE = 64 << 20
+"""Bytes; a longer line of a pipe is refused."""
+
+
+class Reader:
+    """A source of lines; one without an editor and without a terminal, unless it says otherwise.
+
+    `has_editor`: Ctrl-C is a key of the line that is edited, rather than a signal. `typed` is the
+    last entry without pastes of several lines: files are only taken where they were typed.
+    """
+
+    has_editor = False
+    typed = ""
+
+    async def read(self) -> str:
+        """Return the next entry, possibly of several lines. Raises EOFError at the end and
+        KeyboardInterrupt on Ctrl-C.
+        """
+        raise NotImplementedError
+
+    async def ask(self, question: str) -> str:
+        """Return an answer of one word in small letters. Raises as `read` does."""
+        raise NotImplementedError
+
+    def put_back(self) -> None:
+        """Let the last entry be edited again, where there is an editor."""
+
+    def offer(self, text: str) -> bool:
+        """Let `text` stand in the next line to be changed; False where there is no editor."""
+        return False
+
+    def forget(self) -> None:
+        """Throw away the keys that were typed and not read yet."""
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which the terminal is as another program expects to find it."""
+        return contextlib.nullcontext()
+
+    def close(self) -> None:
+        """Give the terminal back, where there is one."""
+
+
+def clean(text: str) -> str:
+    """Return text that can be encoded: bytes that the locale could not read are UTF-8, halves of
+    characters become U+FFFD.
+    """
+    try:
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class LineReader(Reader):
+    """Lines from a pipe or a file; `out` repeats prompt and line, so that it can be read."""
+
+    def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
+        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        self._out = out or sys.stdout
+        self._reading: asyncio.Future[bytes] | None = None
+        self._held = bytearray()
+        self._ended = False
+
+    async def read(self) -> str:
+        self.typed = await self._line(PROMPT)
+        if self.typed == SEVERAL:
+            lines: list[str] = []
+            with contextlib.suppress(EOFError):
+                while line := await self._line(""):
+                    lines.append(line)
+            self.typed = "\n".join(lines)
+        return self.typed
+
+    async def ask(self, question: str) -> str:
+        return (await self._line(question)).strip().lower()
+
+    async def _line(self, prompt: str) -> str:
+        self._out.write(prompt)
+        self._out.flush()
+        line = await self._next()
+        text = line.decode("utf-8", "replace")
+        self._out.write(text.rstrip("\r\n") + "\n")
+        if not line:
+            raise EOFError
+        return clean(text).removesuffix("\n")
+
+    async def _next(self) -> bytes:
+        """Return the next line with its end; nothing at the end of input. Raises UsageError."""
+        scanned = 0
+        while (end := self._held.find(b"\n", scanned)) < 0 and not self._ended:
+            scanned = len(self._held)
+            if scanned > LONGEST_LINE:
+                raise UsageError(
+                    f"A line of standard input has more than {LONGEST_LINE >> 20} MB.",
+                    "Name a file with @.",
+                )
+            piece = await self._piece()
+            self._ended = not piece
+            self._held += piece or (b"\n" if self._held else b"")
+        line = bytes(self._held[: end + 1])
+        del self._held[: end + 1]
+        return line
+
+    async def _piece(self) -> bytes:
+        """Read a piece. What nobody asks for stays in the pipe, and its writer waits."""
+        if self._reading is None:  # else who asked before was stopped
+            loop = asyncio.get_running_loop()
+            reading = self._reading = loop.create_future()
+
+            def work() -> None:
+                # Not through sys.stdin: a thread waiting inside it aborts the interpreter's end.
+                try:
+                    data = os.read(self._descriptor, 1 << 16)
+                except OSError:  # the terminal is gone
+                    data = b""
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(reading.set_result, data)
+
+            # A daemon: a pipe that never ends must not keep the program from leaving.
+            threading.Thread(target=work, daemon=True, name="stdin").start()
+        piece = await asyncio.shield(self._reading)
+        self._reading = None
+        return piece
