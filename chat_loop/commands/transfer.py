@@ -50,8 +50,7 @@ async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
     is.
     """
-    from chat_loop.export.importing import file_path, keep_images, read_import
-    from chat_loop.export.storing import store
+    from chat_loop.export.importing import file_path, keep_images, read_import, store
     from chat_loop.sessions.files import Files
 
     if not argument:

@@ -1,9 +1,8 @@
-"""Sessions out of documents that somebody else may have made. Everything is checked first.
+"""Sessions out of documents that somebody else may have made, as new files of a sessions folder.
 
-Our JSON, our markdown (one transcript or a chain), and the transcripts of basic-agent-chat-loop,
-which become sessions in our format, can be imported. The sessions can be stored as they are: their
-ids are valid and unique, their parents lead to an end, and a transcript can hold all of their
-content.
+Our JSON, our markdown (one transcript or a chain) and the transcripts of basic-agent-chat-loop can
+be imported. A session is taken only when a transcript can hold all of it. Nothing that is there is
+changed.
 """
 
 from __future__ import annotations
@@ -12,14 +11,16 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from urllib.parse import unquote
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError, UsageError, os_reason
+from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import json_export, markdown_export
 from chat_loop.export.json_export import ImportRefused
 from chat_loop.sessions import legacy, marker
@@ -27,7 +28,7 @@ from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import ID_PATTERN, Attachment, Call, Entry, Result, Session
+from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
 from chat_loop.wording import size_text
 
@@ -35,14 +36,6 @@ LARGEST = 256 << 20
 """The bytes of a document; a larger one is refused."""
 _MAX_COMPLAINTS = 50
 """Complaints about one document that are shown one by one."""
-_BOM = b"\xef\xbb\xbf"
-_OTHER_FORMATS = (
-    (b"\xff\xfe", "it is UTF-16 and not UTF-8"),
-    (b"\xfe\xff", "it is UTF-16 and not UTF-8"),
-    (b"\x1f\x8b", "it is compressed; unpack it first"),
-    (b"PK\x03\x04", "it is a ZIP archive; unpack it first"),
-    (b"%PDF", "it is a PDF"),
-)
 _HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
 _IMAGE_LINK = re.compile(
     rb"^!\[\d{1,9}\xc3\x97\d{1,9}\]\(([^()/\\\n]{1,300})/[0-9a-f]{64}\.[a-z]{3,4}\)\r?$",
@@ -52,12 +45,24 @@ _IMAGE_LINK = re.compile(
 
 
 class Imported(Struct, frozen=True):
-    """The sessions of a document in its order, and a sentence for everything that was changed."""
+    """The sessions of documents in their order, a sentence for everything that was changed, and
+    the images that came with them by `Attachment.file`.
+    """
 
     sessions: tuple[Session, ...] = ()
     complaints: tuple[str, ...] = ()
     images: Mapping[str, bytes] = field(default_factory=dict)
-    """The images that came with it, by `Attachment.file`."""
+
+
+class Stored(Struct, frozen=True):
+    """A session in its new place: the id it had, and the one it has here. `written` is False for
+    one that was there already.
+    """
+
+    was: str
+    id: str
+    path: Path
+    written: bool
 
 
 def file_path(text: str) -> Path:
@@ -74,114 +79,26 @@ def read_import(path: Path) -> Imported:
     complaint.
     """
     try:
-        if path.is_dir():
-            return _read_folder(path)
-        return _read_file(path.resolve(), path.name)
+        if not path.is_dir():
+            return _read_file(path.resolve(), path.name)
+        names = sorted(name for name in os.listdir(path) if re.fullmatch(r"[^.].*\.md", name))  # noqa: PTH208
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
-
-
-def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
-    """Return what a document called `name` holds; no file is opened. Never raises."""
-    shown = encode_line(name)[:100]
-    if len(data) > largest:
-        too_large = f"{shown}: It is larger than {size_text(largest)} and is not read."
-        return Imported(complaints=(too_large,))
-    found: list[str] = []
-    try:
-        sessions, images = _read(data.removeprefix(_BOM), name, found)
-    except ImportRefused as error:
-        return Imported(complaints=(f"{shown}: {error}",))
-    kept = united([Imported(tuple(_storable(sessions, found)))])
-    found += kept.complaints
-    complaints = [f"{shown}: {complaint}" for complaint in found[:_MAX_COMPLAINTS]]
-    if len(found) > _MAX_COMPLAINTS:
-        complaints.append(f"{shown}: There are {len(found) - _MAX_COMPLAINTS:,} more faults.")
-    return Imported(kept.sessions, tuple(complaints), images)
-
-
-def united(parts: Iterable[Imported]) -> Imported:
-    """Return several imports as one: each session once, under an id of its own, without circles."""
-    complaints: list[str] = []
-    sessions: list[Session] = []
-    images: dict[str, bytes] = {}
-    for part in parts:
-        sessions += part.sessions
-        complaints += part.complaints
-        images |= part.images
-    kept = _without_circles(_each_once(sessions, complaints), complaints)
-    return Imported(tuple(kept), tuple(complaints), images)
-
-
-def with_valid_ids(session: Session, complaints: list[str]) -> Session:
-    """Return the session with a valid id, and with a valid parent or none."""
-    header = session.header
-    identity, parent = header.id, header.parent
-    if not ID_PATTERN.fullmatch(identity):
-        agent = _as_id(header.agent.lower())[:40] or "session"
-        identity = f"{agent}_{header.created:%Y%m%d_%H%M%S}"
-        complaints.append(
-            f"A session's id, “{encode_line(header.id)[:40]}”, is none; it is now {identity}."
-        )
-    if parent and not ID_PATTERN.fullmatch(parent):
-        parent = ""
-        complaints.append(
-            f"The parent of {identity} has an id that is none; the session is now the first "
-            "of its chain."
-        )
-    return replace(session, header=replace(header, id=identity, parent=parent))
-
-
-def keep_images(store: ImageStore, found: Imported) -> list[str]:
-    """Keep the imported images. Return a sentence for each that neither came nor was there."""
-    missing: dict[str, str] = {}
-    for entry in _images_in(found.sessions):
-        try:
-            if entry.file in found.images:
-                store.keep(entry.file, found.images[entry.file])
-            else:
-                store.data(entry.file)
-        except ImageGone:
-            sentence = f"The image {entry.name} did not come with it."
-            missing[f"{entry.name}{entry.file}"] = sentence
-        except OSError as error:
-            sentence = f"The image {entry.name} is not kept: {os_reason(error)}."
-            missing[f"{entry.name}{entry.file}"] = sentence
-    return list(missing.values())
-
-
-def _images_in(sessions: Iterable[Session]) -> Iterable[Attachment]:
-    for session in sessions:
-        for entry in session.entries:
-            if isinstance(entry, Attachment) and entry.is_image:
-                yield entry
-
-
-# Files
-# --------------------------------------------------------------------------------------------------
-
-
-def _read_folder(path: Path) -> Imported:
-    """Read the transcripts of a folder; symbolic links are left out."""
-    with os.scandir(path) as entries:
-        found = sorted(
-            (entry.name, entry.is_file(follow_symlinks=False))
-            for entry in entries
-            if entry.name.endswith(".md") and not entry.name.startswith(".")
-        )
-    if not found:
-        name = encode_line(path.name)[:100]
-        return Imported(complaints=(f"{name}: No file in the folder ends in .md.",))
     parts: list[Imported] = []
-    for name, regular in found:
-        problem = "" if regular else "It is a link, a folder or a device, and is left out."
+    for name in names:
+        file = path / name
         try:
-            if regular:
-                parts.append(_read_file(path / name, name))
-        except OSError as error:
-            problem = f"It cannot be read: {os_reason(error)}."
-        if problem:
+            if file.is_symlink() or not file.is_file():
+                raise ImportRefused("It is a link, a folder or a device, and is left out.")
+            parts.append(_read_file(file, name))
+        except (OSError, ImportRefused) as error:
+            problem = str(error)
+            if isinstance(error, OSError):
+                problem = f"It cannot be read: {os_reason(error)}."
             parts.append(Imported(complaints=(f"{encode_line(name)[:100]}: {problem}",)))
+    if not names:
+        shown = encode_line(path.name)[:100]
+        return Imported(complaints=(f"{shown}: No file in the folder ends in .md.",))
     return united(parts)
 
 
@@ -200,8 +117,38 @@ def _read_file(path: Path, name: str) -> Imported:
     return replace(found, images=images)
 
 
-# Documents
-# --------------------------------------------------------------------------------------------------
+def united(parts: Iterable[Imported]) -> Imported:
+    """Return several imports as one."""
+    sessions: list[Session] = []
+    complaints: list[str] = []
+    images: dict[str, bytes] = {}
+    for part in parts:
+        sessions += part.sessions
+        complaints += part.complaints
+        images |= part.images
+    return Imported(tuple(sessions), tuple(complaints), images)
+
+
+def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
+    """Return what a document called `name` holds; no file is opened. Never raises."""
+    shown, found = encode_line(name)[:100], list[str]()
+    try:
+        if len(data) > largest:
+            raise ImportRefused(f"It is larger than {size_text(largest)} and is not read.")
+        sessions, images = _read(data.removeprefix(b"\xef\xbb\xbf"), name, found)
+    except ImportRefused as error:
+        return Imported(complaints=(f"{shown}: {error}",))
+    kept = []
+    for session in sessions:
+        if _survives(session):
+            kept.append(session)
+        else:
+            identity = session.header.id
+            found.append(f"Session {identity} is left out: no transcript can hold all of it.")
+    complaints = [f"{shown}: {complaint}" for complaint in found[:_MAX_COMPLAINTS]]
+    if len(found) > _MAX_COMPLAINTS:
+        complaints.append(f"{shown}: There are {len(found) - _MAX_COMPLAINTS:,} more faults.")
+    return Imported(tuple(kept), tuple(complaints), images)
 
 
 def _read(
@@ -211,9 +158,6 @@ def _read(
     start = data[:1024].lstrip()
     if not data.strip(b"\x00 \r\n\t"):
         raise ImportRefused("It is empty.")
-    for signature, sentence in _OTHER_FORMATS:
-        if data.startswith(signature):
-            raise ImportRefused(f"It cannot be imported: {sentence}.")
     if start.startswith((b"{", b"[")):
         sessions, images = json_export.read(data, complaints)
         return [with_valid_ids(session, complaints) for session in sessions], images
@@ -223,7 +167,11 @@ def _read(
         )
     if start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
         return _read_markdown(data, name, complaints), {}
-    return [_read_legacy(data, name, complaints)], {}
+    legacy_session, damage = legacy.read(data, Path(f"{_as_id(name) or 'session'}.md"))
+    if legacy_session is None:
+        raise ImportRefused("It is neither an export nor a transcript.")
+    complaints += damage
+    return [legacy_session], {}
 
 
 def _read_markdown(data: bytes, name: str, complaints: list[str]) -> list[Session]:
@@ -250,12 +198,32 @@ def _read_markdown(data: bytes, name: str, complaints: list[str]) -> list[Sessio
     return sessions
 
 
-def _read_legacy(data: bytes, name: str, complaints: list[str]) -> Session:
-    session, damage = legacy.read(data, Path(f"{_as_id(name) or 'session'}.md"))
-    if session is None:
-        raise ImportRefused("It is neither an export nor a transcript.")
-    complaints += damage
-    return session
+def _survives(session: Session) -> bool:
+    """Return True when a transcript gives the session back as it is."""
+    try:
+        again = parse(render(session))
+    except ValueError:
+        return False
+    return again.session == session and not again.damage
+
+
+def with_valid_ids(session: Session, complaints: list[str]) -> Session:
+    """Return the session with a valid id, and with a valid parent or none."""
+    header = session.header
+    identity, parent = header.id, header.parent
+    if not ID_PATTERN.fullmatch(identity):
+        agent = _as_id(header.agent.lower())[:40] or "session"
+        identity = f"{agent}_{header.created:%Y%m%d_%H%M%S}"
+        complaints.append(
+            f"A session's id, “{encode_line(header.id)[:40]}”, is none; it is now {identity}."
+        )
+    if parent and not ID_PATTERN.fullmatch(parent):
+        parent = ""
+        complaints.append(
+            f"The parent of {identity} has an id that is none; the session is now the first "
+            "of its chain."
+        )
+    return replace(session, header=replace(header, id=identity, parent=parent))
 
 
 def _as_id(name: str) -> str:
@@ -264,105 +232,144 @@ def _as_id(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z_-]+", "_", stem).strip("_-")[:64]
 
 
-# Checks
-# --------------------------------------------------------------------------------------------------
-
-
-def _storable(sessions: Iterable[Session], complaints: list[str]) -> list[Session]:
-    """Return the sessions that a transcript gives back as they are; the others are left out."""
-    kept = []
-    for given in sessions:
-        session = _with_marker_values(given)
-        if session != given:
-            complaints.append(
-                f"In {given.header.id}: names of tools, calls or models have signs that no "
-                "marker holds."
-            )
-        if _survives(session):
-            kept.append(session)
-        else:
-            complaints.append(
-                f"Session {session.header.id} is left out: {_lost_part(session)} holds what no "
-                "transcript can hold."
-            )
-    return kept
-
-
-def _survives(session: Session) -> bool:
-    try:
-        again = parse(render(session))
-    except ValueError:
-        return False
-    return again.session == session and not again.damage
-
-
-def _lost_part(session: Session) -> str:
-    empty = replace(session, entries=(), seal=None)
-    if not _survives(empty):
-        return "its header"
-    for number, entry in enumerate(session.entries, 1):
-        if not _survives(replace(empty, entries=(entry,))):
-            return f"its entry {number} ({type(entry).__name__.lower()})"
-    return "its seal"
-
-
-def _with_marker_values(session: Session) -> Session:
-    """Return the session with names of tools, calls and models as values that markers hold."""
-
-    def changed(entry: Entry) -> Entry:
-        if isinstance(entry, Call):
-            return replace(entry, id=marker.value(entry.id), name=marker.value(entry.name))
-        return replace(entry, id=marker.value(entry.id)) if isinstance(entry, Result) else entry
-
-    seal = session.seal
-    if seal is not None and seal.compaction is not None:
-        model = marker.value(seal.compaction.model)
-        seal = replace(seal, compaction=replace(seal.compaction, model=model))
-    return replace(session, entries=tuple(map(changed, session.entries)), seal=seal)
-
-
-def _each_once(sessions: Sequence[Session], complaints: list[str]) -> list[Session]:
-    known: set[Session] = set()
-    counts: Counter[str] = Counter()
-    taken = {session.header.id for session in sessions}
-    kept = []
+def _images_in(sessions: Iterable[Session]) -> Iterator[Attachment]:
     for session in sessions:
-        if session in known:
-            continue
-        known.add(session)
-        was = identity = session.header.id
-        counts[was] += 1
-        while counts[was] > 1 and identity in taken:
-            suffix = f"_{counts[was]}"
-            identity = was[: 64 - len(suffix)] + suffix
-            counts[was] += identity in taken
-        if identity != was:
-            taken.add(identity)
-            complaints.append(f"More than one session is called {was}; one is now {identity}.")
-        kept.append(replace(session, header=replace(session.header, id=identity)))
-    return kept
+        for entry in session.entries:
+            if isinstance(entry, Attachment) and entry.is_image:
+                yield entry
 
 
-def _without_circles(sessions: Sequence[Session], complaints: list[str]) -> list[Session]:
-    """Return the sessions with every circle of parents opened at its first member."""
-    parents = {session.header.id: session.header.parent for session in sessions}
-    ended: set[str] = set()
-    opened: set[str] = set()
-    for start in parents:
-        path: dict[str, None] = {}
-        identity = start
-        while identity in parents and identity not in ended and identity not in path:
-            path[identity] = None
-            identity = parents[identity]
-        if identity in path:
-            opened.add(identity)
-            complaints.append(
-                f"The parents of {identity} lead back to it; it is now the first of its chain."
-            )
-        ended.update(path)
-    return [
-        replace(session, header=replace(session.header, parent=""))
-        if session.header.id in opened
-        else session
-        for session in sessions
-    ]
+# Storing
+
+
+def keep_images(store: ImageStore, found: Imported) -> list[str]:
+    """Keep the imported images. Return a sentence for each that neither came nor was there."""
+    missing: dict[str, None] = {}
+    for entry in _images_in(found.sessions):
+        try:
+            if entry.file in found.images:
+                store.keep(entry.file, found.images[entry.file])
+            else:
+                store.data(entry.file)
+        except ImageGone:
+            missing[f"The image {entry.name} did not come with it."] = None
+        except OSError as error:
+            missing[f"The image {entry.name} is not kept: {os_reason(error)}."] = None
+    return list(missing)
+
+
+def store(
+    directory: Path,
+    sessions: Sequence[Session],
+    files: Files,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> list[Stored]:
+    """Write sessions with valid ids; the result is in their order.
+
+    A session that is there with the same content is not written again. An id that another session
+    has gets a number, and the links from the other sessions given follow; links to sessions that
+    are not among them stay. A file's time is that of the session's last event, from 1970 to `now`.
+    A crash leaves every file whole, or empty. Raises SaveError; what was written until then stays.
+    """
+    limit = now().timestamp()
+    first: dict[str, int] = {}
+    for at, session in enumerate(sessions):
+        first.setdefault(session.header.id, at)
+    graph: dict[int, list[int]] = {}
+    for at, session in enumerate(sessions):
+        given = session.restoration
+        parents = session.header.parent, given.merged if given is not None else ""
+        graph[at] = [first[parent] for parent in parents if parent in first]
+    order: Iterable[int] = range(len(sessions))
+    with contextlib.suppress(CycleError):  # edited by hand: then in the order given
+        order = list(TopologicalSorter(graph).static_order())
+    stored: dict[int, Stored] = {}
+    renamed: dict[str, str] = {}
+    taken: Counter[str] = Counter()
+    try:
+        files.make_directory(directory)
+    except OSError as error:
+        raise _unwritten(directory, error) from error
+    for at in order:
+        session = _with_links(sessions[at], renamed)
+        changed = max(0.0, min(limit, _last_event(session, limit)))
+        stored[at] = _store(directory, session, files, taken, changed)
+        if first[stored[at].was] == at:
+            renamed[stored[at].was] = stored[at].id
+    return [stored[at] for at in range(len(sessions))]
+
+
+def _store(
+    directory: Path, session: Session, files: Files, taken: Counter[str], changed: float
+) -> Stored:
+    """Write a session under its id, or that with a number; `taken` counts the
+    numbers of each id."""
+    was = identity = session.header.id
+    while True:
+        path = directory / f"{identity}.md"
+        session = replace(session, header=replace(session.header, id=identity))
+        try:
+            os.close(files.create(path))
+            break
+        except FileExistsError:
+            if _holds(path, session):
+                return Stored(was, identity, path, written=False)
+        except OSError as error:
+            raise _unwritten(path, error) from error
+        taken[was] += 1
+        suffix = f"_{taken[was] + 1}"
+        identity = was[: 64 - len(suffix)] + suffix
+    try:
+        files.replace(path, render(session))  # in the place of the empty file that was just made
+        os.utime(path, (changed, changed))
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise _unwritten(path, error) from error
+    return Stored(was, identity, path, written=True)
+
+
+def _unwritten(path: Path, error: OSError) -> SaveError:
+    problem = f"{path} cannot be written: {os_reason(error)}."
+    return SaveError(problem, "What was imported until then stays.")
+
+
+def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
+    """Return a session with its parents called as they were stored."""
+
+    def new(identity: str) -> str:
+        return renamed.get(identity, identity)
+
+    entries = tuple(
+        replace(entry, grandparent=new(entry.grandparent), merged=new(entry.merged))
+        if isinstance(entry, Restoration)
+        else entry
+        for entry in session.entries
+    )
+    header = replace(session.header, parent=new(session.header.parent))
+    return replace(session, header=header, entries=entries)
+
+
+def _holds(path: Path, session: Session) -> bool:
+    """Return True when the file is this session, in our format or in another program's."""
+    try:
+        data = read_part(path)[0] if path.is_file() else b""
+    except OSError:
+        return False
+    found = parse(data).session or legacy.read(data, path)[0]
+    if found is None:
+        return False
+    return replace(found, header=replace(found.header, id=path.stem)) == session
+
+
+def _last_event(session: Session, otherwise: float) -> float:
+    """Return when the session's last event was, in seconds of the epoch; `otherwise` when no time
+    in it can be used.
+    """
+    times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
+    times += [session.seal.at] if session.seal is not None else []
+    known = []
+    for time in times:
+        with contextlib.suppress(ValueError, OverflowError, OSError):
+            known.append(time.timestamp())
+    return max(known, default=otherwise)

@@ -12,6 +12,7 @@ the file.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from base64 import b64decode, b64encode
@@ -63,7 +64,15 @@ def read(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[str, b
             sessions.append(_read_session(value, complaints, f"Session {number}"))
         except ImportRefused as wrong:
             complaints.append(f"Session {number} is left out: {wrong}.")
-    return sessions, _images(document.get("images"), complaints)
+    images: dict[str, bytes] = {}
+    given = document.get("images")
+    for name, text in given.items() if isinstance(given, dict) else ():
+        with contextlib.suppress(ValueError):
+            images[name] = b64decode(text, validate=True) if isinstance(text, str) else b""
+        if not is_image(name, images.get(name, b"")):
+            images.pop(name, None)
+            complaints.append("An image is not what its name says; it is left out.")
+    return sessions, images
 
 
 def _document(data: bytes) -> dict[str, Any]:
@@ -82,20 +91,6 @@ def _document(data: bytes) -> dict[str, Any]:
     if not isinstance(document.get("sessions"), list):
         raise ImportRefused("It has no list of sessions.")
     return document
-
-
-def _images(given: object, complaints: list[str]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    for name, text in given.items() if isinstance(given, dict) else ():
-        try:
-            data = b64decode(text, validate=True) if isinstance(text, str) else b""
-        except ValueError:
-            data = b""
-        if is_image(name, data):
-            found[name] = data
-        else:
-            complaints.append("An image is not what its name says; it is left out.")
-    return found
 
 
 def _session(session: Session) -> Any:
@@ -161,33 +156,18 @@ def _read_session(value: object, complaints: list[str], where: str) -> Session:
                 "left out."
             )
         else:
-            entries.append(_record(cls, given, complaints, where, f"entry {number}"))
-    header = _record(Header, value.get("header"), complaints, where, "its header")
+            entries.append(_record(cls, given, f"entry {number}"))
+    header = _record(Header, value.get("header"), "its header")
     given = value.get("seal")
-    seal = None if given is None else _record(Seal, given, complaints, where, "its seal")
+    seal = None if given is None else _record(Seal, given, "its seal")
     return Session(header=header, entries=tuple(entries), seal=seal)
 
 
-def _record(cls: type[T], given: object, complaints: list[str], where: str, what: str) -> T:
+def _record(cls: type[T], given: object, what: str) -> T:
     try:
-        record = msgspec.convert(given, type=cls)
+        return msgspec.convert(given, type=cls)
     except msgspec.ValidationError as error:
         raise ImportRefused(f"{what} is wrong: {_reason(error)}") from error
-    if unknown := sorted(_unknown(given, msgspec.to_builtins(record))):
-        names = ", ".join(f"“{name[:40]}”" for name in unknown[:3])
-        complaints.append(
-            f"{where}: {what} has fields that this program does not know: {names}; they are left "
-            "out."
-        )
-    return record
-
-
-def _unknown(given: object, known: object) -> set[str]:
-    """Return the names in `given` that `known` lacks, in nested objects as well."""
-    if not isinstance(given, dict) or not isinstance(known, dict):
-        return set()
-    inner = (_unknown(value, known[name]) for name, value in given.items() if name in known)
-    return {name for name in given if name not in known and name != "kind"}.union(*inner)
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,6 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import NoProvider, SaveError, SessionError, UsageError, os_reason
 from chat_loop.events import Event
 from chat_loop.export import exporting, importing
-from chat_loop.export.storing import store
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions, confirmed
@@ -199,7 +198,7 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
         except SessionError as error:
             parts.append(importing.Imported(complaints=(error.message,)))
     found = importing.united(parts)
-    stored = store(run.sessions.directory, found.sessions, Files(), now=run.sessions.now)
+    stored = importing.store(run.sessions.directory, found.sessions, Files(), now=run.sessions.now)
     for complaint in (*found.complaints, *importing.keep_images(run.sessions.images, found)):
         err(one_line(complaint, 300))
     for one in stored:

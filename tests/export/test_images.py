@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.export.storing import store
+from chat_loop.export.importing import store
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session

@@ -23,13 +23,11 @@ from msgspec.structs import replace
 from chat_loop.errors import SaveError, SessionError
 from chat_loop.export import json_export
 from chat_loop.export.exporting import exported
-from chat_loop.export.importing import Imported, imported, read_import, united
-from chat_loop.export.storing import Stored, store
+from chat_loop.export.importing import Imported, Stored, imported, read_import, store, united
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Call, Header, Query, Result, Session
+from chat_loop.sessions.records import Header, Query, Session
 from chat_loop.sessions.writer import render
 from tests.export.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
 
@@ -77,11 +75,12 @@ LEFT_OUT = [
      "it is not an object with a header and a list of entries"),
 ]  # fmt: skip
 REFUSED = [
-    (entry(1, number=-1), "1 (query)"),
-    (entry(1, number=10**30), "1 (query)"),
-    (entry(12, media="x --> y"), "12 (attachment)"),
-    (entry(12, sha256="x\n<!-- chat:end -->"), "12 (attachment)"),
-    (entry(13, text="in an image"), "13 (attachment)"),
+    entry(1, number=-1),
+    entry(1, number=10**30),
+    entry(12, media="x --> y"),
+    entry(12, sha256="x\n<!-- chat:end -->"),
+    entry(13, text="in an image"),
+    entry(4, name="read file -->"),
 ]
 
 
@@ -93,39 +92,12 @@ def test_one_wrong_session_is_left_out_with_a_sentence(
     assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
 
 
-@pytest.mark.parametrize(("change", "place"), REFUSED)
+@pytest.mark.parametrize("change", REFUSED)
 def test_a_session_that_no_transcript_can_hold_is_left_out(
-    change: Callable[[dict[str, Any]], object], place: str
+    change: Callable[[dict[str, Any]], object],
 ) -> None:
-    complaint = (
-        f"x.json: Session {FIRST.header.id} is left out: its entry {place} holds what no "
-        "transcript can hold."
-    )
-    assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
-
-
-def test_names_that_no_marker_holds_are_changed_and_the_session_is_kept() -> None:
-    """Ids of calls and names of models are others' choice; a blank in one must not cost the
-    session.
-    """
-
-    def odd(document: dict[str, Any]) -> None:
-        for one in document["sessions"][0]["entries"]:
-            if one["kind"] in ("call", "result"):
-                one["id"] = f"toolu {one['id']}\n<!-- chat:end -->"
-        entry(4, name="read file -->")(document)
-
-    read = imported(changed(odd), "x.json")
-    names = "names of tools, calls or models have signs that no marker holds."
-    assert read.complaints == (f"x.json: In sally_20261121_143000: {names}",)
-    [first, second] = read.sessions
-    assert second == SECOND
-    assert parse(render(first)).session == first
-    calls = [one for one in first.entries if isinstance(one, Call)]
-    results = [one for one in first.entries if isinstance(one, Result)]
-    assert calls[0].name == "read-file----"
-    assert {one.id for one in calls} >= {one.id for one in results}
-    assert all(one.id.startswith("toolu-") for one in calls)
+    left_out = f"x.json: Session {FIRST.header.id} is left out: no transcript can hold all of it."
+    assert imported(changed(change), "x.json") == Imported((SECOND,), (left_out,))
 
 
 @pytest.mark.parametrize(
@@ -133,9 +105,9 @@ def test_names_that_no_marker_holds_are_changed_and_the_session_is_kept() -> Non
     [
         (b"", "It is empty."),
         (b"\n\x00 ", "It is empty."),
-        (b"\xff\xfe{\x00", "It cannot be imported: it is UTF-16 and not UTF-8."),
-        (b"\x1f\x8b\x08", "It cannot be imported: it is compressed; unpack it first."),
-        (b"PK\x03\x04", "It cannot be imported: it is a ZIP archive; unpack it first."),
+        (b"\xff\xfe{\x00", "It is neither an export nor a transcript."),
+        (b"\x1f\x8b\x08", "It is neither an export nor a transcript."),
+        (b"PK\x03\x04", "It is neither an export nor a transcript."),
         (b"just some notes", "It is neither an export nor a transcript."),
         (bytes(range(128, 192)), "It is neither an export nor a transcript."),
         (b'{"a": 1e999}', "It is not valid JSON: number out of range - at `$[...]`."),
@@ -200,65 +172,46 @@ def test_a_parent_that_is_none_is_cut_off() -> None:
     )
 
 
-def test_kinds_and_fields_of_a_later_program_are_left_out_and_told() -> None:
+def test_kinds_and_fields_of_a_later_program_are_left_out() -> None:
     def later(document: dict[str, Any]) -> None:
         document["sessions"][0]["entries"].append({"kind": "dream", "text": "?"})
         document["sessions"][0]["header"]["mood"] = "fine"
         document["sessions"][0]["seal"]["usage"]["joules"] = 3
 
-    assert imported(changed(later), "x") == Imported(
-        SESSIONS,
-        (
-            "x: Session 1: entry 15 is of a kind that this program does not know; it is left out.",
-            (
-                "x: Session 1: its header has fields that this program does not know: “mood”; "
-                "they are left out."
-            ),
-            (
-                "x: Session 1: its seal has fields that this program does not know: “joules”; "
-                "they are left out."
-            ),
-        ),
-    )
+    told = "x: Session 1: entry 15 is of a kind that this program does not know; it is left out."
+    assert imported(changed(later), "x") == Imported(SESSIONS, (told,))
 
 
-def test_the_same_session_twice_is_one_and_two_under_one_id_are_two() -> None:
-    document = json_export.write(
-        [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
-    )
-    assert imported(document, "x") == Imported(
-        (named("a"), named("a_2", text="Other"), named("b", parent="a")),
-        ("x: More than one session is called a; one is now a_2.",),
-    )
-
-
-def test_many_sessions_under_one_id_are_told_apart_in_linear_time() -> None:
-    read = imported(
-        json_export.write([named("a", text=str(number)) for number in range(5_000)]), "x"
-    )
-    assert [session.header.id for session in read.sessions] == [
-        "a",
-        *(f"a_{number}" for number in range(2, 5_001)),
+def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Path) -> None:
+    sessions = [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
+    stored = store(tmp_path, sessions, Files())
+    assert [(one.id, one.written) for one in stored] == [
+        ("a", True),
+        ("a", False),
+        ("a_2", True),
+        ("b", True),
     ]
-    assert len(read.complaints) == 51
-    assert read.complaints[-1] == "x: There are 4,949 more faults."
 
 
-def test_parents_in_a_circle_are_opened() -> None:
-    circle = [
-        named("a", "c"),
-        named("b", "a"),
-        named("c", "b"),
-        named("self", "self"),
-        named("tail", "c"),
-    ]
-    assert imported(json_export.write(circle), "x") == Imported(
-        (named("a"), *circle[1:3], named("self"), circle[4]),
-        (
-            "x: The parents of a lead back to it; it is now the first of its chain.",
-            "x: The parents of self lead back to it; it is now the first of its chain.",
-        ),
-    )
+def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path) -> None:
+    class Counting(Files):
+        tries = 0
+
+        def create(self, path: Path) -> int:
+            self.tries += 1
+            return super().create(path)
+
+    files = Counting()
+    stored = store(tmp_path, [named("a", text=str(number)) for number in range(300)], files)
+    assert len({one.id for one in stored if one.written}) == 300
+    assert files.tries < 1_000
+
+
+def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
+    circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self")]
+    read = imported(json_export.write(circle), "x")
+    assert read == Imported(tuple(circle))
+    assert [one.id for one in store(tmp_path, read.sessions, Files())] == ["a", "b", "c", "self"]
 
 
 def test_a_long_chain_is_looked_through_once() -> None:
