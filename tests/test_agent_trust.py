@@ -4,6 +4,7 @@ sentence.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
 from pathlib import Path
@@ -241,12 +242,12 @@ def test_a_damaged_file_of_approvals_approves_nothing(tmp_path: Path, text: str)
     file = AgentFile(path=tmp_path / "agent.py", source=b"x")
     kept = approvals.approval_of(file.path)
     kept.parent.mkdir()
-    text = text.replace("%s", str(file.path)).replace("%d", file.digest)
+    text = text.replace("%s", str(file.path)).replace("%d", hashlib.sha256(b"x").hexdigest())
     kept.write_bytes(text.encode("utf-8", "surrogatepass"))
     question = approvals.question(file)
     assert question is not None
     assert question.file == file
     approvals.approve(file)
     assert approvals.question(file) is None
-    approved = {"path": str(file.path), "sha256": file.digest, "text": "x"}
+    approved = {"path": str(file.path), "sha256": hashlib.sha256(b"x").hexdigest(), "text": "x"}
     assert json.loads(kept.read_text()) == approved

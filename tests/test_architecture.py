@@ -61,6 +61,9 @@ DOORS = {
     "mcp": {"agent/mcp.py"},
     "mcp_types": {"agent/mcp.py"},
     "anyio": {"agent/mcp.py"},
+    "pydantic": {"agent/functions.py"},
+    "pydantic_core": {"agent/functions.py"},
+    "docstring_parser": {"agent/functions.py"},
     "jsonschema": {"agent/mcp.py"},
     "argcomplete": {"subcommands/completion.py"},
     "packaging": {"subcommands/checks.py"},
@@ -188,11 +191,12 @@ def test_the_prompt_loads_no_sdk() -> None:
 
     code = """
 import sys
-import chat_loop.cli, chat_loop.interactive, chat_loop.input.prompt
+import chat_loop.cli, chat_loop.interactive, chat_loop.input.prompt, chat_loop.agent.builtin
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'filelock', 'genai_prices',
     'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
+    'pydantic', 'docstring_parser',
 }
 print(sorted(heavy & set(sys.modules)))
 """

@@ -44,13 +44,15 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         """`python`, `markdown` or `yaml`."""
         return _KINDS[self.path.suffix.lower()]
 
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.source).hexdigest()
-
     def definition(self) -> Definition:
         """Return what a file in markdown or YAML says. Raises AgentError and ConfigError."""
-        path, text, prompt = self.path, _text_of(self), None
+        path, prompt = self.path, None
+        try:
+            text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            raise AgentError(f"The agent {path} is not UTF-8.", "Save it as UTF-8.") from error
+        if "\0" in text:
+            raise AgentError(f"The agent {path} is no text file.")
         if self.kind == "markdown":
             try:
                 text, prompt = frontmatter.split(text)
@@ -123,16 +125,6 @@ def _bytes_of(path: Path) -> bytes:
     return data
 
 
-def _text_of(file: AgentFile) -> str:
-    try:
-        text = file.source.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise AgentError(f"The agent {file.path} is not UTF-8.", "Save it as UTF-8.") from error
-    if "\0" in text:
-        raise AgentError(f"The agent {file.path} is no text file.")
-    return text.replace("\r\n", "\n")
-
-
 def _unreadable(path: Path, error: Exception) -> AgentError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOENT, errno.ENOTDIR):
@@ -178,7 +170,7 @@ class Trust:
             approved = None
         if not isinstance(approved, dict) or approved.get("path") != str(file.path):
             return Question(file=file)
-        if approved.get("sha256") == file.digest:
+        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
             return None
         before, after = str(approved.get("text", "")), file.source.decode("utf-8", "replace")
         lines = difflib.unified_diff(
@@ -194,7 +186,8 @@ class Trust:
     def approve(self, file: AgentFile) -> None:
         """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
         text = file.source.decode("utf-8", "replace")  # so that a change can be shown
-        approved = {"path": str(file.path), "sha256": file.digest, "text": text}
+        digest = hashlib.sha256(file.source).hexdigest()
+        approved = {"path": str(file.path), "sha256": digest, "text": text}
         target = self.approval_of(file.path)
         try:
             self._files.make_directory(self._folder)

@@ -23,21 +23,22 @@ from chat_loop.values import Request
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """Limits of one call; all in seconds but `attempts`."""
+    """Limits of one call; all in seconds but `attempts`.
+
+    A server that asks for a pause of more than `longest_asked` is not waited for; no attempt begins
+    later than `budget` after the first. `first` is the longest wait for the first event, where the
+    provider's own is longer, `idle` the longest silence after it. `tool`: the longest that a tool
+    may run.
+    """
 
     attempts: int = 5
     first_pause: float = 1.0
     longest_pause: float = 30.0
     longest_asked: float = 60.0
-    """A server that asks for a longer pause than this is not waited for."""
     budget: float = 120.0
-    """No new attempt begins later than this after the first."""
     first: float = math.inf
-    """The longest wait for the first event, where the provider's own is longer."""
     idle: float = 90.0
-    """The longest silence between two events once the first has come."""
     tool: float = 60.0
-    """The longest that a tool may run."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
@@ -64,9 +65,15 @@ async def ask(
                     yield event
             return
         except ProviderError as error:
-            pause = _pause(error, attempt, patience)
-            late = patience.clock() - started + (pause or 0) > patience.budget
-            if content or pause is None or late:
+            if content or not error.retryable or attempt >= patience.attempts:
+                raise
+            pause = error.retry_after
+            if pause is None:
+                pause = min(patience.longest_pause, patience.first_pause * 2.0 ** (attempt - 1))
+                pause *= 0.5 + patience.jitter() / 2
+            elif pause > patience.longest_asked:
+                raise
+            if patience.clock() - started + pause > patience.budget:
                 raise
             attempt += not error.adapted
             yield Retrying(
@@ -75,20 +82,8 @@ async def ask(
             await patience.sleep(pause)
 
 
-def _pause(error: ProviderError, attempt: int, patience: Patience) -> float | None:
-    """Seconds before the next attempt, or None when there is none: exponential, with jitter, or as
-    the server asks.
-    """
-    if not error.retryable or attempt >= patience.attempts:
-        return None
-    if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= patience.longest_asked else None
-    ceiling = min(patience.longest_pause, patience.first_pause * float(2 ** (attempt - 1)))
-    return ceiling * (0.5 + patience.jitter() / 2)
-
-
 async def _timed(events: AsyncGenerator[Event], first: float, idle: float) -> AsyncGenerator[Event]:
-    """The same events; TimedOut when the first, or the next, takes too long."""
+    """Yield the same events; raise TimedOut when the first, or the next, takes too long."""
     limit = first
     async with aclosing(events):
         while True:

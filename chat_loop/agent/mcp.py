@@ -34,9 +34,9 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chat_loop import __version__
+from chat_loop.agent import mcp_tools
 from chat_loop.agent.isolation import Caught
-from chat_loop.agent.mcp_tools import MOST_LISTED, Json, McpTool, cleaned, listed, result_text
-from chat_loop.agent.mcp_tools import usable as usable_tools
+from chat_loop.agent.mcp_tools import Json, McpTool, cleaned
 from chat_loop.config import McpServer, completed
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
@@ -49,20 +49,6 @@ LARGEST_MESSAGE = 16 << 20
 LONGEST_REASON = 300
 TAIL = 4_096
 """Bytes of a server's standard error that are kept."""
-FAULTS = (
-    MCPError,
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
-    anyio.EndOfStream,
-    httpx2.HTTPError,
-    httpx2.StreamError,
-    OSError,
-    ValueError,
-    RuntimeError,
-    LookupError,
-    TypeError,
-)
-"""What a request to a server fails with. A result that is none of its protocol is a ValueError."""
 
 
 class Server:
@@ -121,12 +107,17 @@ class Server:
             self._renewals = 1
             await self._renew()
 
+    async def _renew(self) -> None:
+        await self.stop()
+        self.begin()
+        await self.settled.wait()
+
     async def ready(self) -> list[McpTool]:
         """Wait until it is settled; return the tools that can be called now."""
         await self.settled.wait()
         if self._client is not None and self._stale:
             self._stale = False
-            with suppress(*FAULTS):  # those from before are offered until it tells again of changes
+            with Caught():  # those from before are offered until it tells again of changes
                 async with asyncio.timeout(min(5.0, self._config.timeout)):
                     self.tools = await self._listed(self._client)
         return self.tools if self._client is not None or self.comes_back else []
@@ -139,43 +130,32 @@ class Server:
                 self._renewals -= 1
                 await self._renew()
             client, life = self._client, self._life
-        if client is None:
-            raise self._failure()
-        try:
-            result = await client.call_tool(tool, dict(arguments))
-        except FAULTS as error:
-            if isinstance(error, MCPError) and self._is_over(error):
-                self._scope.cancel()
-                await asyncio.wait({life})
-                raise self._failure() from error
-            self._renewals = 1  # the server is there, and refuses
-            verb = "refused" if isinstance(error, MCPError) else "failed"
-            raise ChatLoopError(
-                f"The MCP server {self._name} {verb}: {self._reason(error)}"
-            ) from error
-        self._renewals = 1
-        text = result_text(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        with Caught() as caught:
+            result = None if client is None else await client.call_tool(tool, dict(arguments))
+        error = caught.error
+        refused = isinstance(error, MCPError)
+        over = refused and self._status == 404  # the server has forgotten the session
+        if isinstance(error, MCPError) and self._config.command:
+            over = error.code == CONNECTION_CLOSED
+        elif isinstance(error, MCPError):  # over HTTP the code is a broken answer's as well
+            over = over or error.message == "Connection closed"
+        if over:
+            self._scope.cancel()
+            await asyncio.wait({life})
+        if over or client is None:
+            again = "connects it again" if self._renewals else "It is not connected again."
+            again = f"The next call {again}." if self._renewals else again
+            raise ChatLoopError(self.problem, self.hint or again)
+        self._renewals = 1  # the server is there, though it may refuse
+        if error is not None or result is None:
+            verb = "refused" if refused else "failed"
+            reason = self._reason(error) if error is not None else ""
+            raise ChatLoopError(f"The MCP server {self._name} {verb}: {reason}") from error
+        whole = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        text = mcp_tools.result_text(whole)
         if result.is_error:
             raise ChatLoopError(text or f"{tool} failed, and does not say why.")
         return text
-
-    def _is_over(self, error: MCPError) -> bool:
-        """Tell if an error is the connection's, and not only the request's."""
-        if self._config.command:
-            return bool(error.code == CONNECTION_CLOSED)
-        # over HTTP the code is a broken answer's as well; 404: the server has forgotten the session
-        return self._status == 404 or error.message == "Connection closed"
-
-    def _failure(self) -> ChatLoopError:
-        again = (
-            "The next call connects it again." if self._renewals else "It is not connected again."
-        )
-        return ChatLoopError(self.problem, self.hint or again)
-
-    async def _renew(self) -> None:
-        await self.stop()
-        self.begin()
-        await self.settled.wait()
 
     async def _live(self) -> None:
         """Be connected until the server ends or `stop` is called; keep why it is over."""
@@ -278,7 +258,7 @@ class Server:
                         ):
                             tools = item.message.result.get("tools")
                             if isinstance(tools, list):
-                                item.message.result["tools"], skipped = usable_tools(tools)
+                                item.message.result["tools"], skipped = mcp_tools.usable(tools)
                                 self.skipped += skipped
                         await sending.send(item)
             self._ended.set()
@@ -308,10 +288,10 @@ class Server:
             page = await client.list_tools(cursor=cursor)
             found += [tool.model_dump(mode="json", by_alias=True) for tool in page.tools]
             cursor = page.next_cursor
-            if cursor is None or len(found) >= MOST_LISTED:
+            if cursor is None or len(found) >= mcp_tools.MOST_LISTED:
                 break
         allowed = self._config.tools
-        tools = listed(self._name, found, _valid)
+        tools = mcp_tools.listed(self._name, found, _valid)
         return [tool for tool in tools if not allowed or tool.name in allowed]
 
     async def _hear(self, message: IncomingMessage) -> None:
