@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import given
 
-from chat_loop.sessions.parser import KINDS
+from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
 from tests.strategies import sessions

@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import summary_block
+from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
@@ -27,7 +28,7 @@ from chat_loop.sessions.records import (
     Summary,
     Undo,
 )
-from chat_loop.sessions.writer import NOTES, restored_text
+from chat_loop.sessions.writer import restored_text
 from chat_loop.values import Compaction, Usage
 from chat_loop.wording import (
     STOPS,
@@ -181,8 +182,8 @@ def _between(entry: Entry, session: Session) -> str:
             return _note(f"Undo: query {entry.number}", "")
         case _:
             assert isinstance(entry, Note)
-            label = NOTES[type(entry)][1].strip("*:")
-            return _note(label, _said(prose(entry.text, breaks=True)))
+            label = next(kind.label for kind in KINDS.values() if kind.entry is type(entry))
+            return _note(label.strip("*:"), _said(prose(entry.text, breaks=True)))
 
 
 def _restoration(entry: Restoration, session: Session) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions.dates import instant
+from chat_loop.sessions.partial import instant
 
 MOST_WORDS = 16
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")

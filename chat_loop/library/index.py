@@ -31,8 +31,7 @@ from chat_loop.library.index_file import (
     translated,
 )
 from chat_loop.library.lineage import Link
-from chat_loop.sessions.dates import instant, moment
-from chat_loop.sessions.partial import Stamp
+from chat_loop.sessions.partial import Stamp, instant, moment
 from chat_loop.sessions.records import SessionRow
 
 FIGURES = {

@@ -13,9 +13,9 @@ from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.lineage import ALL, Chain, Link, chains, fork, numbers_of
 from chat_loop.sessions import partial
-from chat_loop.sessions.dates import instant
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
+from chat_loop.sessions.partial import instant
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number, counted

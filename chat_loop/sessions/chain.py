@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,24 +14,19 @@ from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Sessio
 
 
 class Chain(Struct, frozen=True):
-    """The ancestors of a session, its parent first. `broken` says in a sentence why there are no
-    more; empty: these are all.
-    """
+    """The ancestors of a session, its parent first; `broken` says why they are not all."""
 
     loaded: tuple[Loaded, ...] = ()
     broken: str = ""
 
 
 class ChainReader:
-    """A reader of chains of at most `longest` ancestors. It keeps the last one, and reads only
-    files that changed.
-    """
+    """A reader of chains that keeps the last one, and reads only files that changed."""
 
     def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
         self._sessions = sessions
         self._longest = longest
         self._kept: dict[Path, tuple[tuple[int, int], Loaded]] = {}
-        self._read: dict[Path, tuple[tuple[int, int], Loaded]] = {}
         self._seen: set[str] = set()
         self._broken = ""
 
@@ -38,10 +34,10 @@ class ChainReader:
         """Follow the parents of `session` as far as it goes. Nothing outside the sessions folder is
         looked at.
 
-        Of a session that was forked from, what was said after the fork is left out. Of two that
-        were merged, the second one's own sessions come nearer than the first one's.
+        What was said after a fork is left out. Of two sessions that were merged, the second one's
+        own sessions come nearer than the first one's.
         """
-        self._read, self._seen, self._broken = {}, {session.header.id}, ""
+        self._seen, self._broken = {session.header.id}, ""
         oldest_first: list[Loaded] = []
         waiting = self._line(session, main=True)
         while waiting:
@@ -50,7 +46,7 @@ class ChainReader:
                 oldest_first.append(one)
             elif one not in self._seen and (second := self._follow(one, main=False)) is not None:
                 waiting += [second, *self._line(second.session, main=False)]
-        self._kept = self._read
+        self._kept = {path: one for path, one in self._kept.items() if path.stem in self._seen}
         return Chain(tuple(oldest_first[::-1]), self._broken)
 
     def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
@@ -70,8 +66,8 @@ class ChainReader:
             session = loaded.session
 
     def _follow(self, parent: str, *, main: bool) -> Loaded | None:
-        """Load a parent. Return None when the line ends before it: that of a second parent may,
-        where both lines meet.
+        """Load a parent, from memory while its file is the same. Return None when the line ends
+        before it: that of a second parent may, where both lines meet.
         """
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
@@ -79,25 +75,23 @@ class ChainReader:
         elif parent in self._seen:
             problem = f"The chain ends at {parent}: it would begin again there." if main else ""
         elif len(self._seen) > self._longest:
-            problem = (
-                f"The chain is longer than {self._longest:,} sessions; what is older is left out."
-            )
+            limit = f"{self._longest:,} sessions"
+            problem = f"The chain is longer than {limit}; what is older is left out."
         else:
             self._seen.add(parent)
+            path = self._sessions.session_file(parent)
+            stamp = -1, -1
+            with suppress(OSError):  # `load` says why a file cannot be looked at
+                status = path.lstat()
+                stamp = status.st_size, status.st_mtime_ns
             try:
-                return self._load(self._sessions.session_file(parent))
+                if path not in self._kept or self._kept[path][0] != stamp:
+                    self._kept[path] = stamp, self._sessions.load(path)
+                return self._kept[path][1]
             except SessionError as error:
                 problem = f"The chain ends before {parent}: {error.message}"
         self._broken = self._broken or problem
         return None
-
-    def _load(self, path: Path) -> Loaded:
-        stamp = _stamp(path)
-        known = self._kept.get(path)
-        if known is None or known[0] != stamp:
-            known = stamp, self._sessions.load(path)
-        self._read[path] = known
-        return known[1]
 
 
 def known_to(parent: Session, given: Restoration | None) -> Session:
@@ -119,12 +113,3 @@ def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
         tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)
         for back, loaded in reversed([*enumerate(chain.loaded, 1)])
     )
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Return what changes when a file does. `load` says why a file cannot be looked at."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return -1, -1
-    return status.st_size, status.st_mtime_ns

@@ -1,11 +1,6 @@
-r"""Free text in a transcript: two bijections, so that text can never be read as structure.
-
-1. Characters that editors or terminals swallow or obey are written visibly as `⟦U+XXXX⟧`, and so
-   is a literal `⟦` before `U+`.
-2. A line that could be taken for a marker, one matching `^[ \t]*\\*<!--`, gains one backslash. In
-   markdown `\<!--` shows the characters instead of hiding a comment.
-
-`decode(encode(text)) == text` for every string, and `encode(text)` can be encoded as UTF-8.
+r"""Free text in a transcript, which can never be read as structure: characters that editors or
+terminals swallow or obey are written as `⟦U+XXXX⟧`, and lines that could be taken for a marker gain
+one backslash. `decode(encode(text)) == text` for every string, and UTF-8 can hold the result.
 """
 
 from __future__ import annotations

@@ -1,45 +1,6 @@
-"""Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10). Such files are never
-rewritten.
-
-    # Simple Sally Conversation
-
-    **Session ID:** simple_sally_20260107_112153        also Date, Agent, Agent Path (before 1.8:
-                                                        Description), Total Queries, Resumed From
-    ---
-
-    ## Session Restored (11:21:53)                      only in a resumed session
-    **Context:** Resumed from simple_sally_20260106_090000 (5 queries, 2.3K tokens)
-    **Previous Session:** /path/simple_sally_20260106_090000.md
-
-    **Simple Sally:** the acknowledgment
-
-    *Time: 2.1s | Tokens: 156 (in: 89, out: 67)*
-
-    ---
-
-    ## Query 1 (11:22:45)
-    **You:** the query
-
-    **Simple Sally:** the reply
-
-    *Time: 3.2s | Tokens: 1,345 (in: 1,123, out: 222)*
-
-    ---
-
-    <!-- SESSION_SUMMARY_START -->                      as the model wrote it, markers included
-    <!-- SESSION_SUMMARY_END -->
-
-The format escapes nothing, so what a user or a model wrote can look like structure. These rules
-decide:
-
-- `## Query n (…)` counts only if the last line before it that is not blank is `---` (the first
-  heading needs none), the next one starts with `**You:**`, and n is the next number. A greater one
-  counts where the next number does not come later and the header counts as many: then a query is
-  missing. `## Session Restored (…)` counts once, before the first query, and only if `**Context:**`
-  follows.
-- The reply begins at the first line after a blank one that starts with the agent's label.
-- The last time line in a part that a `---` follows is its end. Only after the last exchange is a
-  summary block looked for, and the last complete one is taken.
+"""Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10; some are in tests/plain).
+They escape nothing, so a heading counts only behind a rule, before its label and with the next
+number (a greater one where a query is missing). Such files are never rewritten.
 """
 
 from __future__ import annotations
@@ -56,32 +17,19 @@ from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 from chat_loop.sessions.records import EPOCH, ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
 from chat_loop.values import Usage
 
-HEAD = 4096
-"""Bytes of a file's beginning that tell if it is in this format."""
-
+HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
 _YOU = "**You:**"
-_CONTEXT = "**Context:**"
-_LABELS = (
-    "Session ID",
-    "Date",
-    "Agent",
-    "Agent Path",
-    "Total Queries",
-    "Resumed From",
-    "Previous Session",
-    "Context",
-)
 _RULE = "---"
-_LARGEST = 10**9
-
-# All of these are matched against one line; their repetitions are bounded.
-_QUERY = re.compile(r"## Query ([0-9]{1,9}) \(([^)]{0,40})\)")
-_RESTORED = re.compile(r"## Session Restored \([^)]{0,40}\)")
-_CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}")
+_LABELS = (
+    *("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From"),
+    *("Previous Session", "Context"),
+)
+# These are matched against one line; their repetitions are bounded.
+_HEADING = re.compile(r"## (?:Query ([0-9]{1,9}) \(([^)]{0,40})\)|Session Restored \([^)]{0,40}\))")
 _NUMBER = r"([0-9][0-9,]{0,17})"
 _TIME = re.compile(
-    rf"\*Time: ([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)s(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, "
-    rf"out: {_NUMBER}\))?\*"
+    rf"\*Time: ([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)s"
+    rf"(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*"
 )
 
 
@@ -99,12 +47,11 @@ def is_legacy(head: bytes) -> bool:
     It has a title `# … Conversation`, a session id (before 1.2: a count of queries), and no marker
     of our own format.
     """
-    header, _ = _split(_lines(head.decode("utf-8", "replace")))
+    header, _ = _split(head.decode("utf-8", "replace"))
     title = next((line.rstrip() for line in header if line.strip()), "")
-    if any(line.startswith("<!-- chat:session") for line in header):
-        return False
     labelled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
-    return labelled and title.startswith("# ") and title.endswith(" Conversation")
+    ours = any(line.startswith("<!-- chat:session") for line in header)
+    return labelled and not ours and title.startswith("# ") and title.endswith(" Conversation")
 
 
 def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
@@ -118,18 +65,18 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     Takes time linear in the size, and raises nothing.
     """
     text = data.decode("utf-8", "replace")
-    header, parts = _split(_lines(text))
+    header, parts = _split(text)
     values, rest = _header(header)
-    damage = (
-        ["Some bytes are not UTF-8; they are shown as U+FFFD."] if text.encode() != data else []
-    )
+    agent, created = values.get("Agent", ""), _date(values.get("Date", ""))
+    damage = []
+    if text.encode() != data:
+        damage.append("Some bytes are not UTF-8; they are shown as U+FFFD.")
     if not text.strip("\ufeff \r\n\t"):
         damage.append("The file is empty.")
     elif not values.get("Session ID"):
         damage.append("The header has no session id." if values else "The header is missing.")
     if parts and any(line.strip() for line in rest):
         damage.append("There is text before the first query that belongs to nothing.")
-    agent, created = values.get("Agent", ""), _created(values.get("Date", ""))
     entries: list[Entry] = []
     queries = before = 0
     for part in parts:
@@ -137,8 +84,8 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             damage.append(f"After query {before} comes query {part.number}.")
         before = part.number
         queries += part.number > 0
-        exchange, faults, rest = _exchange(part, queries, agent, created, last=part is parts[-1])
-        damage += faults
+        exchange, fault, rest = _exchange(part, queries, agent, created, last=part is parts[-1])
+        damage += [fault] if fault else []
         if part.number:
             entries += exchange
         else:  # the acknowledgment is not needed; the parent stands above it
@@ -146,7 +93,8 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     total = values.get("Total Queries", "")
     if re.fullmatch(r"[0-9]{1,9}", total) and int(total) != queries:
         damage.append(f"The header counts {int(total)} queries, the file has {queries}.")
-    summary, faults = _summary(rest)
+    summary, fault = _summary("\n".join(rest))
+    block = summary_block.parse(summary)
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
     parent = values.get("Resumed From", parent)
     session = Session(
@@ -159,45 +107,48 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             parent_path=values.get("Previous Session", ""),
         ),
         entries=tuple(entries),
-        seal=Seal(at=created, reason="exit", source="model", summary=summary_block.parse(summary))
-        if summary
-        else None,
+        seal=Seal(at=created, reason="exit", source="model", summary=block) if summary else None,
     )
-    return session, (*damage, *faults)
+    return session, (*damage, *([fault] if fault else []))
 
 
-def _created(text: str) -> datetime:
-    """Return a date without a zone as a local time. It is that of the last save: the program
-    rewrites it.
-    """
+def _date(text: str) -> datetime:
+    """Return a date without a zone as a local time: that of the last save, which rewrites it."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
         return EPOCH
 
 
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
-
-
-def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
+def _split(text: str) -> tuple[list[str], list[_Part]]:
     """Return the lines before the first heading that counts, and the parts that such headings
     begin.
     """
-    headings = _headings(lines)
-    later = Counter(number for number, *_ in headings)
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    headings: list[tuple[int, str, int, int]] = []
+    for before, at, after in zip([-1, *filled], filled, filled[1:], strict=False):
+        if not lines[at].startswith("## ") or (headings and lines[before].rstrip() != _RULE):
+            continue
+        match = _HEADING.fullmatch(lines[at].rstrip())
+        if match is None or not lines[after].startswith(_YOU if match[1] else "**Context:**"):
+            continue
+        if match[1] is None or int(match[1]):
+            headings.append((int(match[1] or 0), match[2] or "", at, after))
     total = _header(lines[: headings[0][2]])[0].get("Total Queries", "") if headings else ""
-    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else _LARGEST
+    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else 10**9
+    later = Counter(heading[0] for heading in headings)
     chosen: list[tuple[int, str, int, int]] = []
-    before = 0
+    last = 0
     for heading in headings:
         number = heading[0]
         later[number] -= 1
-        follows = number == before + 1 or (before < number <= most and not later[before + 1])
+        # A query is missing where the next number never comes and the header counts as many.
+        follows = number == last + 1 or (last < number <= most and not later[last + 1])
         if follows if number else not chosen:
             chosen.append(heading)
-            before = number
-    ends = [*(start for _, _, start, _ in chosen), len(lines)]
+            last = number
+    ends = [*(at for _, _, at, _ in chosen), len(lines)]
     parts = [
         _Part(number, clock, lines[first:end])
         for (number, clock, _, first), end in zip(chosen, ends[1:], strict=True)
@@ -205,148 +156,96 @@ def _split(lines: list[str]) -> tuple[list[str], list[_Part]]:
     return lines[: ends[0]], parts
 
 
-def _headings(lines: list[str]) -> list[tuple[int, str, int, int]]:
-    """Return every line that stands where a heading does: its number and time, its index, and that
-    of the first line below it.
-    """
-    found: list[tuple[int, str, int, int]] = []
-    before = ""  # the last line that is not blank
-    candidate: tuple[int, str, int] | None = None
-    for index, line in enumerate(lines):
-        if candidate is not None and line.strip():
-            if line.startswith(_YOU if candidate[0] else _CONTEXT):
-                found.append((*candidate, index))
-            candidate = None
-        if line.startswith("## ") and (before == _RULE or not found):
-            if match := _QUERY.fullmatch(line.rstrip()):
-                candidate = (int(match[1]), match[2], index) if int(match[1]) else None
-            else:
-                candidate = (0, "", index) if _RESTORED.fullmatch(line.rstrip()) else None
-        before = line.rstrip() or before
-    return found
-
-
 def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:
     """Return the labelled values above the first rule (the first of each), and the lines below
     it.
     """
+    end = next((at for at, line in enumerate(lines) if line.rstrip() == _RULE), len(lines))
+    title = next((line for line in lines[:end] if line.startswith("# ")), "# ")
+    title = title[2:].rstrip().removesuffix("Conversation").rstrip()
     values: dict[str, str] = {}
-    title = ""
-    rest: list[str] = []
-    for index, line in enumerate(lines):
-        if line.rstrip() == _RULE:
-            rest = lines[index + 1 :]
-            break
-        if line.startswith("# ") and not title:
-            title = line[2:].rstrip().removesuffix("Conversation").rstrip()
+    for line in lines[:end]:
         label, colon, value = line.partition(":** ")
         if colon and label.startswith("**") and label[2:] in _LABELS:
             values.setdefault(label[2:], value.strip())
-    return ({"Agent": title} | values if title else values), rest
+    return ({"Agent": title} | values if title else values), lines[end + 1 :]
 
 
 def _exchange(
     part: _Part, number: int, agent: str, created: datetime, *, last: bool
-) -> tuple[list[Entry], list[str], list[str]]:
+) -> tuple[list[Entry], str, list[str]]:
     """Return a part's query and reply, what is wrong with it, and the lines behind its end."""
     lines = part.lines
     start = _reply_start(lines, agent)
-    replied = start < len(lines)
-    time_at, end_at = _end(lines, start if replied else 0, last=last)
+    time_at, end_at = _end(lines, start if start < len(lines) else 0, last=last)
     stop = min(at for at in (time_at, end_at, len(lines)) if at >= 0)
     at = created
-    if _CLOCK.fullmatch(part.clock):  # when the reply was complete
-        at = _at_clock(created, part.clock)
+    try:  # when the reply was complete
+        if re.fullmatch(r"[0-9]{2}:[0-9]{2}:[0-9]{2}", part.clock):
+            at = datetime.combine(created.date(), time.fromisoformat(part.clock), created.tzinfo)
+    except ValueError:
+        pass
     query = "\n".join(lines[: min(start, stop)]).removeprefix(_YOU).removeprefix(" ").strip("\n")
     text = "\n".join(lines[start:stop]).partition(":**")[2].removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]
     if text:
-        seconds, usage = _numbers(lines[time_at].rstrip() if time_at >= 0 else "")
+        found = _TIME.fullmatch(lines[time_at].rstrip()) if time_at >= 0 else None
+        seconds = float(found[1]) if found else None
+        usage = None
+        if found and found[3]:
+            given, made = (int(found[group].replace(",", "")) for group in (3, 4))
+            usage = Usage(input=given, output=made)
         entries.append(Reply(number=number, at=at, text=text, seconds=seconds, usage=usage))
     name = f"query {part.number}" if part.number else "the restoration"
-    faults = []
-    if not replied:
-        faults.append(f"There is no reply to {name}.")
-    elif end_at < 0:
-        faults.append(f"The reply to {name} has no end.")
-    return entries, faults, lines[end_at + 1 :] if end_at >= 0 else []
-
-
-def _at_clock(created: datetime, clock: str) -> datetime:
-    try:
-        return datetime.combine(created.date(), time.fromisoformat(clock), created.tzinfo)
-    except ValueError:
-        return created
-
-
-def _numbers(line: str) -> tuple[float | None, Usage | None]:
-    """Return the seconds and the tokens that a time line tells."""
-    found = _TIME.fullmatch(line)
-    if found is None:
-        return None, None
-    if not found[3]:
-        return float(found[1]), None
-    tokens = Usage(input=int(found[3].replace(",", "")), output=int(found[4].replace(",", "")))
-    return float(found[1]), tokens
+    fault = f"The reply to {name} has no end." if end_at < 0 else ""
+    fault = fault if start < len(lines) else f"There is no reply to {name}."
+    return entries, fault, lines[end_at + 1 :] if end_at >= 0 else []
 
 
 def _reply_start(lines: list[str], agent: str) -> int:
     """Return the index of the line with the agent's label; failing that, of any label; else the
     number of lines.
     """
-    other = len(lines)
-    for index in range(2, len(lines)):
-        line = lines[index]
-        if lines[index - 1].strip() or not line.startswith("**"):
-            continue
-        if agent and line.startswith(f"**{agent}:**"):
-            return index
-        if other == len(lines) and 2 < line.find(":**") < 100:
-            other = index
-    return other
+    bold = [
+        index
+        for index in range(2, len(lines))
+        if lines[index].startswith("**") and not lines[index - 1].strip()
+    ]
+    own = [index for index in bold if agent and lines[index].startswith(f"**{agent}:**")]
+    other = [index for index in bold if 2 < lines[index].find(":**") < 100]
+    return next(iter(own or other), len(lines))
 
 
 def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
     """Return the indices of a part's time line and of the rule that ends it, from `start` on; -1
     for none.
     """
-    time_at = end_at = rule_at = -1
-    found = -1  # a time line with nothing but blank lines since
+    rules: list[tuple[int, int]] = []  # the time line above a rule, and the rule
+    above = -1  # the last line that is not blank, when it is a time line
     for index in range(start, len(lines)):
         line = lines[index].rstrip()
         if line == _RULE:
-            rule_at = index
-            if found >= 0:
-                time_at, end_at = found, index
+            rules.append((above, index))
         if line:
-            found = index if _TIME.fullmatch(line) else -1
+            above = index if _TIME.fullmatch(line) else -1
+    if not rules:
+        return -1, -1
     if not last:  # the rule before the next heading is the end
-        return (time_at, end_at) if end_at == rule_at else (-1, rule_at)
-    if end_at < 0 <= rule_at:
-        # without a time line only a rule that nothing or a summary follows is an end
-        after = next((line for line in lines[rule_at + 1 :] if line.strip()), SUMMARY_START)
-        end_at = rule_at if after.startswith(SUMMARY_START) else -1
-    return time_at, end_at
+        return rules[-1]
+    timed = [rule for rule in rules if rule[0] >= 0]
+    # Without a time line only a rule that nothing or a summary follows is an end.
+    after = next((line for line in lines[rules[-1][1] + 1 :] if line.strip()), SUMMARY_START)
+    return timed[-1] if timed else rules[-1] if after.startswith(SUMMARY_START) else (-1, -1)
 
 
-def _summary(lines: list[str]) -> tuple[str, list[str]]:
-    """Return the inside of the last complete block in `lines`, and what is wrong. A model may write
-    around the markers.
+def _summary(text: str) -> tuple[str, str]:
+    """Return the inside of the last complete block, and what is wrong. A model may write around the
+    markers.
     """
-    summary = ""
-    inside: list[str] | None = None
-    seen = False
-    for line in lines:
-        text = line
-        if SUMMARY_START in text:
-            inside, seen, text = [], True, text.partition(SUMMARY_START)[2]
-        if inside is not None:
-            words, end, _ = text.partition(SUMMARY_END)
-            inside.append(words)
-            if end:
-                summary, inside = "\n".join(inside).strip(), None
-    if inside is not None:
-        return summary, ["The summary block has no end."]
-    if not seen and any(line.strip() for line in lines):
-        return "", ["There is text after the last exchange that belongs to nothing."]
-    return summary, []
+    end = text.rfind(SUMMARY_END)
+    start = text.rfind(SUMMARY_START, 0, max(end, 0))
+    inside = text[start:].partition(SUMMARY_END)[0].removeprefix(SUMMARY_START)
+    fault = "The summary block has no end." if text.rfind(SUMMARY_START) > end else ""
+    if SUMMARY_START not in text and text.strip():
+        fault = "There is text after the last exchange that belongs to nothing."
+    return inside.strip() if start >= 0 else "", fault

@@ -1,13 +1,6 @@
-"""LiveSession: the one writer of a session while it lives. The file is only appended to.
-
-The order of acts is the contract: a query is on disk before the request leaves, a reply before the
-next prompt shows. A refused write costs nothing but time: the records stay in memory and are
-written again with the next one.
-
-Other programs may change the file meanwhile. When its size, its time or its inode is not what the
-last write left, and always before it is sealed, it is read and compared with the memory. A file
-that lacks anything is left as it is, and everything goes into a new file; one that only has more is
-gone on with.
+"""LiveSession: the one writer of a session while it lives. A query is on disk before the request
+leaves, a reply before the next prompt shows. What a disk refuses stays in memory, and is written
+with the next record. A file that others changed meanwhile is compared with the memory.
 """
 
 from __future__ import annotations
@@ -30,16 +23,13 @@ from chat_loop.sessions.parser import BOM, Parsed, parse
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
 from chat_loop.wording import counted
 
-SYNC_SECONDS = 2.0
-"""While a reply streams it is synced to disk at most this far apart."""
+SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
 TORN = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
-    """An open session: its entries in memory and, as far as the disk allows, in its file.
-
-    `take_lock(id)` returns the lock that is held until `close`. No file exists before the first
-    entry; without `saves` there never is one.
+    """An open session: its entries in memory and, from the first one on, in its file, as far as the
+    disk allows; without `saves` there never is one. `take_lock(id)` returns the lock.
     """
 
     def __init__(
@@ -53,34 +43,26 @@ class LiveSession:
         saves: bool = True,
     ) -> None:
         self.header = header
-        self.problem: OSError | None = None
-        """Why the file is behind the memory; None while everything is saved."""
+        self.problem: OSError | None = None  # why the file is behind the memory
         self._directory = directory
         self._take_lock = take_lock
         self._files = files
         self._monotonic = monotonic
         self._saves = saves
         self._entries: list[Entry] = []
-        self._held = 0
-        """The number of first entries that are not worth a file by themselves."""
+        self._held = 0  # the number of first entries that are not worth a file by themselves
         self._headed = False
-        self._written = 0
-        """The number of entries in the file, and before it the header: what it should hold."""
+        self._written = 0  # the number of entries that the file holds
         self._descriptor: int | None = None
         self._lock: Lock | None = None
-        self._generation = 0
-        """The number of files that were opened before this one."""
+        self._generation = 0  # the number of files that were opened before this one
         self._stamp = (0, 0, 0, 0)
-        self._doubted = False
-        """The file changed between two writes."""
-        self._torn = False
-        """The file ends inside a record."""
-        self._distrusted = False
-        """The system may have lost what was written."""
+        self._doubted = False  # the file changed between two writes
+        self._torn = False  # the file ends inside a record
+        self._distrusted = False  # the system may have lost what was written
         self._ended = False
         self._synced_at = 0.0
-        self._left: list[tuple[Path, str]] = []
-        """The files that were left for a new one, and what is wrong with each."""
+        self._left: list[tuple[Path, str]] = []  # files that were left, and what is wrong with each
 
     @property
     def path(self) -> Path:
@@ -120,9 +102,7 @@ class LiveSession:
             raise save_error(self.path, self.problem) from self.problem
 
     def begin_reply(self, number: int, at: datetime) -> ReplyWriter:
-        """Start the reply to query `number` (0: the acknowledgment); it is written as it
-        arrives.
-        """
+        """Start the reply to query `number` (0: the acknowledgment)."""
         self._synced_at = self._monotonic()
         return ReplyWriter(self, number, at)
 
@@ -164,9 +144,7 @@ class LiveSession:
             self.problem = error
 
     def take_notices(self) -> list[tuple[str, str]]:
-        """Return, as sentences with hints, why the words are in another file; each once, when they
-        are there.
-        """
+        """Return once, as sentences with hints, why the words are in another file."""
         if self.problem is not None:
             return []
         notices = []
@@ -183,9 +161,7 @@ class LiveSession:
         return notices
 
     def seal(self, seal: Seal) -> None:
-        """Write the totals and the summary block; the session ends. Raises SaveError; the entries
-        stay as they are.
-        """
+        """Write the totals and the summary block; the session ends. Raises SaveError."""
         if self.empty or not self._saves:
             return
         try:
@@ -201,9 +177,7 @@ class LiveSession:
             raise save_error(self.path, error) from error
 
     def close(self) -> None:
-        """Give back the descriptor and the lock, after a last look at the file of an open
-        session.
-        """
+        """Give back the descriptor and the lock, after a last look at an open session's file."""
         if not (self.empty or self._ended):
             self._save()
         if self._descriptor is not None:
@@ -292,18 +266,14 @@ class LiveSession:
                 raise
 
     def _stands(self) -> bool:
-        """Return whether the file is as the last write left it, as far as its size and its time
-        tell.
-        """
+        """Return whether the file is as the last write left it, as far as its status tells."""
         try:
             return not self._doubted and _stamp(self.path.lstat()) == self._stamp
         except FileNotFoundError:
             return False
 
     def _compare(self) -> tuple[bytes, Parsed] | None:
-        """Read the file. When anything that was written is not in it, leave it as it is and return
-        None: a new file gets everything.
-        """
+        """Read the file. Return None when it lacks anything: it is left, a new one gets it all."""
         fault = ""
         try:
             data, status = read_part(self.path)
@@ -366,17 +336,14 @@ class LiveSession:
 
 
 class ReplyWriter:
-    """One reply while it streams: its opening with the first piece of its text, its end with the
-    numbers.
-    """
+    """One reply while it streams."""
 
     def __init__(self, live: LiveSession, number: int, at: datetime) -> None:
         self._live = live
         self._opening = writer.reply_opening(number, at)
         self._encoder = StreamEncoder()
         self._text: list[str] = []
-        self._file: int | None = None
-        """The file in which its record was begun; see `LiveSession.append_piece`."""
+        self._file: int | None = None  # where it was begun; see `LiveSession.append_piece`
         self._broken = False
 
     @property
@@ -390,9 +357,7 @@ class ReplyWriter:
             self._append(encoded)
 
     def finish(self, reply: Reply) -> None:
-        """End the reply and sync it. `reply` holds the whole text; a failure is left in the
-        session's `problem`.
-        """
+        """End the reply, whose whole text `reply` holds, and sync it."""
         encoded = self._encoder.feed("", last=True)
         if encoded or self._file is None:
             self._append(encoded)

@@ -49,39 +49,27 @@ class Loaded(Struct, frozen=True):
 
     session: Session
     path: Path
-    damage: tuple[str, ...] = ()
-    """A sentence for each fault."""
-    plain: bool = False
-    """It is another program's file."""
-    tears: int = 0
-    """The number of faults that are records which a crash broke off."""
-    open: bool = False
-    """It is the session that goes on here: only its writer adds to it."""
-    ends: bool = False
-    """Only its beginning and its end were read."""
+    damage: tuple[str, ...] = ()  # a sentence for each fault
+    plain: bool = False  # it is another program's file
+    tears: int = 0  # the number of faults that are records which a crash broke off
+    open: bool = False  # it is the session that goes on here: only its writer adds to it
+    ends: bool = False  # only its beginning and its end were read
 
     @property
     def sealable(self) -> bool:
-        """True when the file may be written to: it is ours, no chat writes to it here, and its only
-        damage is tears.
-        """
+        """True when the file may be written to: it is ours, not open here, and only torn."""
         return not (self.plain or self.open) and len(self.damage) <= self.tears
 
 
 def slug(name: str) -> str:
-    """Return an agent's name as the first part of an id: ASCII letters and digits joined by `_`, at
-    most 40 characters.
-    """
+    """Return an agent's name as the first part of an id."""
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")[:40].rstrip("_") or "agent"
 
 
 class SessionManager:
-    """The sessions in one folder. `now`, `monotonic` and `files` are the world; tests pass their
-    own.
-
-    `project` is the working directory that new sessions name. `mode` is `print` for the sessions of
-    `-p`. Without `saves` everything is as always, but nothing is written: no session, lock, image
-    or note.
+    """The sessions in one folder. `now`, `monotonic` and `files` are the world; `project` is the
+    working directory that new sessions name, `mode` is `print` with `-p`. Without `saves` nothing
+    is written: no session, lock, image or note.
     """
 
     def __init__(
@@ -105,7 +93,6 @@ class SessionManager:
 
     @cached_property
     def images(self) -> ImageStore:
-        """The images of the folder."""
         from chat_loop.sessions.images import ImageStore  # not before there is one
 
         return ImageStore(self.directory, self._files if self._saves else None)
@@ -138,14 +125,13 @@ class SessionManager:
             model=model,
             parent=parent,
             parent_path=parent_path,
+            name=after.name if after else "",
+            title=(after.header.title or first_words(after)) if after else "",
+            tags=after.tags if after else (),
             project=self.project,
-            mode=self.mode if after is None else "",
-        )
-        if after is not None:
-            title = after.header.title or first_words(after)
             # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
-            mode = self.mode if after.header.mode else ""
-            header = replace(header, name=after.name, title=title, tags=after.tags, mode=mode)
+            mode=self.mode if after is None or after.header.mode else "",
+        )
         return LiveSession(
             header,
             self.directory,
@@ -163,9 +149,8 @@ class SessionManager:
         try:
             return partial.rows(self.directory)[:limit]
         except OSError as error:
-            raise SessionError(
-                f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
-            ) from error
+            message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
+            raise SessionError(message) from error
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or
@@ -204,15 +189,12 @@ class SessionManager:
         return self.directory / f"{identity}.md"
 
     def load(self, path: Path) -> Loaded:
-        """Read a session whole. Raises SessionError when there is nothing in the file that can be
-        used.
-        """
+        """Read a session whole. Raises SessionError when nothing in the file can be used."""
         try:
             data, _ = read_part(path)
         except FileNotFoundError as error:
-            raise SessionNotFound(
-                f"Session {path.stem} is not in {path.parent}.", "sessions shows what is."
-            ) from error
+            message = f"Session {path.stem} is not in {path.parent}."
+            raise SessionNotFound(message, "sessions shows what is.") from error
         except OSError as error:
             reason = "it is a symbolic link" if error.errno == errno.ELOOP else os_reason(error)
             raise SessionError(f"{path} cannot be read: {reason}.") from error
@@ -227,11 +209,8 @@ class SessionManager:
 
     def load_ends(self, path: Path, last: int = 1) -> Loaded | None:
         """Read what a child needs that goes on from a session's summary block: its beginning, its
-        `last` exchanges (and those that the block does not cover), its end, and the totals as they
-        were counted.
-
-        None when the whole file is needed, or is short: see `load`. Damage in between is not
-        noticed.
+        `last` exchanges (and those that the block does not cover), its end, and its totals. None
+        when the whole file is needed, or is short. Damage in between is not noticed.
         """
         try:
             found = partial.read_ends(path, last)
@@ -240,9 +219,7 @@ class SessionManager:
         return Loaded(_named(found, path), path, ends=True) if found is not None else None
 
     def opening(self, identity: str) -> Session | None:
-        """Return the beginning of a session: its header and its first records. None when they
-        cannot be read.
-        """
+        """Return a session's header and its first records, None when they cannot be read."""
         try:
             data, _ = read_part(self.session_file(identity), 1 << 16)
         except OSError:
@@ -250,34 +227,25 @@ class SessionManager:
         return parse(data).session
 
     def seal_later(self, loaded: Loaded, seal: Seal) -> None:
-        """Seal a session that ended without a summary. Raises SaveError; SessionLocked while it is
-        open elsewhere.
-        """
+        """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
         self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
 
     def describe(
         self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None
     ) -> None:
-        """Name or tag a stored session; None leaves it as it is. Its place in the listing stays.
-
-        Raises UsageError for a name or tag that is none, SessionError when its file is not to be
-        written to, SaveError, SessionLocked while it is open elsewhere.
+        """Name or tag a stored session; None leaves it as it is. Raises UsageError for what is no
+        name or tag, SessionError when the file is not to be written to, SaveError, SessionLocked.
         """
         called = None if name is None else validate_name(name)
         tagged = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
         if loaded.open:
-            raise SessionError(
-                f"{loaded.path.stem} is the session you are in.",
-                "/rename, /tag and /untag change it.",
-            )
+            message = f"{loaded.path.stem} is the session you are in."
+            raise SessionError(message, "/rename, /tag and /untag change it.")
         if not loaded.sealable:
-            raise SessionError(
-                f"{loaded.path.name} is "
-                f"{'another program’s file' if loaded.plain else 'damaged'}: it stays as it is.",
-                "sessions import makes a session of it."
-                if loaded.plain
-                else "What can be read of it can be resumed.",
-            )
+            kind, hint = "damaged", "What can be read of it can be resumed."
+            if loaded.plain:
+                kind, hint = "another program’s file", "sessions import makes a session of it."
+            raise SessionError(f"{loaded.path.name} is {kind}: it stays as it is.", hint)
         now = self.now()
         self._change(
             loaded.path, lambda data, parsed: update_metadata(data, parsed, now, called, tagged)
@@ -301,9 +269,7 @@ class SessionManager:
             release_lock(lock)
 
     def remove_leftovers(self) -> None:
-        """Remove the temporary copies of sessions that killed processes left; those of open
-        sessions stay.
-        """
+        """Remove temporary copies that killed processes left; those of open sessions stay."""
         for path in self.directory.glob(".*.tmp") if self._saves else ():
             identity, _, rest = path.name[1:].partition(".md.")
             if not rest and not path.name.startswith(f".{_CURRENT}."):
@@ -316,9 +282,7 @@ class SessionManager:
                     release_lock(lock)
 
     def point_to(self, identity: str) -> None:
-        """Note the current session, and after it the last one that can be offered: this one may
-        come to nothing.
-        """
+        """Note the current session, and the last one to offer: this one may come to nothing."""
         ids = dict.fromkeys(filter(None, (identity, self.last_offered()[0])))
         if self._saves:
             with contextlib.suppress(OSError):  # a convenience, not worth a word
@@ -330,9 +294,7 @@ class SessionManager:
         return next(iter(self._pointed()), "")
 
     def last_offered(self) -> tuple[str, SessionRow | None]:
-        """Return the last session that the start of a chat may offer: no run of `-p`, and none
-        without a reply.
-        """
+        """Return the last session that a start may offer: no run of `-p`, none without a reply."""
         for identity in self._pointed():
             row = partial.row(self.session_file(identity), quick=True)
             ours = row.state in ("sealed", "unsealed") and not row.mode

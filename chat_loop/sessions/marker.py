@@ -5,12 +5,35 @@ all kinds. Free text never stands inside a marker.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
 
-from msgspec import Struct, convert
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
 
-from chat_loop.values import Compaction, Usage
+from chat_loop.sessions.records import (
+    EPOCH,
+    ID_PATTERN,
+    REF_PATTERN,
+    ArchiveContext,
+    Attachment,
+    Call,
+    Entry,
+    ModelChange,
+    Name,
+    Pin,
+    Query,
+    Reply,
+    Restoration,
+    Result,
+    Tag,
+    Undo,
+    Unpin,
+    Untag,
+)
+from chat_loop.values import Usage
 
 PREFIX = b"<!-- chat:"
 SUMMARY_START = "<!-- SESSION_SUMMARY_START -->"
@@ -18,12 +41,80 @@ SUMMARY_END = "<!-- SESSION_SUMMARY_END -->"
 _SHAPE = re.compile(
     r"<!-- chat:([a-z-]{1,32})((?: [a-z_]{1,32}=[A-Za-z0-9_.:+/-]{1,128}){0,64}) -->\s*"
 )
-_WORDS = ("first", "last", "why", "model")
-_KEPT = ("decisions", "pins", "facts", "archived", "superseded")
-"""The values of an audit that are words, and those that count what was kept."""
 
-Value = str | int | float | datetime | None
-"""A value as `write` takes it; True is written as `yes`."""
+Value = str | int | float | datetime | None  # a value as `write` takes it; True is written as `yes`
+
+
+class Kind(NamedTuple):
+    """A kind of record that is an entry: its attributes in the marker besides `at`, and where its
+    text stands, which is behind a label or in a fold, after `skipped` lines of decoration.
+    """
+
+    entry: type[Entry]
+    values: tuple[str, ...] = ()
+    label: str = ""
+    fold: str = ""  # the attribute that is folded
+    skipped: int = 0
+
+
+_FILE = ("number", "media", "size", "sha256", "width", "height")
+_PARENTS = (
+    *("queries", "tokens", "parent_created", "grandparent", "depth", "verbatim_from"),
+    *("unsummarized_from", "until", "merged"),
+)
+KINDS = {
+    "query": Kind(Query, ("number",), label="**You:**", skipped=1),
+    "reply": Kind(Reply, ("number",)),
+    "acknowledgment": Kind(Reply),
+    "undo": Kind(Undo, ("number",)),
+    "call": Kind(Call, ("number", "id", "name"), fold="arguments"),
+    "result": Kind(Result, ("number", "id", "failed"), fold="text"),
+    "recall": Kind(ArchiveContext, ("number",), fold="text"),
+    "attachment": Kind(Attachment, _FILE, label="**Attached:**", fold="text", skipped=2),
+    "restoration": Kind(Restoration, _PARENTS, fold="block", skipped=4),
+    "pin": Kind(Pin, label="**Pinned:**"),
+    "unpin": Kind(Unpin, label="**Unpinned:**"),
+    "name": Kind(Name, label="**Named:**"),
+    "tag": Kind(Tag, label="**Tagged:**"),
+    "untag": Kind(Untag, label="**Untagged:**"),
+    "model": Kind(ModelChange, label="**Model:**"),
+}
+"""The records between the header and the tail."""
+HEADER = {
+    "Agent": "agent",
+    "Agent Path": "agent_path",
+    "Model": "model",
+    "Project": "project",
+    "Resumed From": "parent",
+    "Previous Session": "parent_path",
+    "Name": "name",
+    "Title": "title",
+}
+"""The lines of the header, and their attributes."""
+USAGE = ("input", "output", "cached", "written", "reasoning", "estimated")
+AUDIT = (
+    *("first", "last", "before", "after", "why", "model", "decisions", "pins", "facts"),
+    *("archived", "superseded", "cost"),
+)
+"""The attributes of a usage and of a compaction that markers hold."""
+_KEYS = {
+    "number": "n",
+    "parent_created": "of",
+    "verbatim_from": "since",
+    "unsummarized_from": "fresh",
+    "media": "type",
+    "sha256": "sha",
+    "input": "in",
+    "output": "out",
+}
+"""The attributes that have another name in markers."""
+_PATTERNS = {
+    "grandparent": ID_PATTERN,
+    "merged": ID_PATTERN,
+    "verbatim_from": REF_PATTERN,
+    "unsummarized_from": REF_PATTERN,
+    "until": REF_PATTERN,
+}
 
 
 class Marker(Struct, frozen=True):
@@ -42,9 +133,6 @@ class Marker(Struct, frozen=True):
         text = self.values.get(key, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
-    def count(self, key: str) -> int:
-        return self.number(key) or 0
-
     def flag(self, key: str) -> bool:
         return self.values.get(key) == "yes"
 
@@ -59,22 +147,40 @@ class Marker(Struct, frozen=True):
         found = self.values.get(key, "")
         return found if pattern is None or pattern.fullmatch(found) else ""
 
-    def usage(self) -> Usage | None:
-        if "in" not in self.values:
-            return None
-        return Usage(
-            input=self.count("in"),
-            output=self.count("out"),
-            cached=self.count("cached"),
-            written=self.count("written"),
-            reasoning=self.count("reasoning"),
-            estimated=self.flag("estimated"),
-        )
+    def attributes(self, kind: type[Struct], names: Iterable[str]) -> dict[str, Any]:
+        """Return the attributes of a value of this type that stand in the marker."""
+        found: dict[str, Any] = {}
+        for name in names:
+            key, of = _KEYS.get(name, name), _fields(kind)[name].type
+            if of is int:
+                found[name] = self.number(key) or 0
+            elif of is bool:
+                found[name] = self.flag(key)
+            elif of is datetime:
+                found[name] = self.time(key) or EPOCH
+            elif of is str:
+                found[name] = self.word(key, _PATTERNS.get(name))
+            else:
+                found[name] = self.seconds(key)
+        return found
 
-    def compaction(self) -> Compaction:
-        values: dict[str, object] = {name: self.word(name) for name in _WORDS}
-        values |= {name: self.count(name) for name in ("before", "after", *_KEPT)}
-        return convert({**values, "cost": self.seconds("cost")}, Compaction)
+    def usage(self) -> Usage | None:
+        return Usage(**self.attributes(Usage, USAGE)) if "in" in self.values else None
+
+
+def values_of(value: Struct | None, names: Iterable[str]) -> dict[str, Value]:
+    """Return attributes as values of a marker, without those that nobody has to be told."""
+    if value is None:
+        return {}
+    defaults = {name: field.default for name, field in _fields(type(value)).items()}
+    defaults |= {"input": None, "output": None, "why": None}  # these are always written
+    given = {name: getattr(value, name) for name in names}
+    return {_KEYS.get(name, name): one for name, one in given.items() if one != defaults[name]}
+
+
+@cache
+def _fields(kind: type[Struct]) -> Mapping[str, FieldInfo]:
+    return {field.name: field for field in fields(kind)}
 
 
 def read(line: bytes) -> Marker | None:
@@ -106,25 +212,3 @@ def value(name: str) -> str:
     cut.
     """
     return re.sub(r"[^A-Za-z0-9_.:+/-]", "-", name)[:128]
-
-
-def usage_values(usage: Usage | None) -> dict[str, Value]:
-    """Return the values that `Marker.usage` reads."""
-    if usage is None:
-        return {}
-    return {
-        "in": usage.input,
-        "out": usage.output,
-        "cached": usage.cached or None,
-        "written": usage.written or None,
-        "reasoning": usage.reasoning or None,
-        "estimated": usage.estimated,
-    }
-
-
-def compaction_values(compaction: Compaction) -> dict[str, Value]:
-    """Return the values that `Marker.compaction` reads."""
-    names = ("first", "last", "before", "after", "why", "model")
-    values: dict[str, Value] = {name: getattr(compaction, name) for name in names}
-    values |= {name: getattr(compaction, name) or None for name in _KEPT}
-    return values | {"cost": compaction.cost}

@@ -8,8 +8,7 @@ import unicodedata
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import TAG_PATTERN, Query, Seal, Session
 
-LONGEST = 80
-"""Characters of a name."""
+LONGEST = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 
 

@@ -1,16 +1,12 @@
-"""The file format, reading side: bytes -> values, and a report of everything that is not as it
-should be.
-
-A line state machine over bytes: linear whatever the file holds, and it never raises. Only a line
-that starts at column 0 with a marker is structure. A record without its end was interrupted: it is
-kept and reported. When the writer fenced a tear off (`<!-- chat:torn -->`) and wrote the record
-again, the second one counts. What editors add (a byte order mark, carriage returns) is no damage.
+"""The file format, reading side: bytes -> values and a report of damage, by a state machine over
+lines: linear whatever the file holds, and it never raises. A record without its end is kept; when
+it was fenced off (`<!-- chat:torn -->`) and written again, the second one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -22,11 +18,8 @@ from chat_loop.sessions.records import (
     ID_PATTERN,
     IMAGES,
     MINOR,
-    REF_PATTERN,
     TAG_PATTERN,
-    ArchiveContext,
     Attachment,
-    Call,
     Entry,
     Header,
     Query,
@@ -37,47 +30,25 @@ from chat_loop.sessions.records import (
     SealReason,
     Session,
     SummarySource,
-    Undo,
 )
 from chat_loop.values import Compaction, StopReason
 
 BOM = b"\xef\xbb\xbf"
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
-_NOTES = {kind: (entry, label) for entry, (kind, label) in writer.NOTES.items()}
-_FIELDS = {
-    "**Agent": "agent",
-    "**Agent Path": "agent_path",
-    "**Model": "model",
-    "**Project": "project",
-    "**Previous Session": "parent_path",
-    "**Name": "name",
-    "**Title": "title",
-}
-KINDS = frozenset(
-    ("query", "reply", "acknowledgment", "call", "result", "recall", "attachment", "restoration")
-) | {"undo", *_NOTES}
-"""The markers that open a record with an entry."""
 _STOPS: Mapping[str, StopReason] = {one: one for one in get_args(StopReason)}
 _REASONS: Mapping[str, SealReason] = {one: one for one in get_args(SealReason)}
 _SOURCES: Mapping[str, SummarySource] = {one: one for one in get_args(SummarySource)}
 
 
 class Parsed(Struct, frozen=True):
-    """A transcript as read: `session` is None when it has no header; `damage` is a sentence per
-    fault.
-    """
+    """A transcript as read, without a `session` when it has no header."""
 
     session: Session | None
-    damage: tuple[str, ...] = ()
-    torn: bool = False
-    """The file ends inside a record or a line: whatever is appended must be fenced off first."""
-    tears: int = 0
-    """The number of faults that are records which a crash or a full disk broke off: the program's
-    own, and harmless.
-    """
-    tail: int | None = None
-    """The byte at which the summary block, the audit and the seal begin; None without them."""
+    damage: tuple[str, ...] = ()  # a sentence per fault
+    torn: bool = False  # it ends inside a record or a line, which must be fenced off
+    tears: int = 0  # the number of faults that are records which a crash broke off: harmless
+    tail: int | None = None  # the byte at which the summary block, the audit and the seal begin
 
 
 def parse(data: bytes) -> Parsed:
@@ -116,20 +87,16 @@ class Reader:
         self.damage: list[str] = []
         self.torn = False
         self.tears = 0
-        self.tail = 0
-        """The number of the line with the first marker of the tail; 0 without one."""
-        self.open: Marker | None = None
-        """The record whose end was not read yet."""
+        self.tail = 0  # the number of the line with the first marker of the tail; 0 without one
+        self.open: Marker | None = None  # the record whose end was not read yet
         self._opened_at = 0
         self._lines: list[bytes] = []
         self._number = 0
         self._stray = 0
         self._block: str | None = None
         self._compaction: Compaction | None = None
-        self._interrupted: Entry | None = None
-        """The entry that the next one may be written again for."""
-        self._is_whole = False
-        """Its record has its end: the fence stands behind it."""
+        self._interrupted: Entry | None = None  # the next one may be this one, written again
+        self._is_whole = False  # its record has its end: the fence stands behind it
         self._header_torn = False
 
     def take(self, line: bytes) -> None:
@@ -195,14 +162,12 @@ class Reader:
         elif kind == "sealed":
             self.seal = self._seal(found)
         else:
-            if kind not in KINDS and kind not in ("session", "summary", "compaction"):
+            if kind not in marker.KINDS and kind not in ("session", "summary", "compaction"):
                 self._fault(self._number, f"unknown record “{kind}”, kept in the file and skipped.")
             self.open, self._opened_at, self._lines = found, self._number, []
 
     def _break_off(self, *, torn_off: bool) -> None:
-        """Break off the open record: another one, or (`torn_off`) a fence or the file's end, comes
-        before its end.
-        """
+        """Break off the open record, before another one or (`torn_off`) a fence or the end."""
         if self.open is None:
             return
         kind, lines = self.open.kind, self._lines
@@ -239,8 +204,8 @@ class Reader:
         elif opened.kind == "summary":
             self._block = text
         elif opened.kind == "compaction":
-            self._compaction = opened.compaction()
-        elif opened.kind in KINDS:
+            self._compaction = Compaction(**opened.attributes(Compaction, marker.AUDIT))
+        elif opened.kind in marker.KINDS:
             agent = self.header.agent if self.header else ""
             entry = _entry(opened, end, text.split("\n"), agent)
             torn, self._interrupted = self._interrupted, None
@@ -266,23 +231,20 @@ class Reader:
                 self._fault(self._opened_at, fault)
         if opened.word("v") != "1":
             self._fault(self._opened_at, "the file's format is not version 1.")
-        fields = dict.fromkeys(_FIELDS.values(), "")
-        tags: tuple[str, ...] = ()
+        values: dict[str, Any] = {"agent": ""}
         for line in lines:
-            name, separator, value = line.partition(":** ")
-            if separator and name in _FIELDS:
-                fields[_FIELDS[name]] = decode_line(value)
-            elif name == "**Tags":
-                tags = tuple(dict.fromkeys(filter(TAG_PATTERN.fullmatch, value.split(", "))))
-        self.header = Header(
-            id=opened.word("id", ID_PATTERN),
-            created=opened.time("created") or EPOCH,
-            parent=opened.word("parent", ID_PATTERN),
-            tags=tags,
-            mode="print" if opened.word("mode") == "print" else "",
-            minor=min(opened.count("minor"), MINOR),
-            **fields,
-        )
+            label, separator, text = line.removeprefix("**").partition(":** ")
+            if separator and label in marker.HEADER:
+                values[marker.HEADER[label]] = decode_line(text)
+            elif label == "Tags":
+                tags = filter(TAG_PATTERN.fullmatch, text.split(", "))
+                values["tags"] = tuple(dict.fromkeys(tags))
+        values["id"] = opened.word("id", ID_PATTERN)
+        values["parent"] = opened.word("parent", ID_PATTERN)
+        values["created"] = opened.time("created") or EPOCH
+        values["mode"] = "print" if opened.word("mode") == "print" else ""
+        values["minor"] = min(opened.number("minor") or 0, MINOR)
+        self.header = Header(**values)
 
     def _seal(self, found: Marker) -> Seal:
         return Seal(
@@ -304,75 +266,32 @@ def _is_decoration(line: bytes) -> bool:
 
 
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
-    """Return the entry of a record, without the decoration that the writer put around its text.
-
-    `end` is None for one that was interrupted; `agent` is who replies.
+    """Return the entry of a record, without the decoration around its text. `end` is None for one
+    that was interrupted; `agent` is who replies.
     """
-    at, number = opened.time("at") or EPOCH, opened.count("n")
+    kind = marker.KINDS[opened.kind]
+    values = opened.attributes(kind.entry, ("at", *kind.values))
     closing = end or Marker("end", {"stop": "interrupted"})
-    match opened.kind:
-        case "query":
-            return Query(number=number, at=at, text=_unlabelled(lines[1:], writer.YOU))
-        case "undo":
-            return Undo(number=number, at=at)
-        case "recall":
-            return ArchiveContext(number=number, at=at, text=_unfolded(lines))
-        case "call":
-            identity, name, text = opened.word("id"), opened.word("name"), _unfolded(lines)
-            return Call(number=number, at=at, id=identity, name=name, arguments=text)
-        case "result":
-            return Result(
-                number=number,
-                at=at,
-                id=opened.word("id"),
-                text=_unfolded(lines),
-                failed=opened.flag("failed"),
-                seconds=closing.seconds("time"),
-            )
-        case "attachment":
-            return Attachment(
-                number=number,
-                at=at,
-                name=decode_line(lines[0].removeprefix(f"{writer.ATTACHED} ")),
-                media=opened.word("type"),
-                size=opened.count("size"),
-                sha256=opened.word("sha"),
-                text="" if opened.word("type") in IMAGES else _unfolded(lines[2:]),
-                width=opened.count("width"),
-                height=opened.count("height"),
-            )
-        case "restoration":
-            return Restoration(
-                at=at,
-                parent_created=opened.time("of") or EPOCH,
-                queries=opened.count("queries"),
-                tokens=opened.count("tokens"),
-                block=_unfolded(lines[4:]),
-                grandparent=opened.word("grandparent", ID_PATTERN),
-                depth=max(2, opened.count("depth")),
-                verbatim_from=opened.word("since", REF_PATTERN),
-                unsummarized_from=opened.word("fresh", REF_PATTERN),
-                until=opened.word("until", REF_PATTERN),
-                merged=opened.word("merged", ID_PATTERN),
-            )
-        case "reply" | "acknowledgment":
-            return Reply(
-                number=number,
-                at=at,
-                text=_unlabelled(lines, writer.label(agent)),
-                stop=_STOPS.get(closing.word("stop"), "end"),
-                seconds=closing.seconds("time"),
-                usage=closing.usage(),
-                failed=closing.flag("failed"),
-            )
-    note, label = _NOTES[opened.kind]
-    return note(at=at, text=_unlabelled(lines, label))
+    if kind.entry is Reply:
+        values = {"number": 0, **values, "text": _unlabelled(lines, writer.label(agent))}
+        values["stop"] = _STOPS.get(closing.word("stop"), "end")
+        values |= {"usage": closing.usage(), "failed": closing.flag("failed")}
+    elif kind.fold:
+        values[kind.fold] = _unfolded(lines[kind.skipped :])
+    elif kind.label:
+        values["text"] = _unlabelled(lines[kind.skipped :], kind.label)
+    if kind.entry in (Reply, Result):
+        values["seconds"] = closing.seconds("time")
+    elif kind.entry is Restoration:
+        values["depth"] = max(2, values["depth"])
+    elif kind.entry is Attachment:
+        values["name"] = decode_line(lines[0].removeprefix(f"{kind.label} "))
+        values["text"] = "" if values["media"] in IMAGES else values["text"]
+    return kind.entry(**values)
 
 
 def _unlabelled(lines: list[str], label: str) -> str:
-    """Return the text behind a label, which stands on its first line, or on a line of its own
-    followed by an empty one.
-    """
+    """Return the text behind a label, or below one and an empty line."""
     if lines[:1] == [label]:
         lines = lines[2:] if lines[1:2] == [""] else lines[1:]
     elif lines:
@@ -382,5 +301,5 @@ def _unlabelled(lines: list[str], label: str) -> str:
 
 def _unfolded(lines: list[str]) -> str:
     """Return the text of a fold."""
-    body = lines[writer.FOLD_LINES :]
+    body = lines[2:]
     return decode("\n".join(body[:-2] if body[-2:] == ["", "</details>"] else body))

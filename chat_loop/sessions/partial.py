@@ -7,14 +7,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker
-from chat_loop.sessions.dates import instant, moment, used_in, used_of
 from chat_loop.sessions.files import opened
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, Reader, parse
@@ -23,32 +22,33 @@ from chat_loop.sessions.records import (
     ID_PATTERN,
     Entry,
     Header,
+    Name,
     Query,
     Seal,
     Session,
     SessionRow,
+    Tag,
     Totals,
+    Untag,
 )
 from chat_loop.values import Usage
 
-LONGEST_RECORD = 8 << 20
-"""Bytes of a record, and of a line, that are read exchange by exchange; the rest is left out."""
-SHORT = 1 << 19
-"""A file up to this many bytes is read whole rather than at its ends."""
+LONGEST_RECORD = 8 << 20  # bytes of a record, and of a line, that are read exchange by exchange
+SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
 _LONGEST_TAIL = 8 << 20
-_WHOLE = 4 << 20
-"""An unsealed file up to this many bytes is read whole for its numbers."""
+_WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
 _LARGEST_TIME = (1 << 63) - 1
 _QUERY = b"\n" + marker.PREFIX + b"query "
+_MARKER = b"\n" + marker.PREFIX
+_SAID = set(marker.KINDS) - {"name", "tag", "untag"}
+"""The records that are a use of the session: a new name or tag is none."""
 
 
 class Stamp(NamedTuple):
-    """A file that could be a session: when it last changed, in nanoseconds, its id, its size in
-    bytes.
-    """
+    """A file that could be a session: its time in nanoseconds, its id, its size in bytes."""
 
     changed: int
     id: str
@@ -76,9 +76,7 @@ def newest_first(directory: Path) -> list[Stamp]:
 
 
 def unlisted(directory: Path) -> list[str]:
-    """Return the names of markdown files that are no session ids, such as the conflict copies of
-    sync tools.
-    """
+    """Return the names of markdown files that are no session ids, such as conflict copies."""
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".md")]  # noqa: PTH208
     except OSError:
@@ -92,9 +90,7 @@ def storable(nanoseconds: int) -> int:
 
 
 def rows(directory: Path) -> list[SessionRow]:
-    """Return the sessions of a folder, last used first, then those without a date. Raises
-    OSError.
-    """
+    """Return the sessions of a folder, last used first, undated last. Raises OSError."""
     found = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
     return sorted(
         found, key=lambda row: (instant(row.updated) or -_LARGEST_TIME, row.id), reverse=True
@@ -102,9 +98,7 @@ def rows(directory: Path) -> list[SessionRow]:
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
-    """Return one file's row; an unreadable file has one too. `quick` reads no more than both ends
-    of an unsealed file, and leaves its numbers out.
-    """
+    """Return one file's row, of an unreadable one too. `quick`: without an open file's numbers."""
     try:
         with opened(path) as (file, status):
             return _row(path, file, status.st_size, quick=quick)
@@ -168,9 +162,8 @@ def row_of(
     whole: bool = True,
     used: datetime | None = None,
 ) -> SessionRow:
-    """Return the row of a session that was read: `whole`, or its beginning and its seal's marker.
-
-    `used` is the date of its last record where that is not in what was read.
+    """Return the row of a session that was read `whole`, or its beginning, with its seal's marker
+    and the date of its last record, `used`.
     """
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
@@ -199,12 +192,52 @@ def row_of(
     )
 
 
-def read_ends(path: Path, last: int = 1) -> Session | None:
-    """Read the two ends of a sealed session with a summary block: its entries are those before its
-    second query, and at least the `last` exchanges and all that the block does not cover. Its
-    totals are the seal's.
+def used_of(session: Session) -> datetime | None:
+    """Return the date of the last record of a session that has one."""
+    said = [entry.at for entry in session.entries if not isinstance(entry, Name | Tag | Untag)]
+    sealed = session.seal.at if session.seal is not None else EPOCH
+    dates = (*reversed(said), sealed, session.header.created)
+    return next((date for date in dates if date != EPOCH), None)
 
-    None when the ends do not tell as much, or hold what the program does not write: then the whole
+
+def used_in(tail: bytes) -> datetime | None:
+    """Return the same from the end of a transcript, None when that has no date."""
+    sealed, end = None, len(tail)
+    while (end := tail.rfind(_MARKER, 0, end)) >= 0:
+        stop = tail.find(b"\n", end + 1)
+        found = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
+        date = found.time("at") if found is not None else None
+        if found is None or date is None or date == EPOCH:
+            continue
+        if found.kind in _SAID:
+            return date
+        sealed = sealed or (date if found.kind == "sealed" else None)
+    return sealed
+
+
+def instant(date: datetime | None) -> int | None:
+    """Return microseconds since 1970, None for what is no date of a session."""
+    if date is None:
+        return None
+    try:
+        return (date.astimezone(UTC) - EPOCH) // timedelta(microseconds=1) or None
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def moment(microseconds: int | None) -> datetime | None:
+    """Return a date in the local zone."""
+    if microseconds is None:
+        return None
+    try:
+        return (EPOCH + timedelta(microseconds=microseconds)).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def read_ends(path: Path, last: int = 1) -> Session | None:
+    """Read the two ends of a sealed session with a summary block: its entries before its second
+    query, at least the `last` exchanges, and all that the block does not cover. None when the whole
     file must be read. Raises OSError.
     """
     with opened(path) as (file, status):
@@ -230,9 +263,7 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
 
 
 def _reaches(found: Session, queries: int, last: int) -> bool:
-    """Return True when the last `queries` queries of the entries hold as many exchanges as are
-    wanted, and all that the summary block does not cover.
-    """
+    """Return True when the last `queries` queries are enough exchanges, and all uncovered ones."""
     if found.seal is None or found.seal.summary is None or not queries:
         return False
     end = [entry.number for entry in found.entries if isinstance(entry, Query)][-queries:]
@@ -242,11 +273,8 @@ def _reaches(found: Session, queries: int, last: int) -> bool:
 
 
 class Pieces:
-    """The entries of a transcript in groups: what stands before the first query, then a query with
-    all that follows it.
-
-    `header` and `seal` are there when the last group was given; `size` and `changed` are the file's
-    when it was opened.
+    """The entries of a transcript in groups: those before the first query, then each query with all
+    that follows it. `header` and `seal` are there when the last group was given.
     """
 
     def __init__(self, path: Path) -> None:
@@ -278,10 +306,10 @@ class Pieces:
 
 
 def undone(path: Path) -> frozenset[int]:
-    """Return the numbers of the queries that a transcript says were undone. Raises OSError."""
+    """Return the numbers of the undone queries. Raises OSError."""
     numbers = set()
     with opened(path, 1 << 16) as (file, _):
         while line := file.readline(LONGEST_RECORD):
             if line.startswith(marker.PREFIX + b"undo ") and (found := marker.read(line)):
-                numbers.add(found.count("n"))
+                numbers.add(found.number("n") or 0)
     return frozenset(numbers)

@@ -1,4 +1,6 @@
-"""The content of a transcript as values: a header, entries in their order, and a seal."""
+"""The content of a transcript as values: a header, entries in their order, and a seal. What each
+attribute means in the file is in docs/format.md.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,23 @@ from msgspec.structs import replace
 
 from chat_loop.values import Compaction, StopReason, Usage
 
-IMAGES: Mapping[str, str] = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-}
+IMAGES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 """The kinds of images that models take, and the suffixes of their files."""
 IMAGE_FOLDER = "attachments"
-"""The folder with the images of a sessions folder."""
+MINOR = 1  # the minor version of the file format that this program writes
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of what has none
+ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
+"""A place in a chain, `2.14`: query 14 of its second session."""
+TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
+
+SealReason = Literal["exit", "compact", "resume", "clear"]
+SummarySource = Literal["model", "extracted", "none"]
+"""The maker of the summary block: a model; code, from the words themselves; nobody yet."""
+State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
+"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no
+transcript.
+"""
 
 
 class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
@@ -44,9 +54,7 @@ class Query(QueryEntry, frozen=True, kw_only=True):
 
 
 class Reply(QueryEntry, frozen=True, kw_only=True):
-    """An answer of the model, complete or not. Number 0 is the acknowledgment; `failed` says that
-    the request was refused or never answered.
-    """
+    """An answer of the model, complete or not. Number 0 is the acknowledgment."""
 
     text: str
     stop: StopReason = "end"
@@ -83,9 +91,7 @@ class ArchiveContext(QueryEntry, frozen=True, kw_only=True, tag="recall"):
 
 
 class Attachment(QueryEntry, frozen=True, kw_only=True):
-    """A file that the user gave with the query. `name` is the path as it was typed, `size` is in
-    bytes, `text` that of a text file; an image is a file of its own, its size in pixels.
-    """
+    """A file that the user gave with the query: its text, or an image in a file of its own."""
 
     name: str
     media: str
@@ -122,7 +128,7 @@ class Unpin(Note, frozen=True):
 
 
 class Name(Note, frozen=True):
-    """A name for the session; an empty text takes the name away."""
+    """A name for the session; an empty text takes it away."""
 
 
 class Tag(Note, frozen=True):
@@ -139,8 +145,7 @@ class ModelChange(Note, frozen=True, tag="switch"):
 
 class Restoration(Entry, frozen=True, kw_only=True):
     """The context that the session got from its parent: a summary block's inner text, and the words
-    from the reference `verbatim_from` on, of which those from `unsummarized_from` on are in no
-    block yet. A fork ends them at `until`; `merged` is the id of a second parent.
+    from `verbatim_from` on, those from `unsummarized_from` on in no block yet, up to `until`.
     """
 
     parent_created: datetime
@@ -149,7 +154,6 @@ class Restoration(Entry, frozen=True, kw_only=True):
     block: str
     grandparent: str = ""
     depth: int = 2
-    """The place of this session in its chain."""
     verbatim_from: str = field(default="", name="since")
     unsummarized_from: str = field(default="", name="fresh")
     until: str = ""
@@ -165,25 +169,9 @@ ENTRIES: Mapping[str, type[Entry]] = {
 }
 """The kinds of entries by their names in JSON."""
 
-MINOR = 1
-"""The minor version of the file format that this program writes."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of what has none."""
-ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
-REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
-"""A place in a chain, `2.14`: query 14 of its second session."""
-
-TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
-
-SealReason = Literal["exit", "compact", "resume", "clear"]
-SummarySource = Literal["model", "extracted", "none"]
-"""The maker of the summary block: a model; code, from the words themselves; nobody yet."""
-
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The summary block. The first four fields are the model's narrative, the others code keeps
-    word for word.
-    """
+    """The summary block: the model's narrative, and from `pinned` on what code keeps as it is."""
 
     background: str = "Initial session."
     topics: tuple[str, ...] = ()
@@ -196,9 +184,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The facts of a session. `id` and `parent` match ID_PATTERN (`parent` may be empty), tags
-    TAG_PATTERN. The user made the `name`, the program the `title`.
-    """
+    """The facts of a session. The user made its `name`, the program its `title`."""
 
     id: str
     created: datetime
@@ -210,16 +196,13 @@ class Header(Struct, frozen=True, kw_only=True):
     name: str = ""
     title: str = ""
     tags: tuple[str, ...] = ()
-    project: str = ""
-    """The working directory in which the session began."""
-    mode: str = ""
-    """`print`: the conversation was only held with `-p` so far; empty: in a chat."""
+    project: str = ""  # the working directory in which it began
+    mode: str = ""  # `print`: the conversation was only held with `-p` so far; empty: in a chat
     minor: int = MINOR
-    """The minor version of the file format: how its page is laid out."""
 
 
 class Seal(Struct, frozen=True, kw_only=True):
-    """The end of a session. `usage` and `seconds` are those of the summary call."""
+    """The end of a session, with the usage and the seconds of the summary call."""
 
     at: datetime
     reason: SealReason
@@ -240,14 +223,11 @@ class Use(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """A query with its files and, when one came, its reply: the texts of all its steps joined, its
-    tools apart.
-    """
+    """A query, its files and its reply, the texts of whose steps are joined."""
 
     query: Query
     reply: Reply | None = None
     depth: int = 1
-    """The place of its session in the chain, from 1 on."""
     uses: tuple[Use, ...] = ()
     attached: tuple[Attachment, ...] = ()
 
@@ -263,7 +243,7 @@ class Exchange(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """The accounting of a session. The acknowledgment counts as restoration, not as a query."""
+    """The accounting of a session; the acknowledgment counts as restoration."""
 
     queries: int = 0
     session: Usage = field(default_factory=Usage)
@@ -280,8 +260,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     header: Header
     entries: tuple[Entry, ...] = ()
     seal: Seal | None = None
-    counted: Totals | None = None
-    """The totals, where only a part of the entries was read."""
+    counted: Totals | None = None  # the totals, where only a part of the entries was read
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -460,31 +439,22 @@ def _joined(step: Reply, following: Reply) -> Reply:
     return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)
 
 
-State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no
-transcript.
-"""
-
-
 class Branch(Struct, frozen=True):
-    """A branch begins after the query with the reference `at` (empty: unknown) with the words
-    `words`.
-    """
+    """A branch begins behind the reference `at` (empty: unknown) with the words `words`."""
 
     at: str
     words: str
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """A line of a listing. In one of conversations the row is that of the newest session, and the
-    numbers are those of its whole chain. None: only the whole file could tell.
+    """A line of a listing. That of a conversation is its newest session's, with the numbers of the
+    whole chain. None: only the whole file could tell.
     """
 
     id: str
     path: Path
     state: State
-    updated: datetime | None = None
-    """The date of its last record, whatever the file's own times are."""
+    updated: datetime | None = None  # the date of its last record
     created: datetime | None = None
     agent: str = ""
     project: str = ""
@@ -492,30 +462,19 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     merged: str = ""
     queries: int | None = None
     tokens: int | None = None
-    name: str = ""
-    """The name that the user gave, else the title, else the first query's first line."""
+    name: str = ""  # the user's name for it, else the title, else the first query's first line
     tags: tuple[str, ...] = ()
     depth: int = 1
     compacted: bool = False
-    """True when it ended because its context was compacted."""
     until: str = ""
-    """The reference of its parent's last query that it goes on from; empty: all of them."""
+    """The reference of its parent's last query that it goes on from; empty: the very last."""
     words: str = ""
-    """The first line of its own first query."""
     mode: str = ""
-    answered: bool = True
-    """False when no reply ever came."""
+    answered: bool = True  # false when no reply ever came
     spent: tuple[tuple[str, Usage], ...] | None = None
-    """The tokens of each model by its reference."""
     compactions: int = 0
-    """The number of compactions of the chain."""
-    folded: int = 0
-    """The number of older sessions of its chain behind it in a listing of conversations."""
-    shared: int = 0
-    """The number of queries of its chain that belong to other conversations as well."""
-    branch: Branch | None = None
-    """The place where its chain leaves that of another conversation."""
-    behind: str = ""
-    """The id of the conversation's newest session, where it is listed below that."""
+    folded: int = 0  # the number of older sessions of its chain behind it
+    shared: int = 0  # the number of queries that belong to other conversations as well
+    branch: Branch | None = None  # the place where its chain leaves that of another conversation
+    behind: str = ""  # the id of the conversation's newest session, where it is listed below that
     current: bool = False
-    """It is the conversation that is open here."""

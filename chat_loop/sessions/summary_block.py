@@ -1,7 +1,5 @@
 """The summary block's inner text: the seed's headings in the seed's order, then what code keeps.
-
-`parse(render(summary)) == summary` for every Summary. An item is a bullet; its further lines are
-indented by two spaces, so that nothing inside an item can stand at column 0.
+`parse(render(summary)) == summary` for every Summary: further lines of an item are indented.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-r"""The file format, writing side: values -> markdown, in the minor version that the header names.
-
-A record is what stands between a `<!-- chat:KIND … -->` line and its `<!-- chat:end … -->` line.
-Inside it, headings and labels are decoration for people; the parser takes off exactly the
-decoration written here. `parse(render(session)) == session` for every Session whose ids and names
-are values that markers hold (`marker.value`); `render` raises ValueError for any other. A living
-session is written by the same pieces: `render(session) == head + each entry + tail`.
+"""The file format, writing side: values -> markdown, in the minor version that the header names.
+`parse(render(session)) == session` for every Session whose ids and names are values that markers
+hold (`marker.value`); `render` raises ValueError for any other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
 from chat_loop.sessions import marker, summary_block
@@ -22,10 +18,7 @@ from chat_loop.sessions.records import (
     Call,
     Entry,
     Header,
-    ModelChange,
-    Name,
     Note,
-    Pin,
     Query,
     QueryEntry,
     Reply,
@@ -33,28 +26,13 @@ from chat_loop.sessions.records import (
     Result,
     Seal,
     Session,
-    Tag,
     Totals,
     Undo,
-    Unpin,
-    Untag,
 )
 from chat_loop.values import Usage
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
-YOU = "**You:**"
-ATTACHED = "**Attached:**"
-NOTES: Mapping[type[Note], tuple[str, str]] = {
-    Pin: ("pin", "**Pinned:**"),
-    Unpin: ("unpin", "**Unpinned:**"),
-    Name: ("name", "**Named:**"),
-    Tag: ("tag", "**Tagged:**"),
-    Untag: ("untag", "**Untagged:**"),
-    ModelChange: ("model", "**Model:**"),
-}
-"""The records that hold a time and a text: their kinds and labels."""
-FOLD_LINES = 2
-"""The number of lines in a fold before its text."""
+_NAMES = {kind.entry: name for name, kind in marker.KINDS.items() if kind.entry is not Reply}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)
 _SOURCES = {
     "model": "Summary",
@@ -64,9 +42,7 @@ _SOURCES = {
 
 
 def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
-    """Return the whole transcript. Its links to images lead into `folder`, a part of a URL; they
-    are for people.
-    """
+    """Return the whole transcript; links to images lead into `folder`, a part of a URL."""
     header, seal, totals = session.header, session.seal, session.totals
     parts = [head(header, totals if seal else None)]
     parts += [entry_text(entry, header, folder) for entry in session.entries]
@@ -87,14 +63,7 @@ def head(header: Header, totals: Totals | None = None) -> str:
     fields = {
         "Session ID": header.id,
         "Date": header.created.isoformat(),
-        "Agent": header.agent,
-        "Agent Path": header.agent_path,
-        "Model": header.model,
-        "Project": header.project,
-        "Resumed From": header.parent,
-        "Previous Session": header.parent_path,
-        "Name": header.name,
-        "Title": header.title,
+        **{name: getattr(header, attribute) for name, attribute in marker.HEADER.items()},
         "Tags": ", ".join(header.tags),
         **dict(accounting(totals) if totals else ()),
     }
@@ -104,9 +73,7 @@ def head(header: Header, totals: Totals | None = None) -> str:
 
 
 def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the session's accounting as (label, value), for the header and for the
-    screen.
-    """
+    """Yield the lines of the session's accounting as (label, value)."""
     yield "Total Queries", str(totals.queries)
     if totals.restoration.total:
         yield "Restoration Tokens", tokens_text(totals.restoration)
@@ -117,70 +84,39 @@ def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
 
 def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
     """Return the text of an entry as it is appended; links to images lead into `folder`."""
-    number = {"n": entry.number} if isinstance(entry, QueryEntry) else {}
-    values: Mapping[str, marker.Value] = {}
-    end: Mapping[str, marker.Value] = {}
+    if isinstance(entry, Reply):
+        text = labelled(label(header.agent), encode(entry.text))
+        return reply_opening(entry.number, entry.at) + text + reply_end(entry)
+    name = _NAMES[type(entry)]
+    kind = marker.KINDS[name]
     match entry:
-        case Reply():
-            text = labelled(label(header.agent), encode(entry.text))
-            return reply_opening(entry.number, entry.at) + text + reply_end(entry)
         case Query():
-            kind, heading = "query", f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
-            body = heading + labelled(YOU, encode(entry.text))
+            heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
+            body = heading + labelled(kind.label, encode(entry.text))
         case Undo():
-            kind, body = "undo", f"*Undone: what was said with query {entry.number}.*"
+            body = f"*Undone: what was said with query {entry.number}.*"
         case Call():
-            kind, values = "call", {"id": entry.id, "name": entry.name}
             body = _fold(f"Tool: {entry.name}", entry.arguments)
         case Result():
-            kind, values = "result", {"id": entry.id, "failed": entry.failed}
             body = _fold("It failed" if entry.failed else "Its result", entry.text)
-            end = {"time": entry.seconds}
         case ArchiveContext():
-            kind, body = "recall", _fold("Found in the archive", entry.text)
+            body = _fold("Found in the archive", entry.text)
         case Attachment():
-            kind, values, body = "attachment", _attachment_values(entry), _attached(entry, folder)
+            shown = _fold("Its text", entry.text)
+            if entry.is_image:
+                link = entry.file.replace(IMAGE_FOLDER, folder, 1)
+                shown = f"![{entry.width}×{entry.height}]({link})"
+            body = f"{kind.label} {encode_line(entry.name)}\n\n{shown}"
         case Restoration():
-            kind, values, body = "restoration", _restoration_values(entry), _restored(entry, header)
+            body = _restored(entry, header)
         case _:
             assert isinstance(entry, Note)
-            kind, label_text = NOTES[type(entry)]
-            body = labelled(label_text, encode(entry.text))
+            body = labelled(kind.label, encode(entry.text))
     rule = "\n---\n" if isinstance(entry, Query | Restoration) else ""
-    opening = marker.write(kind, {**number, **values, "at": entry.at})
-    return f"{rule}\n{opening}\n{body}\n{marker.write('end', {**number, **end})}\n"
-
-
-def _attachment_values(entry: Attachment) -> dict[str, marker.Value]:
-    return {
-        "type": entry.media,
-        "size": entry.size,
-        "sha": entry.sha256,
-        "width": entry.width or None,
-        "height": entry.height or None,
-    }
-
-
-def _attached(entry: Attachment, folder: str) -> str:
-    shown = _fold("Its text", entry.text)
-    if entry.is_image:
-        link = entry.file.replace(IMAGE_FOLDER, folder, 1)
-        shown = f"![{entry.width}×{entry.height}]({link})"
-    return f"{ATTACHED} {encode_line(entry.name)}\n\n{shown}"
-
-
-def _restoration_values(entry: Restoration) -> dict[str, marker.Value]:
-    return {
-        "queries": entry.queries,
-        "tokens": entry.tokens,
-        "of": entry.parent_created,
-        "grandparent": entry.grandparent,
-        "depth": entry.depth if entry.depth != 2 else None,
-        "since": entry.verbatim_from,
-        "fresh": entry.unsummarized_from,
-        "until": entry.until,
-        "merged": entry.merged,
-    }
+    opening = marker.write(name, {**marker.values_of(entry, kind.values), "at": entry.at})
+    end: dict[str, marker.Value] = {"n": entry.number} if isinstance(entry, QueryEntry) else {}
+    end |= {"time": entry.seconds} if isinstance(entry, Result) else {}
+    return f"{rule}\n{opening}\n{body}\n{marker.write('end', end)}\n"
 
 
 def _restored(entry: Restoration, header: Header) -> str:
@@ -198,9 +134,7 @@ def _restored(entry: Restoration, header: Header) -> str:
 
 
 def restored_text(entry: Restoration, parent: str, merged: str) -> str:
-    """Return where a session comes from, with its two parents named so: `ID (5 queries, 2.3K
-    tokens; forked at 1.4), merged with ID2`.
-    """
+    """Return where a session comes from: `ID (5 queries, 2.3K tokens; forked at 1.4)`."""
     parts = [counts_text(entry.queries, entry.tokens)]
     parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
     parts += [f"forked at {entry.until}"] if entry.until else []
@@ -213,9 +147,7 @@ def label(agent: str) -> str:
 
 
 def labelled(label_text: str, encoded: str) -> str:
-    """Return the label on the text's first line when that is a plain paragraph, else on a line of
-    its own.
-    """
+    """Return the label on the first line of a plain paragraph, else on a line of its own."""
     return label_text + (" " if encoded[:1].isalpha() else "\n\n") + encoded
 
 
@@ -226,14 +158,12 @@ def reply_opening(number: int, at: datetime) -> str:
 
 
 def reply_end(entry: Reply) -> str:
-    """Return the last piece: the end marker, a fence that the text left open, and the line of time
-    and tokens.
-    """
+    """Return the end marker, a fence that the text left open, and the line of time and tokens."""
     values: dict[str, marker.Value] = {
         "n": entry.number or None,
         "stop": entry.stop,
         "time": entry.seconds,
-        **marker.usage_values(entry.usage),
+        **marker.values_of(entry.usage, marker.USAGE),
         "failed": entry.failed,
     }
     parts = _spent(entry.seconds, entry.usage)
@@ -245,9 +175,7 @@ def reply_end(entry: Reply) -> str:
 
 
 def open_fence(text: str) -> str:
-    """Return the fence that would close `text` if it leaves a code block open, else an empty string
-    (CommonMark 4.5).
-    """
+    """Return the fence that closes the code block that `text` leaves open, else an empty string."""
     fence = ""
     for run, sign, rest in _FENCE.findall(text):
         if not fence:
@@ -258,16 +186,14 @@ def open_fence(text: str) -> str:
 
 
 def tail(seal: Seal, totals: Totals, minor: int) -> str:
-    """Return the summary block and the seal's line, which repeats the totals so that a listing need
-    only read it.
-    """
+    """Return the summary block and the seal's line, which tells the totals to a listing."""
     lines = ["", "---", ""]
     if seal.summary is not None:
         block = summary_block.render(seal.summary, grouped=False, spaced=minor > 0)
         lines += [marker.SUMMARY_START, block, marker.SUMMARY_END, ""]
     if (audit := seal.compaction) is not None:
         lines += [
-            marker.write("compaction", marker.compaction_values(audit)),
+            marker.write("compaction", marker.values_of(audit, marker.AUDIT)),
             f"*Compacted {audit.first} to {audit.last}: {compaction_text(audit)}*",
             f"*Model: {audit.model or 'none'} | Cost: {dollars_text(audit.cost)}*",
             marker.write("end"),
@@ -281,7 +207,7 @@ def tail(seal: Seal, totals: Totals, minor: int) -> str:
         "tokens": totals.combined,
         "covers": seal.covers,
         "time": seal.seconds,
-        **marker.usage_values(seal.usage),
+        **marker.values_of(seal.usage, marker.USAGE),
     }
     spent = " | ".join([_SOURCES[seal.source], *_spent(seal.seconds, seal.usage)])
     return "\n".join([*lines, f"*{spent}*", marker.write("sealed", values), ""])
