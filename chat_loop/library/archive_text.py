@@ -1,8 +1,6 @@
 """The archive's texts for a model (pure): hits of a search, queries to read, and what is attached
-to a new query unasked.
-
-Texts are as they were said; `…` marks what is left out. Sizes are in tokens as `count` estimates
-them.
+to a new query unasked. Texts are as they were said; `…` marks what is left out. Sizes are in tokens
+as `count` estimates them.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from chat_loop.library.search import Hit, Place, texts
 from chat_loop.library.terms import asks
 from chat_loop.sessions.records import Exchange
-from chat_loop.text import sentences
+from chat_loop.text import one_line, sentences
 
 Count = Callable[[str], int]
 
@@ -32,11 +30,6 @@ _CUT_ROOM = 30
 """Tokens for the note that a text was cut."""
 _LEAST = 40
 """Characters that an excerpt has at least."""
-
-NOTHING = (
-    "Nothing in the archive matches {0}. It may have been said in other words: search for "
-    "other words."
-)
 _FOUND = "Found in the archive of this conversation, best first, as it was said:"
 _RECALLED = (
     "Found automatically earlier in this conversation; it may be superseded or beside the point:"
@@ -46,28 +39,26 @@ _FORMS = (
     'as "2.14".'
 )
 _REQUEST = re.compile(
-    r"\W{0,9}(?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] "
-    r"{0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6})|:([0-9]{1,4}))?\W{0,9}"
+    r"\W{0,9}((?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] {0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6}))?)"
+    r"(?::([0-9]{1,4}))?\W{0,9}"
 )
 
 
 def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
     """Return a search's answer: at most MOST_HITS exchanges in at most `room` tokens."""
-    hits = hits[:MOST_HITS]
-    if not hits:
-        return NOTHING.format(f"“{_short(asked)}”" if asked.strip() else "that")
-    while True:
+    text = (
+        f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
+        " It may have been said in other words: search for other words."
+    )
+    for shown in range(min(len(hits), MOST_HITS), 0, -1):
         share = room
         while share >= _LEAST:
-            text = "\n\n".join(
-                (_FOUND, *(_hit_text(hit, share // len(hits), count) for hit in hits))
-            )
+            found = (_hit_text(hit, share // shown, count) for hit in hits[:shown])
+            text = "\n\n".join((_FOUND, *found))
             if count(text) <= room:
                 return text
             share = share * 4 // 5
-        if len(hits) == 1:
-            return text
-        hits = hits[:-1]
+    return text
 
 
 def recall_text(
@@ -83,31 +74,45 @@ def recall_text(
     lines = [_RECALLED]
     refs: list[str] = []
     for hit in strong:
-        line = _recalled(hit, count) if hit.strength >= 0.7 * best else ""
-        if (
-            line
-            and not _is_known(line, "\n".join((known, *lines)))
-            and len(refs) < _MOST_RECALLED
-            and count("\n".join((*lines, line))) <= room
-        ):
+        quotes = _quotes(hit, count) if hit.strength >= 0.7 * best else []
+        there = "\n".join((known, *lines))
+        pieces = [piece.strip() for _, quote in quotes for piece in quote.split("…")]
+        if len(refs) == _MOST_RECALLED or all(piece in there for piece in pieces):
+            continue
+        quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
+        newer = f" (newer mention: {hit.newer})" if hit.newer else ""
+        line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}{newer}"
+        if count("\n".join((*lines, line))) <= room:
             lines.append(line)
             refs.append(hit.exchange.ref)
     return ("\n".join(lines), tuple(refs)) if refs else ("", ())
 
 
-def _is_known(line: str, known: str) -> bool:
-    """Tell whether everything that a line quotes stands in `known`."""
-    quoted = line.partition("“")[2].rpartition("”")[0]
-    return bool(quoted) and all(
-        piece.strip() in known for piece in quoted.split("…") if piece.strip()
-    )
+def _quotes(hit: Hit, count: Count) -> list[tuple[str, str]]:
+    """Return the best sentence of a hit with who said it, and the answer to a question of the
+    user.
+    """
+    said = texts(hit.exchange)
+    places = [place for place in hit.places if place.part < 2]
+
+    def text_at(place: Place) -> str:
+        return " ".join(said[place.part][1][place.start : place.end].split())
+
+    chosen = places[:1]
+    if chosen and chosen[0].part == 0 and asks(text_at(chosen[0])):
+        first = [Place(1, one.start, one.end) for one in sentences(said[1][1])[:1]]
+        chosen += [place for place in places if place.part == 1][:1] or first
+    return [
+        (said[place.part][0].lower(), excerpt(text_at(place), (), _SENTENCE_ROOM, count))
+        for place in chosen
+    ]
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
     """Return queries of the previous session as they were said.
 
-    What does not fit is left for a next call, which is named. `request` is "14", "12-16", "2.14",
-    or "14:2" for the second part of a query that is too long for one answer.
+    `request` is "14", "12-16", "2.14", or "12-16:2" for the second part of what is too long for one
+    answer; the part that follows is named.
     """
     if not exchanges:
         return "There is no previous session to read."
@@ -117,69 +122,43 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     if match is None:
         return f"{_FORMS} {there}"
     depth = exchanges[0].depth
-    if any(match[group] is not None and int(match[group]) != depth for group in (1, 3)):
+    if any(match[group] is not None and int(match[group]) != depth for group in (2, 4)):
         return (
             f"Only the previous session can be read here, which is number {depth} of the chain. "
             f"{there} Search the archive for what is older."
         )
-    first = int(match[2])
-    last = int(match[4]) if match[4] is not None else first
-    chosen = [
-        exchange
-        for exchange in exchanges
-        if min(first, last) <= exchange.query.number <= max(first, last)
-    ]
+    first, last = sorted((int(match[3]), int(match[5] or match[3])))
+    chosen = [one for one in exchanges if first <= one.query.number <= last]
     if not chosen:
-        return (
-            f"There is no query {first}. {there}"
-            if first == last
-            else f"There are no such queries. {there}"
-        )
-    return _pages(chosen, int(match[5]) if match[5] is not None else 1, room, count)
-
-
-def _pages(chosen: Sequence[Exchange], part: int, room: int, count: Count) -> str:
-    room = max(room - _CUT_ROOM, room // 2)
-    said: list[str] = []
-    for at, exchange in enumerate(chosen):
-        more = [*said, _spoken(exchange)]
-        if _tokens("\n\n".join(more), room, count) > room:
-            if said:
-                return "\n\n".join((*said, _cut_here(_range(chosen[at:]))))
-            return _part(chosen, part, room, count)
-        said = more
-    return "\n\n".join(said) if part == 1 else _no_part(chosen[0], 1)
-
-
-def _part(chosen: Sequence[Exchange], part: int, room: int, count: Count) -> str:
-    """Return the part-th piece of the first exchange, which is too long for one answer."""
-    text, number = _spoken(chosen[0]), chosen[0].query.number
-    pieces, fitting = 1, _fitting(text, room, count)
-    while pieces < part and fitting < len(text):
-        text = text[fitting:].lstrip()
-        pieces, fitting = pieces + 1, _fitting(text, room, count)
-    if pieces != part:
-        return _no_part(chosen[0], pieces)
-    rest = [f"{number}:{part + 1}"] if fitting < len(text) else []
-    rest += [_range(chosen[1:])] if len(chosen) > 1 else []
-    return "\n\n".join(
-        (text[:fitting].rstrip(), *([_cut_here('", then "'.join(rest))] if rest else ()))
+        what = f"is no query {first}" if first == last else "are no such queries"
+        return f"There {what}. {there}"
+    rest = "\n\n".join(
+        "\n".join((_heading(one), *(f"{who}: {text}" for who, text in _said(one))))
+        for one in chosen
     )
+    for part in range(1, int(match[6] or 1) + 1):
+        piece, rest = _split(rest, room, count)
+        if part == int(match[6] or 1):
+            more = f'(Cut here. Read "{match[1]}:{part + 1}" for what follows.)'
+            return f"{piece}\n\n{more}" if rest else piece
+        if not rest:
+            break
+    return f"“{match[1]}” has {part} {'part' if part == 1 else 'parts'}."
 
 
-def _no_part(exchange: Exchange, parts: int) -> str:
-    return f"Query {exchange.query.number} has {parts} {'part' if parts == 1 else 'parts'}."
-
-
-def _fitting(text: str, room: int, count: Count) -> int:
-    """Return how many characters from the beginning fit, up to a blank if one is near."""
+def _split(text: str, room: int, count: Count) -> tuple[str, str]:
+    """Split a text after what fits, with room for a note when something is left; at a blank if one
+    is near.
+    """
+    if _tokens(text, room, count) <= room:
+        return text, ""
+    room = max(room - _CUT_ROOM, room // 2)
     size = min(len(text), _CHARACTERS * room)
     while size > _LEAST and (tokens := count(text[:size])) > room:
         size = max(_LEAST, min(size - 1, int(size * room / tokens)))
-    if size == len(text):
-        return size
     blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
-    return blank if blank > 0 else size
+    size = blank if blank > 0 else size
+    return text[:size].rstrip(), text[size:].lstrip()
 
 
 def _tokens(text: str, room: int, count: Count) -> int:
@@ -187,75 +166,33 @@ def _tokens(text: str, room: int, count: Count) -> int:
     return count(text) if len(text) <= 2 * _CHARACTERS * room else len(text) // 4
 
 
-def _cut_here(rest: str) -> str:
-    return f'(Cut here. Read "{rest}" for what follows.)'
+def _said(exchange: Exchange) -> list[tuple[str, str]]:
+    return [(who, text.strip()) for who, text in texts(exchange) if text.strip()]
 
 
-def _range(exchanges: Sequence[Exchange]) -> str:
-    numbers = [exchange.query.number for exchange in exchanges]
-    return (
-        ""
-        if not numbers
-        else str(numbers[0])
-        if len(numbers) == 1
-        else f"{numbers[0]}-{numbers[-1]}"
-    )
-
-
-def _spoken(exchange: Exchange) -> str:
-    lines = (f"{who}: {text.strip()}" for who, text in texts(exchange) if text.strip())
-    return "\n".join((_heading(exchange), *lines))
-
-
-def _heading(exchange: Exchange, newer: str = "", *, related: bool = False) -> str:
-    said = (
-        f"[{exchange.ref}] "
-        f"{exchange.query.at:%Y-%m-%d %H:%M}{' (related, in other words)' if related else ''}"
-    )
-    return f"{said} (newer mention: {newer})" if newer else said
+def _heading(exchange: Exchange) -> str:
+    return f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}"
 
 
 def _hit_text(hit: Hit, room: int, count: Count) -> str:
+    """Return the texts of a hit that fit, in about `room` tokens: short ones whole, long ones
+    around what fits.
+    """
+    heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
+    heading += f" (newer mention: {hit.newer})" if hit.newer else ""
     parts = []
     for part, (who, text) in enumerate(texts(hit.exchange)):
         places = [place for place in hit.places if place.part == part]
         if text.strip() and (places or part < 2):
-            parts.append((part, who, text, places))
-    heading = _heading(hit.exchange, hit.newer, related=hit.related)
+            parts.append((part, who, text, places, 1.0 if places else _BESIDE))
     left = room - count(heading) - 4 * len(parts)
-    weights = {part: 1.0 if places else _BESIDE for part, _, _, places in parts}
+    weights = sum(weight for *_, weight in parts)
     lines: dict[int, str] = {}
-    for part, who, text, places in sorted(parts, key=lambda one: len(one[2]) / weights[one[0]]):
-        share = int(
-            left
-            * weights[part]
-            / sum(weight for other, weight in weights.items() if other not in lines)
-        )
-        lines[part] = f"{who}: {excerpt(text, places, share, count)}"
+    for part, who, text, places, weight in sorted(parts, key=lambda one: len(one[2]) / one[4]):
+        lines[part] = f"{who}: {excerpt(text, places, int(left * weight / weights), count)}"
         left -= count(lines[part])
+        weights -= weight
     return "\n".join((heading, *(lines[part] for part in sorted(lines))))
-
-
-def _recalled(hit: Hit, count: Count) -> str:
-    """Return the best sentence of a hit, with the answer when it is a question of the user."""
-    said = texts(hit.exchange)
-    places = [place for place in hit.places if place.part < 2]
-    if not places:
-        return ""
-    chosen = places[:1]
-    if chosen[0].part == 0 and asks(_text(said, chosen[0])):
-        answers = [place for place in places if place.part == 1]
-        chosen += answers[:1] or [Place(1, one.start, one.end) for one in sentences(said[1][1])[:1]]
-    quoted = (
-        f"{said[place.part][0].lower()}: “{excerpt(_text(said, place), (), _SENTENCE_ROOM, count)}”"
-        for place in chosen
-    )
-    newer = f" (newer mention: {hit.newer})" if hit.newer else ""
-    return f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {'; '.join(quoted)}{newer}"
-
-
-def _text(said: Sequence[tuple[str, str]], place: Place) -> str:
-    return " ".join(said[place.part][1][place.start : place.end].split())
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
@@ -275,35 +212,25 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
 
 
 def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
-    """Cut about `size` characters around as many places as fit into two thirds of them."""
+    """Cut about `size` characters around as many places as fit into two thirds of them; no word is
+    cut, where the words are not long.
+    """
     chosen = [(places[0][0], min(places[0][1], places[0][0] + size))]
     for start, end in places[1:]:
         if 3 * (end - start + sum(last - first for first, last in chosen)) <= 2 * size:
             chosen.append((start, end))
     margin = max(0, size - sum(end - start for start, end in chosen)) // (2 * len(chosen))
     windows: list[tuple[int, int]] = []
-    for start, end in sorted(chosen):
-        first, last = _snapped(text, start - margin, end + margin)
-        if windows and first <= windows[-1][1] + 3:
-            windows[-1] = (windows[-1][0], max(last, windows[-1][1]))
-        else:
-            windows.append((first, last))
+    for first, last in sorted(chosen):
+        start, end = max(first - margin, 0), min(last + margin, len(text))
+        if start:
+            start = text.find(" ", start, min(start + 30, end)) + 1 or start
+        if end < len(text):
+            blank = text.rfind(" ", max(end - 30, start), end)
+            end = blank if blank >= 0 else end
+        if windows and start <= windows[-1][1] + 3:
+            before = windows.pop()
+            start, end = before[0], max(end, before[1])
+        windows.append((start, end))
     shown = " … ".join(text[start:end].strip() for start, end in windows)
     return f"{'… ' if windows[0][0] > 0 else ''}{shown}{' …' if windows[-1][1] < len(text) else ''}"
-
-
-def _snapped(text: str, start: int, end: int) -> tuple[int, int]:
-    """Shrink a span so that it cuts no word, where the words are not long."""
-    start, end = max(start, 0), min(end, len(text))
-    if start:
-        blank = text.find(" ", start, min(start + 30, end))
-        start = blank + 1 if blank >= 0 else start
-    if end < len(text):
-        blank = text.rfind(" ", max(end - 30, start), end)
-        end = blank if blank >= 0 else end
-    return start, end
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 80 else f"{flat[:79]}…"

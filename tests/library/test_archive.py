@@ -363,7 +363,7 @@ def test_reading_queries(request_: str, numbers: list[int]) -> None:
         ("99", f"There is no query 99. {HAS}"),
         ("0", f"There is no query 0. {HAS}"),
         ("20-30", f"There are no such queries. {HAS}"),
-        ("14:2", "Query 14 has 1 part."),
+        ("14:2", "“14” has 1 part."),
         ("the last one", f"{FORMS} {HAS}"),
         ("", f"{FORMS} {HAS}"),
         ("1" * 50, f"{FORMS} {HAS}"),
@@ -379,7 +379,7 @@ def test_reading_what_is_not_there(request_: str, answer: str) -> None:
 def test_a_long_reading_goes_on_in_the_next() -> None:
     text = read_text(TALK, "3-9", 60, words)
     assert text.startswith("[2.3] ")
-    assert text.endswith('\n\n(Cut here. Read "6-9" for what follows.)')
+    assert text.endswith('\n\n(Cut here. Read "3-9:2" for what follows.)')
     assert words(text) <= 60
     assert read_text(TALK, "6-9", 70, words).count("\n[2.") == 3
 
@@ -394,12 +394,10 @@ def test_a_query_that_is_too_long_is_read_in_parts() -> None:
         piece, _, rest = text.partition("\n\n(Cut here. Read ")
         read += f" {piece}"
         request = rest.split('"')[1] if rest else ""
-    assert asked == ["1-2", "1:2", "1:3", "1:4"]
-    assert read.split()[4:] == f"hello Assistant: {LONG}".split()
-    assert read_text(exchanges, "1:9", 1000, words) == "Query 1 has 4 parts."
-    assert read_text(exchanges, "1-2", 1000, words).endswith(
-        '\n\n(Cut here. Read "1:2", then "2" for what follows.)'
-    )
+    assert asked == ["1-2", "1-2:2", "1-2:3", "1-2:4"]
+    bye = "[2.2] 2026-03-02 09:00 User: bye Assistant: bye"
+    assert read.split()[4:] == f"hello Assistant: {LONG} {bye}".split()
+    assert read_text(exchanges, "1:9", 1000, words) == "“1” has 4 parts."
 
 
 PAIRS = st.lists(st.tuples(st.one_of(hostile, st.just(LONG)), hostile), min_size=1, max_size=4)
