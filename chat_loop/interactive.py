@@ -87,9 +87,8 @@ class Interactive:
         )
         semantic = SemanticIndex() if config.search.meaning else None
         self._embedding = Embedding(sessions.directory)
-        self._indexer = Indexer(
-            sessions.directory, [self._embedding.start_if_needed] if semantic is not None else ()
-        )
+        then = self._embedding.start_if_needed if semantic is not None else None
+        self._indexer = Indexer(sessions.directory, then)
         place = app.memory(agent)
         self._memory = ProjectMemory(place, self._show) if place is not None else None
         self._permission = Permission(self._display)

@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -27,14 +26,13 @@ from chat_loop.library.archive_text import (
 )
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index, IndexedSession
-from chat_loop.library.ranking import Position, newer, values_of
+from chat_loop.library.ranking import Position
 from chat_loop.library.refresh import indexed
-from chat_loop.library.search import Hit, Near, places_of, search, spoken_in, texts
+from chat_loop.library.search import Hit, Near, places_of, search, texts
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.chain import ChainReader, placed
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
-from chat_loop.text import Sentence
 from chat_loop.tokens import estimate
 
 NOT_READY = "The archive is still being read. Try again in a moment."
@@ -91,28 +89,15 @@ class ExchangeIndex:
         with self._lock:
             if not self._sessions:
                 return []
-            question, found = search(
+            found = search(
                 self._index, text, near or (lambda found: {}), where, [json.dumps(list(without))]
             )
         said = list(self._sessions.values())
-
-        def exchange_at(position: Position) -> Exchange:
-            return said[position[0] - 1][position[1] - 1]
-
-        @cache
-        def spoken(position: Position) -> list[tuple[int, Sentence]]:
-            return spoken_in(exchange_at(position))
-
-        @cache
-        def values(position: Position, number: int) -> frozenset[str]:
-            return values_of(spoken(position)[number][1].text)
-
         hits = []
         for one in found[: max(0, limit)]:
-            later = newer(question, one, found, values)
-            exchange = exchange_at(one.position)
-            ref = exchange_at(later).ref if later is not None else ""
-            hits.append(Hit(exchange, one.strength, ref, places_of(one, spoken(one.position))))
+            session, position = one.position
+            exchange = said[session - 1][position - 1]
+            hits.append(Hit(exchange, one.strength, places_of(one, exchange)))
         return hits
 
     def near(self, text: str, found: Collection[Position]) -> Mapping[Position, float]:

@@ -80,8 +80,7 @@ def recall_text(
         if len(refs) == _MOST_RECALLED or all(piece in there for piece in pieces):
             continue
         quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
-        newer = f" (newer mention: {hit.newer})" if hit.newer else ""
-        line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}{newer}"
+        line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}"
         if count("\n".join((*lines, line))) <= room:
             lines.append(line)
             refs.append(hit.exchange.ref)
@@ -179,7 +178,6 @@ def _hit_text(hit: Hit, room: int, count: Count) -> str:
     around what fits.
     """
     heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
-    heading += f" (newer mention: {hit.newer})" if hit.newer else ""
     parts = []
     for part, (who, text) in enumerate(texts(hit.exchange)):
         places = [place for place in hit.places if place.part == part]

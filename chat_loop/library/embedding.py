@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 
 LOCK = ".embedding"
 NICE = 10
-UNUSABLE = 3
-"""The exit code where the sentence model is no good: another try would be as bad."""
-MOST_SKIPPED = 32
-"""After a process that could not work, so many occasions are let pass at most: 1, then 2, then 4,
-and so on.
-"""
 NO_PARENT = 0
 ALONE_SECONDS = 60.0
 
@@ -47,28 +41,17 @@ class Embedding:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
-        self._failures = self._skipped = 0
 
-    def start_if_needed(self, index: Index) -> bool:
-        """Have what has no vectors embedded.
-
-        Return False: nothing is left to do in this process. Raises IndexUnavailable.
+    def start_if_needed(self, index: Index) -> None:
+        """Have what has no vectors embedded, unless that failed before. Raises
+        IndexUnavailable.
         """
         with self._lock:
-            if self._process is not None:
-                code = self._process.poll()
-                if code is None:
-                    return False
-                self._process = None
-                self._closed = self._closed or code == UNUSABLE
-                self._skipped = min(2**self._failures, MOST_SKIPPED) if code else 0
-                self._failures = self._failures + 1 if code else 0
-            if self._skipped:
-                self._skipped -= 1
-            elif not self._closed and _is_needed(index):
+            code = self._process.poll() if self._process is not None else 0
+            self._closed = self._closed or code not in (0, None)
+            if code == 0 and not self._closed and _is_needed(index):
                 self._process = _start(self._directory, os.getpid())
                 self._closed = self._process is None  # full text finds alone
-            return False
 
     def close(self) -> None:
         """Stop the process; what it has embedded stays."""
@@ -131,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
             semantic = SemanticIndex()
             while goes_on() and semantic.embed_some(index):
                 continue
-            return UNUSABLE if semantic.problem else 0
+            return 1 if semantic.problem else 0
     except (SessionLocked, IndexUnavailable, OSError):
         return 1
     finally:

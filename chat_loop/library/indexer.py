@@ -7,7 +7,7 @@ missed is found by size and modification time the next time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,18 +23,15 @@ AGAIN_SECONDS = 5.0
 """The time after which an index that could not be used is tried again."""
 CLOSE_SECONDS = 0.1
 
-Job = Callable[["Index"], bool]
-"""Does a little with an index that is up to date; True when there is more to do."""
-
 
 class Indexer:
-    """The thread of one folder's index. `jobs` are done when every file is in the index."""
+    """The thread of one folder's index. `then` is called whenever every file is in the index."""
 
-    def __init__(self, directory: Path, jobs: Sequence[Job] = ()) -> None:
+    def __init__(self, directory: Path, then: Callable[[Index], object] | None = None) -> None:
         self.directory = directory
         self.trouble = ""
         """Why the index is not up to date, as a sentence; empty: it is, or is just being read."""
-        self._jobs = tuple(jobs)
+        self._then = then
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._closed = False
@@ -90,8 +87,8 @@ class Indexer:
         self._drop_index()
 
     def _catch_up(self) -> None:
-        """Read what the index does not know, the newest first, then do the jobs. Raises
-        IndexUnavailable, and OSError for a folder that cannot be read.
+        """Read what the index does not know, the newest first. Raises IndexUnavailable, and OSError
+        for a folder that cannot be read.
         """
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
@@ -106,8 +103,8 @@ class Indexer:
             progress=lambda done, of: self._pause(),
             stopped=lambda: self._closed,
         )
-        while not self._closed and any(job(index) for job in self._jobs):
-            self._pause()
+        if self._then is not None and not self._closed:
+            self._then(index)
 
     def _pause(self) -> None:
         if not self._closed:

@@ -6,13 +6,12 @@ exchange, or in those around it, and counts less there: what a talk is about is 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 
 from msgspec import Struct
 
-from chat_loop.library.terms import ASKS, SAME, TELLS, Term, ids
+from chat_loop.library.terms import ASKS, TELLS, Term
 
 Position = tuple[int, int]
 """A session and the position of an exchange in it."""
@@ -29,8 +28,6 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0
 """A sentence is strong with as much as two words have that occur once; in a tiny archive almost
 every word does.
 """
-_COMPARED = 10
-"""So many sentences of a later exchange are looked at for another value: logs have thousands."""
 
 
 class Asked(Struct, frozen=True):
@@ -134,46 +131,6 @@ def fuse(found: Sequence[Scored], near: Mapping[Position, float]) -> list[Scored
     return sorted(found, key=lambda one: (-one.exact, -worth(one)))
 
 
-def newer(
-    question: Question,
-    hit: Scored,
-    found: Iterable[Scored],
-    values: Callable[[Position, int], frozenset[str]],
-) -> Position | None:
-    """Return the latest exchange that says the same as a hit's best sentence with another value.
-
-    The same as far as was asked. `values` gives `values_of` a sentence by its exchange and number.
-    """
-    if not hit.sentences:
-        return None
-    best = hit.sentences[0]
-    weights = [one.weight for one in question.asked]
-    keys = [
-        term
-        for term, surely in best.held.items()
-        if surely >= SAME and not question.asked[term].term.exact
-    ]
-    if 2 * sum(weights[term] for term in keys) < sum(weights):
-        return None
-    asked = {one.term.text for one in question.asked}
-    old = values(hit.position, best.number) - asked
-    for later in sorted(found, key=lambda one: one.position, reverse=True):
-        if later.position <= hit.position:
-            return None
-        for sentence in later.sentences[:_COMPARED]:
-            same = all(sentence.held.get(term, 0.0) >= SAME for term in keys)
-            if same and ASKS not in sentence.marks:
-                new = values(later.position, sentence.number) - asked
-                if not old & new and {*map(_shape, old)} & {*map(_shape, new)}:
-                    return later.position
-    return None
-
-
-def values_of(sentence: str) -> frozenset[str]:
-    """Return the ids and numbers of a sentence."""
-    return frozenset((*ids(sentence), *re.findall(r"(?<![^\W_])\d{1,2}(?![^\W_])", sentence)))
-
-
 def _surest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
     """Return how surely each term is meant where it is meant most surely."""
     held: dict[int, float] = {}
@@ -229,8 +186,3 @@ def _strength(question: Question, sentence: Sentence) -> float:
     likely = (0.6 if ASKS in sentence.marks else 1.0) * (1.0 if TELLS in sentence.marks else 0.8)
     chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
     return min(1.0, likely * held / (sum(weights) or 1.0) * chance)
-
-
-def _shape(value: str) -> str:
-    """`14:30` -> `0:0`, `db-7.internal` -> `a-0.a`."""
-    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", value))

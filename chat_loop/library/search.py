@@ -22,7 +22,7 @@ from chat_loop.library.ranking import AROUND, Asked, Position, Question, Scored,
 from chat_loop.library.terms import ALIKE, SAME, WIDE, Term, related, terms, without_common
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
-from chat_loop.text import Sentence, sentences
+from chat_loop.text import sentences
 
 if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
@@ -63,13 +63,11 @@ class Place(Struct, frozen=True):
 class Hit(Struct, frozen=True):
     """An exchange that fits a query. `places` are the sentences that fit, the best first.
 
-    `strength`, 0 to 1: how surely it is what the query is about. `newer` is the reference of a
-    later exchange that says something else of the same, if there is an obvious one.
+    `strength`, 0 to 1: how surely it is what the query is about.
     """
 
     exchange: Exchange
     strength: float
-    newer: str = ""
     places: tuple[Place, ...] = ()
 
     @property
@@ -133,8 +131,7 @@ def search_all(
         def near(found: Collection[Position]) -> Mapping[Position, float]:
             return semantic.near(index, text, found, where, values) if semantic is not None else {}
 
-        _, scored = search(index, text, near, where, values)
-        hits = _hits(index, scored[: max(0, limit)])
+        hits = _hits(index, search(index, text, near, where, values)[: max(0, limit)])
         if numbered and hits:
             numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
@@ -153,8 +150,8 @@ def search(
     near: Near,
     where: str = "",
     values: Sequence[object] = (),
-) -> tuple[Question, list[Scored]]:
-    """Return what a query asks for, and what was found, the best first.
+) -> list[Scored]:
+    """Return what was found, the best first.
 
     `where` is a condition on `e`, the exchanges, that begins with AND. Raises IndexUnavailable.
     """
@@ -170,22 +167,18 @@ def search(
     )
     said = {(session, position): str(words) for session, position, words in lines}
     found = [one for one in rank(question, said, every) if one.sentences or one.position in meant]
-    return question, fuse(found, meant) if meant else found
+    return fuse(found, meant) if meant else found
 
 
-def places_of(scored: Scored, spoken: Sequence[tuple[int, Sentence]]) -> tuple[Place, ...]:
-    """Return the best sentences of an exchange that fit; `spoken` are all it has."""
-    numbers = [one.number for one in scored.sentences if one.number < len(spoken)][:_PLACES]
-    return tuple(
-        Place(part, one.start, one.end) for part, one in (spoken[number] for number in numbers)
-    )
-
-
-def spoken_in(exchange: Exchange) -> list[tuple[int, Sentence]]:
-    """Return the sentences of an exchange's texts, each with the text's number."""
-    return [
-        (part, one) for part, (_, text) in enumerate(texts(exchange)) for one in sentences(text)
+def places_of(scored: Scored, exchange: Exchange) -> tuple[Place, ...]:
+    """Return the best sentences of an exchange that fit."""
+    spoken = [
+        Place(part, one.start, one.end)
+        for part, (_, text) in enumerate(texts(exchange))
+        for one in sentences(text)
     ]
+    numbers = [one.number for one in scored.sentences if one.number < len(spoken)]
+    return tuple(spoken[number] for number in numbers[:_PLACES])
 
 
 def _hits(index: Index, scored: Sequence[Scored]) -> list[FolderHit]:
@@ -213,7 +206,7 @@ def _hits(index: Index, scored: Sequence[Scored]) -> list[FolderHit]:
             Reply(number=number, at=moment, text=reply) if reply else None,
             rows[identity].depth,
         )
-        places = places_of(one, spoken_in(exchange))
+        places = places_of(one, exchange)
         row = rows[identity]
         hits.append(FolderHit(exchange, one.strength, places=places, row=row))
     return hits

@@ -100,11 +100,6 @@ def asks(sentence: str) -> bool:
     )
 
 
-def ids(text: str) -> list[str]:
-    """Return the ids, numbers, paths and addresses of a text, folded, as they are searched for."""
-    return [token for token in _tokens(fold(text)) if _is_exact(token)]
-
-
 class Term(Struct, frozen=True):
     """One thing that a query asks for: `words` that stand one after the other, and their `text`.
 

@@ -261,19 +261,6 @@ def test_a_long_reply_is_cut_to_what_matches() -> None:
     assert 30 <= words(text) <= 60
 
 
-def test_newer_mentions_are_named() -> None:
-    older = [
-        exchange(1, 1, "The dentist appointment is on 14 March at 9:40."),
-        *said(("hello", "hi")),
-    ]
-    newer = exchange(3, 1, "The dentist appointment is on 21 March at 8:15.")
-    hits = searched([*older, newer], "dentist appointment")
-    text = found_text(hits, ROOM, estimate)
-    assert text.index("[3.1] 2026-03-02 09:00\n") < text.index(
-        "[1.1] 2026-03-02 09:00 (newer mention: 3.1)\n"
-    )
-
-
 def test_what_is_attached_to_a_query() -> None:
     exchanges = conversation(planted=FACTS[:1])
     place = next(one for one in exchanges if FACTS[0].statement in f"{one.query.text}{one.reply}")
@@ -296,31 +283,26 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
     hit = Hit(
         exchange(2, 3, "Which day is market day?", "Friday. Or so."),
         1.0,
-        "3.1",
         (Place(0, 0, 24),),
     )
     text, attached = recall_text([hit], estimate)
     assert attached == ("2.3",)
     assert text.split("\n")[1] == (
-        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday.” "
-        "(newer mention: 3.1)"
+        "[2.3] 2026-03-02, user: “Which day is market day?”; assistant: “Friday.”"
     )
 
 
 def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
-    strong, weak = (
-        Hit(one, strength, "", (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
-    )
+    strong, weak = (Hit(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01))
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak], estimate) == ("", ())
-    assert recall_text([Hit(one, 1.0, "", (Place(2, 0, 1),))], estimate) == ("", ())
+    assert recall_text([Hit(one, 1.0, (Place(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [
         Hit(
             exchange(2, number, f"Port {number} it is.", "Fine."),
             STRONG,
-            "",
             (Place(0, 0, 16),),
         )
         for number in range(3, 12)

@@ -88,11 +88,3 @@ def test_searching_an_archive_of_similar_lines_is_linear(text: Callable[[int, in
     lines, more, most = work(480, 40), work(1_920, 40), work(7_680, 40)
     assert most < 5 * more < 25 * lines, "four times the lines"
     assert most < 80 * 7_680, "calls for each line"
-
-
-def test_a_newer_value_is_still_named_among_similar_lines() -> None:
-    with closing(ExchangeIndex()) as search:
-        search.add([exchange(1, 1, "The gateway listens on port 5432.", log(50))])
-        search.add([exchange(1, 2, "The gateway listens on port 5544 now.", log(50, 50))])
-        [first, second] = search.search("gateway port", 5)
-    assert (first.exchange.ref, first.newer, second.newer) == ("1.2", "", "1.2")
