@@ -221,7 +221,11 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("--config", "/nowhere.yaml", "-p", "x"), 2, "There is no config file /nowhere.yaml."),
         (("--model", "compatible:m", "-p", "x"), 2, "A compatible server needs its address."),
         (("--local", "-p", "x"), 2, "Fetch one: chat-loop models install qwen2.5-coder-1.5b"),
-        (("--model", "anthropic:m", "-p", "x"), 1, "Set ANTHROPIC_API_KEY to a valid key."),
+        (
+            ("--model", "anthropic:m", "-p", "x"),
+            1,
+            "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key.",
+        ),
         (("sessions", "show", "nope"), 1, "There is no session nope: there are no sessions yet."),
         (("sessions", "show", "../../etc/passwd"), 1, "That is not a session id"),
         (("models", "install", "nope"), 2, "There is no embedded model named nope."),

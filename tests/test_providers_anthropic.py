@@ -202,7 +202,7 @@ BOTH_TOO_LONG = (
     "input length or "
     "`max_tokens` and try again"
 )
-KEY = "Set ANTHROPIC_API_KEY to a valid key."
+KEY = "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key."
 COMPACT = "Type compact to shorten the conversation."
 
 

@@ -407,10 +407,8 @@ def test_what_servers_leave_out_is_no_failure(server: Loopback, reply: Reply) ->
     assert events_of(compatible_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
 
 
-def test_the_name_and_the_patience_are_the_caller_s() -> None:
-    local = OpenAIProvider(
-        "m", name="ollama", window=Window(1), base_url="http://x/v1", first_event_seconds=600.0
-    )
+def test_a_server_of_this_machine_may_load_its_model_first() -> None:
+    local = OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://127.0.0.1/v1")
 
     assert (local.name, local.model, local.window, local.first_event_seconds) == (
         "ollama",

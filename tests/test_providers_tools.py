@@ -100,7 +100,7 @@ def test_who_calls_tools(tmp_path: Path) -> None:
         False,
     ]
     assert not OpenAIProvider(
-        "m", name="ollama", window=Window(1), base_url="http://x/v1"
+        "m", name="compatible", window=Window(1), base_url="http://x/v1"
     ).calls_tools
     assert not ScriptedProvider().calls_tools
     assert not LocalProvider(tmp_path / "m.gguf", name_of_model="m", window=Window(1)).calls_tools

@@ -79,11 +79,11 @@ def costs(config: Config) -> Callable[[str, Usage], float | None]:
         from chat_loop.providers import prices  # not before something is priced
 
         overrides = {
-            name: prices.Price(input=model.input_price, output=model.output_price)
+            name: (model.input_price, model.output_price)
             for name, model in config.models.items()
             if model.input_price is not None and model.output_price is not None
         }
         provider, _, model_name = reference.partition(":")
-        return prices.cost(usage, prices.price_of(model_name, provider, overrides))
+        return prices.cost(usage, model_name, provider, overrides)
 
     return cost

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chat_loop.errors import AuthenticationFailed, ProviderError
+from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers.answers import at, count_at, text_at
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
@@ -20,20 +20,17 @@ from chat_loop.providers.capabilities import (
     listed,
     refuses_images,
 )
-from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.wire import (
     Line,
     Refusal,
     Reply,
     WireProvider,
-    host_of,
     http_client,
     sendable,
-    unreadable,
 )
 from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, StopReason, Usage, Window
+from chat_loop.values import Message, Request, StopReason, Usage
 
 STOPS: Mapping[str, StopReason] = {
     "max_tokens": "length",
@@ -54,29 +51,10 @@ TAKES_TEMPERATURE = (
 
 
 class AnthropicProvider(WireProvider):
-    """Claude models. Key and address come from the arguments, else from the environment as the SDK
-    reads it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.
-    """
+    """Claude models."""
 
     name = "anthropic"
     path = "/v1/messages"
-    key_hint = "Set ANTHROPIC_API_KEY to a valid key."
-    model_hint = "Check the model's name; --model anthropic:NAME."
-    stream_type = "text/event-stream"
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        window: Window,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        entry: Entry | None = None,
-        images: bool | None = None,
-    ) -> None:
-        super().__init__(model, window, entry or CATALOGUE[self.name], images)
-        self._base_url = base_url
-        self._api_key = api_key
 
     def _connect(self) -> Line:
         import anthropic
@@ -90,27 +68,11 @@ class AnthropicProvider(WireProvider):
                 open_telemetry=False,
             )
         except anthropic.AnthropicError as error:
-            raise unreadable(error, self.key_hint) from error
+            raise self._unreadable(error) from error
         if not (client.api_key or client.auth_token or client.credentials):
-            raise AuthenticationFailed("There is no key for Anthropic.", self.key_hint)
-        return self._line_of(client, (anthropic.CredentialsError,))
-
-    def _line_of(self, client: Any, credentials_errors: tuple[type[Exception], ...]) -> Line:
-        import anthropic
-
-        service = Service(
-            host=host_of(client.base_url),
-            key_hint=self.key_hint,
-            model_hint=self.model_hint,
-            stream=self.stream_type,
-        )
-        return Line(
-            client=client,
-            stream=anthropic.AsyncStream[object],
-            errors=(anthropic.AnthropicError, *credentials_errors),
-            credentials_errors=credentials_errors,
-            service=service,
-        )
+            raise self._keyless()
+        errors = anthropic.AnthropicError, (anthropic.CredentialsError,)
+        return self._line_of(client, anthropic.AsyncStream[object], *errors)
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [

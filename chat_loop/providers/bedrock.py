@@ -19,7 +19,7 @@ from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.wire import Line, Reply, headers_named_in, http_client
-from chat_loop.values import Request, Window
+from chat_loop.values import Request
 from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"
@@ -47,11 +47,6 @@ class BedrockProvider(AnthropicProvider):
         "id of an inference profile, such as us.anthropic.NAME."
     )
 
-    def __init__(
-        self, model: str, *, window: Window, entry: Entry, images: bool | None = None
-    ) -> None:
-        super().__init__(model, window=window, entry=entry, images=images)
-
     def _connect(self) -> Line:
         region = check(self.entry, os.environ, ask_machine=True)
         import anthropic
@@ -68,7 +63,8 @@ class BedrockProvider(AnthropicProvider):
             open_telemetry=False,
         )
         # a session that has expired; credentials that have gone
-        return self._line_of(client, (BotoCoreError, RuntimeError))
+        errors = anthropic.AnthropicError, (BotoCoreError, RuntimeError)
+        return self._line_of(client, anthropic.AsyncStream[object], *errors)
 
     async def _ask(self, line: Line) -> Capabilities | None:
         return NOTHING  # it has no such path

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from chat_loop.providers.catalogue import (
     missing_requirement,
 )
 from chat_loop.providers.prices import VENDORS
-from chat_loop.providers.servers import is_foreign, is_near, server_at, shown
+from chat_loop.providers.servers import is_foreign, server_at, shown
 
 if TYPE_CHECKING:
     from chat_loop.values import Window
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
-HERE_SECONDS = 600.0
-"""How long the first content of a server on this machine may take: it may load its model first."""
 
 WAYS = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
@@ -299,48 +297,34 @@ def create(
 
 
 def _build(entry: Entry, model: str, window: Window, config: Config, world: World) -> Provider:
-    images = config.images.get(model)
     key: str | None = entry.key(world.environment)
     if entry.name in ("anthropic", "openai"):  # None leaves the SDK to its own variables
         key = None if entry.keys == CATALOGUE[entry.name].keys else key
-    url = entry.base_url or None
+    images = config.images.get(model)
+    reached = {"base_url": entry.base_url or None, "api_key": key}
+    given: dict[str, Any] = {"window": window, "entry": entry, "images": images, **reached}
     match entry.kind:
         case "anthropic":
             from chat_loop.providers.anthropic import AnthropicProvider
 
-            return AnthropicProvider(
-                model, window=window, base_url=url, api_key=key, entry=entry, images=images
-            )
+            return AnthropicProvider(model, **given)
         case "bedrock":
             from chat_loop.providers.bedrock import BedrockProvider
 
-            return BedrockProvider(model, window=window, entry=entry, images=images)
+            return BedrockProvider(model, **given)
         case "azure":
             from chat_loop.providers.openai import AzureProvider
 
-            return AzureProvider(
-                model, window=window, entry=entry, calls_tools=entry.tools, images=images
-            )
+            return AzureProvider(model, **given)
         case "openai":
             from chat_loop.providers.openai import OpenAIProvider
 
-            if entry.name != "openai" and not url:
+            if entry.name != "openai" and not entry.base_url:
                 raise ConfigError(
                     f"{entry.title[:1].upper()}{entry.title[1:]} needs its address.",
                     f"Set providers.{entry.name}.base_url, or give --base-url URL.",
                 )
-            near = is_near(url or world.environment.get("OPENAI_BASE_URL", ""))
-            return OpenAIProvider(
-                model,
-                name=entry.name,
-                window=window,
-                base_url=url,
-                api_key=key if entry.name == "openai" else key or None,
-                first_event_seconds=HERE_SECONDS if near else 120.0,
-                calls_tools=entry.tools,
-                entry=entry,
-                images=images,
-            )
+            return OpenAIProvider(model, **given)
         case "local":
             return _local(model, config, world)
         case "scripted":

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from chat_loop.errors import AuthenticationFailed, ContextTooLong, NoProvider, ProviderError
+from chat_loop.errors import ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
@@ -27,7 +27,7 @@ from chat_loop.providers.calls import (
     tool_name,
 )
 from chat_loop.providers.capabilities import NOTHING, Capabilities, listed, refuses_images, running
-from chat_loop.providers.catalogue import AZURE_TOKEN, CATALOGUE, Entry, azure_address
+from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.servers import capabilities_at, is_near, root_of
 from chat_loop.providers.wire import (
@@ -37,12 +37,11 @@ from chat_loop.providers.wire import (
     WireProvider,
     adapt,
     headers_named_in,
-    host_of,
     http_client,
     sendable,
 )
 from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage, Window
+from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -74,35 +73,19 @@ class OpenAIProvider(WireProvider):
     does not know, is not sent them again.
     """
 
+    name = "openai"
     path = "/chat/completions"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        name: str = "openai",
-        window: Window,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        first_event_seconds: float = 120.0,
-        calls_tools: bool = False,
-        entry: Entry | None = None,
-        images: bool | None = None,
-    ) -> None:
-        entry = entry or CATALOGUE.get(name) or Entry(name=name, title=name)
-        super().__init__(model, window, entry, images)
-        self.name = name
-        self.first_event_seconds = first_event_seconds
-        self._base_url = base_url
-        self._api_key = api_key
-        self._own = name == "openai"
+    def __init__(self, model: str, **given: Any) -> None:
+        super().__init__(model, **given)
+        self._own = self.name == "openai"
         """The server is OpenAI's."""
-        quirks = entry.quirks
-        self.calls_tools = not model.startswith(quirks.no_tools) if self._own else calls_tools
-        self._asks = not entry.silent
+        quirks = self.entry.quirks
+        if self._own:
+            self.calls_tools = not model.startswith(quirks.no_tools)
         self._replayed = ReplayedFields()
         fixed = quirks.fixed_temperature and model.startswith(quirks.fixed_temperature)
-        self._unknown = {"temperature"} if fixed else set()
+        self._unknown = {"temperature"} if fixed else set[str]()
         """Parameters that the server does not know."""
 
     def _ask_here(self) -> Capabilities:
@@ -153,11 +136,17 @@ class OpenAIProvider(WireProvider):
             return None if by_name else NOTHING
         return listed(found)
 
+    def _connect(self) -> Line:
+        import openai
+
+        client = self._client(http_client(openai.DefaultAsyncHttpxClient))
+        return self._line_of(client, openai.AsyncStream[object], openai.OpenAIError)
+
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
         """Make the SDK's client. Raises `ProviderError` without a key or an address."""
         import openai
 
-        if self.entry.kind == "openai" and not self._own and not self._base_url:
+        if not self._own and not self._base_url:
             raise NoProvider(
                 f"The provider {self.name} has no address.",
                 "Set its base URL, as http://HOST:PORT/v1.",
@@ -174,37 +163,6 @@ class OpenAIProvider(WireProvider):
         if not client.api_key:
             raise self._keyless()
         return client
-
-    def _keyless(self) -> AuthenticationFailed:
-        return AuthenticationFailed(f"There is no key for {self.entry.title}.", self._key_hint)
-
-    @property
-    def _key_hint(self) -> str:
-        if self.entry.keys:
-            return f"Set {' or '.join(self.entry.keys)} to a valid key."
-        return f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it."
-
-    @property
-    def _model_hint(self) -> str:
-        hint = f"Check the model's name; --model {self.name}:NAME."
-        return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
-
-    def _connect(self) -> Line:
-        import openai
-
-        client = self._client(http_client(openai.DefaultAsyncHttpxClient))
-        absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
-        return Line(
-            client=client,
-            stream=openai.AsyncStream[object],
-            errors=(openai.OpenAIError,),
-            service=Service(
-                host=host_of(client.base_url),
-                key_hint=self._key_hint,
-                model_hint=self._model_hint,
-                absent_hint=absent if self.entry.here else "",
-            ),
-        )
 
     def _headers(self, line: Line) -> Mapping[str, object]:
         own = self.entry.sent_headers(os.environ)
@@ -344,21 +302,8 @@ class AzureProvider(OpenAIProvider):
     (https://learn.microsoft.com/azure/ai-services/openai/reference).
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        window: Window,
-        entry: Entry,
-        calls_tools: bool = True,
-        images: bool | None = None,
-    ) -> None:
-        more: dict[str, Any] = {"calls_tools": calls_tools, "entry": entry, "images": images}
-        super().__init__(model, name=entry.name, window=window, **more)
-
-    @property
-    def _model_hint(self) -> str:
-        return "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
+    name = "azure"
+    model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
         import openai

@@ -32,8 +32,9 @@ from chat_loop.errors import (
 from chat_loop.events import Event, Finished, ToolCalled
 from chat_loop.providers.calls import Calls, refused_tool
 from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
-from chat_loop.providers.catalogue import Entry
+from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Oversized, Service, short
+from chat_loop.providers.servers import is_near
 from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
@@ -102,20 +103,40 @@ class Reply:
 
 
 class WireProvider:
-    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
+    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before.
 
-    name: str
-    first_event_seconds = 120.0
-    calls_tools = True
+    Key and address come from the arguments, else from the environment as the SDK reads it.
+    """
+
+    name = ""
     path: str
     """Where requests are sent."""
-    _asks = True
-    """The service is asked about the model behind the first reply."""
+    stream_type = "text/event-stream"
 
-    def __init__(self, model: str, window: Window, entry: Entry, images: bool | None) -> None:
-        """`window` is a guess or the user's; `images` is None where the user says nothing."""
+    def __init__(
+        self,
+        model: str,
+        *,
+        window: Window,
+        name: str = "",
+        base_url: str | None = None,
+        api_key: str | None = None,
+        calls_tools: bool | None = None,
+        entry: Entry | None = None,
+        images: bool | None = None,
+    ) -> None:
+        """`window` is a guess or the user's; `calls_tools` and `images` are None where the user
+        says nothing. `entry` is the catalogue's by default.
+        """
         self.model = model
-        self.entry = entry
+        self.name = name or (entry.name if entry else self.name)
+        self.entry = entry or CATALOGUE.get(self.name) or Entry(self.name, self.name, tools=False)
+        self.calls_tools = self.entry.tools if calls_tools is None else calls_tools
+        self._base_url = base_url
+        self._api_key = api_key
+        # a server of this machine may load its model first
+        near = is_near(base_url or os.environ.get("OPENAI_BASE_URL", ""))
+        self.first_event_seconds = 600.0 if near else 120.0
         self._line: Line | None = None
         self._building = threading.Lock()
         self._refused_tools: set[str] = set()
@@ -129,6 +150,26 @@ class WireProvider:
             "guess": Capabilities(window=window.tokens).over(guessed(model)),
         }
         self.learn(NOTHING)
+
+    @property
+    def key_hint(self) -> str:
+        """What to do when the key is missing or refused."""
+        if self.entry.keys:
+            return f"Set {' or '.join(self.entry.keys)} to a valid key."
+        return f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it."
+
+    @property
+    def model_hint(self) -> str:
+        """What to do when the model is not known."""
+        hint = f"Check the model's name; --model {self.name}:NAME."
+        return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
+
+    def _keyless(self) -> AuthenticationFailed:
+        return AuthenticationFailed(f"There is no key for {self.entry.title}.", self.key_hint)
+
+    def _unreadable(self, error: BaseException) -> AuthenticationFailed:
+        what = f"The credentials cannot be read: {short(str(error))}"
+        return AuthenticationFailed(what, self.key_hint)
 
     def learn(self, told: Capabilities, source: str = "server") -> None:
         """Take what a source says of the model; the earlier source counts."""
@@ -162,6 +203,29 @@ class WireProvider:
     def _connect(self) -> Line:
         """Import the SDK and make a client. Raises `ProviderError` without a key or an address."""
         raise NotImplementedError
+
+    def _line_of(
+        self,
+        client: Any,
+        stream: Any,
+        error: type[Exception],
+        credentials_errors: tuple[type[Exception], ...] = (),
+    ) -> Line:
+        """Return the connection of a client with these classes of streams and errors."""
+        absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
+        return Line(
+            client=client,
+            stream=stream,
+            errors=(error, *credentials_errors),
+            credentials_errors=credentials_errors,
+            service=Service(
+                host=host_of(client.base_url),
+                key_hint=self.key_hint,
+                model_hint=self.model_hint,
+                absent_hint=absent if self.entry.here else "",
+                stream=self.stream_type,
+            ),
+        )
 
     def _body(self, request: Request) -> dict[str, object]:
         """Return the body of a request."""
@@ -200,10 +264,22 @@ class WireProvider:
         with self._building:
             if self._line is None:
                 self._line = self._connect()
+                if self.entry.kind != "bedrock":  # whose credentials would be read
+                    asyncio.run(self._rehearse(self._line))
                 for library in ("anthropic", "openai", "httpx2"):
                     # what they warn of would reach the terminal
                     logging.getLogger(library).setLevel(logging.ERROR)
             return self._line
+
+    async def _rehearse(self, line: Line) -> None:
+        """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
+        import httpx2
+
+        async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
+            nobody = line.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
+            with suppress(*line.errors):
+                more = {"cast_to": object, "stream": True, "stream_cls": line.stream}
+                await nobody.post(self.path, body={"model": "-", "stream": True}, **more)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`; `StreamBroken` for a cut after
@@ -228,7 +304,8 @@ class WireProvider:
                     raise line.service.unfinished(kind, started=reply.started)
         for ending in self._ending(reply, calls=bool(request.tools)):
             yield ending
-        if self._asks and self._inquiry is None and not self._window_is_known:
+        asked = self.entry.silent or self._inquiry is not None
+        if not asked and not self._window_is_known:
             self._inquiry = asyncio.ensure_future(self._inquire(line, INQUIRY_SECONDS))
 
     def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
@@ -291,7 +368,7 @@ class WireProvider:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from error
             if isinstance(error, line.credentials_errors):
-                raise unreadable(error, line.service.key_hint) from error
+                raise self._unreadable(error) from error
             raise line.service.failed(error.__cause__ or error, started=False) from error
         try:
             yield stream
@@ -461,11 +538,6 @@ def headers_named_in(variable: str) -> list[str]:
     """Return the names of the headers that an SDK takes from a variable; they may hold keys."""
     lines = (line.partition(":") for line in os.environ.get(variable, "").split("\n"))
     return [name.strip() for name, colon, _ in lines if colon]
-
-
-def unreadable(error: BaseException, hint: str) -> AuthenticationFailed:
-    """Return the error for credentials that cannot be read."""
-    return AuthenticationFailed(f"The credentials cannot be read: {short(str(error))}", hint)
 
 
 def sendable(text: str) -> str:
