@@ -19,8 +19,7 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from chat_loop.browser.app import browse
-from chat_loop.browser.preview import Preview
-from chat_loop.browser.previews import REMEMBERED, Previews
+from chat_loop.browser.preview import REMEMBERED, Preview, Previews
 from chat_loop.errors import UsageError
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, SessionRow

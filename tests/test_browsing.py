@@ -10,13 +10,13 @@ from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from prompt_toolkit.utils import get_cwidth
 
-from chat_loop.browser.browsing import LONGEST_FILTER, Browsing
 from chat_loop.browser.cells import cut, filled, plain, wrapped
-from chat_loop.browser.frame import fitted, frame
-from chat_loop.browser.keys import Act, press
 from chat_loop.browser.preview import CHARACTERS, EXCHANGES, ITEMS, Preview, Section, preview_of
+from chat_loop.browser.state import LONGEST_FILTER, Act, Browsing, press
+from chat_loop.browser.view import fitted, frame
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 from tests import strategies
 from tests.browsing_here import NOW, MadeShelf, row
@@ -63,7 +63,7 @@ def pressed(state: Browsing, shelf: MadeShelf, *keys: str) -> tuple[Browsing, Ac
         state, act = press(state, key, "pasted\x1b[2J\nwords" if key == "<bracketed-paste>" else "")
         if act == "trash":
             assert state.row is not None
-            state = state.saying(shelf.trash(state.row))
+            state = replace(state, notice=shelf.trash(state.row))
         if act in ("trash", "rows"):
             state = state.stocked(shelf.rows(state.unfolded))
         if act in ("leave", "resume", "edit"):
@@ -232,7 +232,7 @@ def test_moving_and_paging() -> None:
     ):
         state, act = pressed(state, shelf, *keys)
         state = fitted(state, 80, 13)
-        assert (state.number, act) == (number, None)
+        assert (state.shown[state.selected] + 1, act) == (number, None)
 
 
 def test_filtering_narrows_at_every_key_and_escape_clears_it() -> None:
@@ -279,7 +279,7 @@ def test_what_is_typed_and_pasted_into_the_filter() -> None:
     assert after(shelf, "/", "\ud800", "f5", "c-a").words == ""
     assert len(after(shelf, "/", *"x" * 300).words) == LONGEST_FILTER
     state = after(shelf, "/", "a", "down")
-    assert (state.mode, state.words, state.number) == ("list", "a", 1)
+    assert (state.mode, state.words, state.selected) == ("list", "a", 0)
     assert after(shelf, "<bracketed-paste>") == begun(shelf)
 
 
@@ -430,11 +430,11 @@ def test_the_screen_at_80_columns() -> None:
         "Topics: Sorting [1]; Ties [2]",
         "Decisions: The database sorts [2]",
         "Pending: Measure it [3]",
+        "You: How do I sort by two keys? Quickly, please.",
+        "Sally: By the second first. The sort is stable.",
         "You: And ties?",
         "Sally (interrupted): They keep",
         "You: Thanks",
-        "",
-        "",
         "Enter resume  ? keys  q leave  / filter  u fold  e edit  d trash  p hide preview",
     ]
 
@@ -468,6 +468,8 @@ def test_the_preview_stands_beside_a_wide_list() -> None:
             "database sorts [2]"
         ),
         "                                                              │ Pending: Measure it [3]",
+        "                                                              │",
+        "                                                              │ Last words",
         (
             "                                                              │ You: How do I sort "
             "by two keys? Quickly,"
@@ -484,8 +486,6 @@ def test_the_preview_stands_beside_a_wide_list() -> None:
             "They keep"
         ),
         "                                                              │ You: Thanks",
-        "                                                              │",
-        "                                                              │",
         "                                                              │",
         "                                                              │",
         "Enter resume  ? keys  q leave  / filter  u unfold  e edit  d trash  p hide preview",

@@ -1,6 +1,4 @@
-"""The browser on the terminal: prompt_toolkit's alternate screen, its keys, and what is left as it
-was found.
-"""
+"""The browser on the terminal: prompt_toolkit's alternate screen, its keys, and the way out."""
 
 from __future__ import annotations
 
@@ -13,17 +11,16 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from msgspec.structs import replace
 from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, UIContent, UIControl, Window
 
-from chat_loop.browser.browsing import Browsing
-from chat_loop.browser.frame import Frame, fitted, frame
-from chat_loop.browser.keys import Act, press
-from chat_loop.browser.preview import Preview
-from chat_loop.browser.previews import Previews
+from chat_loop.browser.preview import Preview, Previews
+from chat_loop.browser.state import Act, Browsing, press
+from chat_loop.browser.view import fitted, frame
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.input.start import ENDING
@@ -34,26 +31,22 @@ ESCAPE_SECONDS = 0.1
 
 
 class Shelf(Protocol):
-    """Where the sessions are. All but `preview` are called between two drawings, and hold the
-    screen up.
-    """
+    """The sessions. All but `preview` are called between two drawings, and hold the screen up."""
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Newest first; a chain is its newest session unless the id of that is in `unfolded`.
+        """Return the newest first; a chain is its newest session unless `unfolded` has its id.
         Raises ChatLoopError.
         """
 
     def preview(self, row: SessionRow) -> Preview:
-        """What is known of a session; never raises. Called in a thread of its own, one at a
-        time.
-        """
+        """Return what is known of a session; never raise. Called in a thread, one at a time."""
 
     def trash(self, row: SessionRow) -> str:
         """Move it to the trash; return a sentence that says so. Raises ChatLoopError."""
 
     async def edit(self, row: SessionRow) -> None:
-        """Open its file in the user's editor. Raises ChatLoopError. Called with the terminal as it
-        was before.
+        """Open its file in the user's editor, with the terminal as it was before. Raises
+        ChatLoopError.
         """
 
 
@@ -69,12 +62,14 @@ async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow 
         raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
     state = Browsing(words=words).stocked(shelf.rows(frozenset()))
     if state.row is not None and state.row.current:  # nobody goes on with what is open
-        state = state.moved(1)
+        state = state.selecting(1)
     with _ended_by_signals():
         return await _Browser(shelf, state, now).run()
 
 
-class _Browser:
+class _Browser(UIControl):
+    """The state, and the one control of the screen, which is drawn as a whole."""
+
     def __init__(self, shelf: Shelf, state: Browsing, now: datetime) -> None:
         self._shelf = shelf
         self._state = state
@@ -82,7 +77,7 @@ class _Browser:
         keys = KeyBindings()
         keys.add(Keys.Any)(self._pressed)
         self._app: Application[Act] = Application(
-            layout=Layout(Window(_Screen(self), always_hide_cursor=False)),
+            layout=Layout(Window(self, always_hide_cursor=False)),
             key_bindings=keys,
             full_screen=True,
             include_default_pygments_style=False,
@@ -97,63 +92,17 @@ class _Browser:
             row = self._state.row
             if act != "edit" or row is None:
                 return row if act == "resume" else None
-            try:
-                await self._shelf.edit(
-                    row
-                )  # the terminal is the editor's: the screen is left and opened again
-            except ChatLoopError as error:
-                self._state = self._state.saying(_told(error))
+            with self._telling():  # the terminal is the editor's: the screen is opened again
+                await self._shelf.edit(row)
             self._previews.forget()
             self._restock()
-
-    def draw(self, width: int, height: int) -> Frame:
-        """The screen as it is now; what has changed in size is fitted first."""
-        self._state = fitted(self._state, width, height)
-        return frame(self._state, self._previews.get, width, height, self._now)
-
-    def _pressed(self, event: KeyPressEvent) -> None:
-        pressed = event.key_sequence[-1]
-        key = pressed.key.value if isinstance(pressed.key, Keys) else pressed.key
-        if key == "c-z":
-            self._app.suspend_to_background()
-            return
-        self._state, act = press(self._state, key, pressed.data)
-        match act:
-            case "trash":
-                self._trash()
-            case "rows":
-                self._restock()
-            case "resume" | "leave" | "edit":
-                self._app.exit(result=act)
-
-    def _trash(self) -> None:
-        row = self._state.row
-        if row is None:
-            return
-        try:
-            self._state = self._state.saying(self._shelf.trash(row))
-        except ChatLoopError as error:
-            self._state = self._state.saying(_told(error))
-        self._restock()
-
-    def _restock(self) -> None:
-        try:
-            self._state = self._state.stocked(self._shelf.rows(self._state.unfolded))
-        except ChatLoopError as error:
-            self._state = self._state.saying(_told(error))
-
-
-class _Screen(UIControl):
-    """The one control: it is drawn as a whole, each line as wide as the window."""
-
-    def __init__(self, browser: _Browser) -> None:
-        self._browser = browser
 
     def is_focusable(self) -> bool:
         return True
 
     def create_content(self, width: int, height: int) -> UIContent:
-        drawn = self._browser.draw(width, height)
+        self._state = fitted(self._state, width, height)
+        drawn = frame(self._state, self._previews.get, width, height, self._now)
         last = max(0, len(drawn.lines) - 1)
         return UIContent(
             get_line=lambda number: list(drawn.lines[number]),
@@ -162,27 +111,46 @@ class _Screen(UIControl):
             show_cursor=drawn.cursor is not None,
         )
 
+    def _pressed(self, event: KeyPressEvent) -> None:
+        pressed = event.key_sequence[-1]
+        key = pressed.key.value if isinstance(pressed.key, Keys) else pressed.key
+        if key == "c-z":
+            self._app.suspend_to_background()
+            return
+        self._state, act = press(self._state, key, pressed.data)
+        row = self._state.row
+        if act == "trash" and row is not None:
+            with self._telling():
+                self._state = replace(self._state, notice=self._shelf.trash(row))
+        if act in ("trash", "rows"):
+            self._restock()
+        elif act is not None:
+            self._app.exit(result=act)
 
-def _told(error: ChatLoopError) -> str:
-    return one_line(f"{error.message} {error.hint}", 500)
+    def _restock(self) -> None:
+        with self._telling():
+            self._state = self._state.stocked(self._shelf.rows(self._state.unfolded))
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Say what fails in the bottom line."""
+        try:
+            yield
+        except ChatLoopError as error:
+            told = one_line(f"{error.message} {error.hint}", 500)
+            self._state = replace(self._state, notice=told)
 
 
 @contextlib.contextmanager
 def _failing(app: Application[Act]) -> Iterator[None]:
-    """A failure while a key is obeyed or the screen is drawn ends the browser, instead of being
-    printed over it.
-    """
+    """End the browser when a key or a drawing fails, instead of printing over the screen."""
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
 
     def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if (
-            "handle" in context
-            and isinstance(error, BaseException)
-            and app.is_running
-            and not app.is_done
-        ):
+        running = app.is_running and not app.is_done
+        if "handle" in context and isinstance(error, BaseException) and running:
             app.exit(exception=error)
         elif before is not None:
             before(loop, context)
@@ -198,9 +166,7 @@ def _failing(app: Application[Act]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM, SIGHUP and SIGQUIT leave the screen before they end the program, where nobody else
-    has taken them.
-    """
+    """Leave the screen before a signal ends the program, where nobody else has taken it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     taken: list[int] = []
     received: list[int] = []
@@ -213,9 +179,8 @@ def _ended_by_signals() -> Iterator[None]:
     for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            with contextlib.suppress(
-                NotImplementedError, ValueError
-            ):  # Windows; not the main thread
+            # Windows; not the main thread
+            with contextlib.suppress(NotImplementedError, ValueError):
                 loop.add_signal_handler(number, leave, number)
                 taken.append(number)
     try:

@@ -1,15 +1,16 @@
-"""What the browser tells of a session besides its row: how it ended, its summary, its last
-exchanges.
-"""
+"""The preview of a session: its end, its summary, its last exchanges; read behind the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
 from chat_loop.browser.cells import plain
-from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.wording import STOPS, counted
 
 EXCHANGES = 8
@@ -18,8 +19,8 @@ ITEMS = 12
 """How many items of a section of the summary are kept."""
 CHARACTERS = 500
 """How much of one text is kept."""
-
-_ENDS = {"exit": "", "compact": "compacted", "resume": "resumed", "clear": "cleared"}
+REMEMBERED = 200
+"""Previews."""
 
 
 class Section(Struct, frozen=True):
@@ -34,7 +35,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     """All texts are safe for the terminal and short. `title` and `notes` are lines of their own.
 
     `exchanges` are the last ones, oldest first, each as (speaker, text) of its query and of its
-    reply when one came; `earlier` counts the exchanges before them.
+    reply; `earlier` counts the exchanges before them.
     """
 
     title: tuple[str, ...] = ()
@@ -45,54 +46,96 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") -> Preview:
-    """Return the preview of a session that could be read; `damage` is what could not be read of it,
-    `price` what its conversation cost.
+    """Return the preview of a session; `damage` is what could not be read of it, `price` what its
+    conversation cost.
     """
-    header, seal, exchanges = session.header, session.seal, session.exchanges
-    title = []
-    if header.parent:
-        title.append(f"Session {max(2, session.depth)} of its chain, after {header.parent}")
-    if header.model or price:
-        title.append(" · ".join(filter(None, (plain(header.model, 100), price))))
-    began = f"{header.created:%Y-%m-%d %H:%M}"
-    ended = f"{seal.at:%Y-%m-%d %H:%M}" if seal is not None else ""
-    how = _ENDS[seal.reason] if seal is not None else "no summary yet"
-    title.append(f"{began} – {ended}" if ended else f"Begun {began}")
-    title[-1] += f", {how}" if how else ""
-    notes = [plain(fault, 200) for fault in damage[:1]]
-    notes += [f"and {counted(len(damage) - 1, 'more fault')}"] if len(damage) > 1 else []
-    last = exchanges[-EXCHANGES:]
+    header, seal = session.header, session.seal
+    when = f"Begun {header.created:%Y-%m-%d %H:%M}, no summary yet"
+    if seal is not None:
+        how = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
+        when = f"{header.created:%Y-%m-%d %H:%M} – {seal.at:%Y-%m-%d %H:%M}"
+        when += how.get(seal.reason, "")
+    chain = f"Session {max(2, session.depth)} of its chain, after {header.parent}"
+    model = " · ".join(filter(None, (plain(header.model, 100), price)))
+    more = f"and {counted(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
+    notes = (*(plain(fault, 200) for fault in damage[:1]), more)
+    agent = plain(header.agent, 40) or "Agent"
+    said = []
+    for exchange in session.exchanges[-EXCHANGES:]:
+        pair = [("You", plain(exchange.query.text, CHARACTERS))]
+        if exchange.reply is not None:
+            stop = STOPS.get(exchange.reply.stop, "")
+            speaker = f"{agent} ({stop})" if stop else agent
+            pair.append((speaker, plain(exchange.reply.text, CHARACTERS)))
+        said.append(tuple(pair))
+    summary = seal.summary if seal is not None else None
+    parts = {name: getattr(summary, name.lower(), ()) for name in SECTIONS}
     return Preview(
-        title=tuple(title),
-        notes=tuple(notes),
-        sections=_sections(seal.summary) if seal is not None and seal.summary is not None else (),
-        exchanges=tuple(_said(exchange, plain(header.agent, 40) or "Agent") for exchange in last),
-        earlier=len(exchanges) - len(last),
+        title=tuple(filter(None, (chain if header.parent else "", model, when))),
+        notes=tuple(filter(None, notes)),
+        sections=tuple(
+            Section(
+                name,
+                tuple(plain(item, CHARACTERS) for item in items[:ITEMS]),
+                max(0, len(items) - ITEMS),
+            )
+            for name, items in parts.items()
+            if items
+        ),
+        exchanges=tuple(said),
+        earlier=len(session.exchanges) - len(said),
     )
 
 
-def _sections(summary: Summary) -> tuple[Section, ...]:
-    parts = {
-        "Topics": summary.topics,
-        "Decisions": summary.decisions,
-        "Pending": summary.pending,
-        "Pinned": summary.pinned,
-    }
-    return tuple(
-        Section(
-            name,
-            tuple(plain(item, CHARACTERS) for item in items[:ITEMS]),
-            max(0, len(items) - ITEMS),
-        )
-        for name, items in parts.items()
-        if items
-    )
+SECTIONS = ("Topics", "Decisions", "Pending", "Pinned")
 
 
-def _said(exchange: Exchange, agent: str) -> tuple[tuple[str, str], ...]:
-    query = ("You", plain(exchange.query.text, CHARACTERS))
-    reply = exchange.reply
-    if reply is None:
-        return (query,)
-    stop = STOPS.get(reply.stop, "")
-    return query, (f"{agent} ({stop})" if stop else agent, plain(reply.text, CHARACTERS))
+class Previews:
+    """Previews by row, read one at a time: `read` is called in a thread of its own, `changed` in
+    the loop's when there is something new to show.
+    """
+
+    def __init__(self, read: Callable[[SessionRow], Preview], changed: Callable[[], None]) -> None:
+        self._read = read
+        self._changed = changed
+        self._known: dict[SessionRow, Preview] = {}
+        self._reading = False
+        self._wanted: SessionRow | None = None
+
+    def get(self, row: SessionRow) -> Preview | None:
+        """Return the preview of `row`; None while it is read. What was asked for last is next."""
+        known = self._known.get(row)
+        if known is None:
+            self._wanted = row
+            self._start()
+        return known
+
+    def forget(self) -> None:
+        """Read everything again: files may have changed."""
+        self._known.clear()
+
+    def _start(self) -> None:
+        row = self._wanted
+        if self._reading or row is None or row in self._known:
+            return
+        self._reading, self._wanted = True, None
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            preview = Preview(notes=("It cannot be read.",))
+            try:
+                preview = self._read(row)
+            finally:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(self._done, row, preview)
+
+        # A daemon: a file that cannot be read to its end must not keep the program from leaving.
+        threading.Thread(target=work, daemon=True, name="preview").start()
+
+    def _done(self, row: SessionRow, preview: Preview) -> None:
+        self._reading = False
+        if len(self._known) >= REMEMBERED:
+            self._known.pop(next(iter(self._known)))
+        self._known[row] = preview
+        self._start()
+        self._changed()
