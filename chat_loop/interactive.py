@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
 from chat_loop.app import App
-from chat_loop.commands.approving import Permission
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
-from chat_loop.commands.standing import Standing
 from chat_loop.commands.templates import Templates
+from chat_loop.commands.tools import ToolApproval
+from chat_loop.commands.view import StatusLine
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -91,10 +91,10 @@ class Interactive:
         self._indexer = Indexer(sessions.directory, then)
         place = app.memory(agent)
         self._memory = ProjectMemory(place, self._show) if place is not None else None
-        self._permission = Permission(self._display)
+        self._approval = ToolApproval(self._display)
         self._servers = app.servers()
         self._conversation = Conversation(
-            self._permission.needed_by(agent),
+            self._approval.needed_by(agent),
             sessions,
             count=self._count,
             show=self._show,
@@ -102,12 +102,12 @@ class Interactive:
             memory=self._memory.block if self._memory is not None else str,
             servers=self._servers,
         )
-        self._standing = Standing(self._conversation, self._conversation.options.cost)
+        self._status_line = StatusLine(self._conversation, self._conversation.options.cost)
         self._used = threading.Event()
         """Set when the user first waits for something: what costs time may load then."""
         self._loads = False
         self._offering: Offering | None = None
-        reader = self._reader = self._permission.reader = self._new_reader()
+        reader = self._reader = self._approval.reader = self._new_reader()
         self._chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
@@ -250,7 +250,7 @@ class Interactive:
 
     def _status(self) -> str:
         symbols = self._display.has_symbols
-        return status_line(self._standing(), self._config.status, columns() - 2, symbols=symbols)
+        return status_line(self._status_line(), self._config.status, columns() - 2, symbols=symbols)
 
     def _count(self, text: str) -> int:
         return self._counter.count(text, self._conversation.agent.provider.model)

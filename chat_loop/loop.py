@@ -10,19 +10,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
-    asking_again,
     branches,
     context,
-    copying,
-    describe,
-    mcp,
     memory,
-    model,
-    pins,
+    retry_edit,
     search,
     session,
-    settings,
-    theme,
     tools,
     transfer,
     view,
@@ -123,7 +116,7 @@ class ChatLoop:
         """Leave the query that was offered to be changed as it was, if one was."""
         if self._chat.replacing is not None:
             self._chat.replacing = None
-            self._display.prose("The last query stays as it was.", "dim")
+            self._display.prose("Edit canceled.", "dim")
 
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()
@@ -143,7 +136,7 @@ class ChatLoop:
             self._keep_last_query()
             return
         if self._chat.replacing is not None:
-            await self._command(asking_again.instead(self._chat, text))
+            await self._command(retry_edit.instead(self._chat, text))
             return
         files = await self._files() if "@" in self._reader.typed else ()
         if files is None:

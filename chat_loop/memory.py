@@ -175,7 +175,7 @@ class ProjectMemory:
         line = f"Memory: {counted(len(seen.facts), 'fact')} from {self.place.shown(seen.path)}"
         if not seen.left_out:
             return line
-        return f"{line}; {counted(len(seen.left_out), 'fact')} left out for want of room (/memory)"
+        return f"{line}; {counted(len(seen.left_out), 'fact')} left out (memory is full) (/memory)"
 
     def target(self, *, project: bool) -> Path:
         """Return the file that a new fact goes to: the one that counts, or one for the project.

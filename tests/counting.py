@@ -26,7 +26,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.standing import Standing
+from chat_loop.commands.view import StatusLine
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
@@ -253,7 +253,7 @@ class CountedChat:
             await loop.take("/context")
             await loop.take("/info")
             shown = out.getvalue()[start:]
-            status = Standing(conversation, conversation.options.cost)()
+            status = StatusLine(conversation, conversation.options.cost)()
             used = round(status.share * status.window.tokens)
             info = re.search(r"^Context: +~?([\d,]+) of", shown, re.MULTILINE)
             headline = re.search(r"^Context: ~?([\d,]+) of [\d,]+ tokens \(", shown, re.MULTILINE)

@@ -353,7 +353,7 @@ def test_another_model_takes_over_from_an_agent_that_had_its_own(tmp_path: Path)
     script = b"hi\n/model scripted:echo\nagain\n"
     text = run(home, "--trust-agent", "--agent", str(path), stdin=script).stdout.decode()
     assert "dice: heard: hi" in text
-    assert "scripted:echo answers from now on" in text
+    assert "Switched to scripted:echo" in text
     assert "dice: You said: again" in text
     assert said(saved(home)[0]) == ["hi", "heard: hi", "again", "You said: again"]
 

@@ -15,7 +15,7 @@ from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Answer
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
-from chat_loop.commands.asking_again import changed_by
+from chat_loop.commands.retry_edit import changed_by
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded, UsageError
 from chat_loop.sessions.parser import parse
@@ -94,7 +94,7 @@ def test_retry_takes_the_files_along_as_they_were(
 
 def test_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["/retry", "/edit", "/retry now"])
-    nothing = "✗ Nothing was asked in this session that could be asked again.\n"
+    nothing = "✗ Nothing to ask again in this session.\n"
     assert screen.text == (
         f"You: /retry\n{nothing}You: /edit\n{nothing}"
         "You: /retry now\n✗ retry takes nothing: it asks the last query again.\n"
@@ -194,7 +194,7 @@ def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited
 def test_after_a_compaction_of_one_query_there_is_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Hi", "/compact", "/retry"], "Hello.", SUMMARY)
     assert screen.text.partition("You: /retry\n")[2].startswith(
-        "✗ Nothing was asked in this session that could be asked again.\n"
+        "✗ Nothing to ask again in this session.\n"
     )
 
 
@@ -246,7 +246,7 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
 
     again = run(tmp_path, [written, "/retry"], "Again.", answers=[answer])
     warned = "⚠️  For the first answer write_file ran; what was changed stays changed.\n"
-    assert f"{warned}Ask again all the same? (y/n) {answer}\n" in again.text
+    assert f"{warned}Ask again anyway? (y/n) {answer}\n" in again.text
     assert len(again.talk.sent) == (answer == "y")
     assert ("Not asked. Nothing is changed.\n" in again.text) == (answer == "n")
 
@@ -272,7 +272,7 @@ def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(
             chat.line("/retry")
             warned = "For the first answer write_file ran; what was changed stays changed."
             chat.wait_for(
-                re.compile(f"{warned}.*Ask again all the same", re.DOTALL), PATIENCE, output=True
+                re.compile(f"{warned}.*Ask again anyway", re.DOTALL), PATIENCE, output=True
             )
             chat.line(answer)
             chat.wait_for(re.compile(f"{expected}.*You:", re.DOTALL), PATIENCE, output=True)

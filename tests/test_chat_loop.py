@@ -139,9 +139,9 @@ View
   /info                       Show the session, its file, the model, the context and the accounting.
   /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
   /theme [NAME]               Show the themes of the replies, each with a sample, or take another one until you leave.
-/help COMMAND tells all of one of them, /help keys what the keys do.
-What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; every \
-command works with / or #. A leading space makes any line text. @path sends a file along, @"path" one with blanks; Tab completes it.
+/help COMMAND for details, /help keys for the keys.
+Anything else is sent as a message. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; every \
+command works with / or #. To send a command as text, start with a space. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin
 /pin TEXT
   Keep a text word for word through every compaction and resume.

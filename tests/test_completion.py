@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.completing import FREE, Offering, options_of
-from chat_loop.commands.keys import KEYS
-from chat_loop.commands.known import Known
+from chat_loop.commands.completing import FREE, Offering
 from chat_loop.commands.registry import registry
-from chat_loop.commands.settings import leaves
+from chat_loop.commands.view import KEYS, settings_of
 from chat_loop.config import AutoCompactConfig, ModelConfig, parse
 from chat_loop.display.markdown.sample import ABOUT
-from chat_loop.errors import ChatLoopError
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
 from tests.talking import SUMMARY, Model
@@ -96,7 +92,7 @@ def test_themes(screen: Screen) -> None:
 def test_the_keys_are_told(tmp_path: Path) -> None:
     told = Screen(tmp_path, ["/help keys"]).text
     readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-    for keys, what in KEYS:
+    for keys, what in KEYS.items():
         assert f"| {', '.join(f'`{key}`' for key in keys.split(', '))} | {what} |\n" in readme
         assert f"  {keys} " in told
         assert what.split()[0] in told
@@ -146,6 +142,7 @@ def test_settings(screen: Screen) -> None:
     assert offered(screen, "/config agent") == ["/config agent", "/config agents"]
     assert offered(screen, "/config models.gpt-4.1.w") == ["/config models.gpt-4.1.window"]
     assert offered(screen, "/config models.") == [
+        "/config models.gpt-4",
         "/config models.gpt-4.1",
         *(f"/config models.gpt-4.1.{name}" for name in ModelConfig.__struct_fields__),
     ]
@@ -154,7 +151,7 @@ def test_settings(screen: Screen) -> None:
 
 
 def test_every_setting_is_reached_by_what_is_offered(screen: Screen) -> None:
-    reached, known = [""], {key for key, _ in leaves(screen.chat.config)}
+    reached, known = [""], {key for key, _ in settings_of(screen.chat.config).items()}
     for typed in reached:
         for line in offered(screen, f"/config {typed}"):
             key = line.removeprefix("/config ")
@@ -238,7 +235,7 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
         "--all",
     }
     for command in registry.commands:
-        for option in {*options_of(command)} - alone:
+        for option in {*command.options} - alone:
             found = offered(screen, f"/{command.name} {option} ")
             if (command.name, option) == ("remember", "--project"):
                 assert found == [], "there it is one that stands alone"
@@ -248,9 +245,9 @@ def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
 
 def test_options(screen: Screen) -> None:
     assert offered(screen, "/resume 3 --") == [
-        "/resume 3 --last",
         "/resume 3 --full",
         "/resume 3 --quick",
+        "/resume 3 --last",
     ]
     assert offered(screen, "/compact --") == [
         "/compact --preview",
@@ -264,7 +261,7 @@ def test_options(screen: Screen) -> None:
     assert offered(screen, "/tag --") == []
     tag = registry.named("tag")
     assert tag is not None
-    assert options_of(tag) == {}, "that of another command is not its own"
+    assert tag.options == {}, "that of another command is not its own"
     [choice] = Offering(screen.chat).choices("/export --sec")
     assert choice.note == "keep keys and passwords, which are left out otherwise"
 
@@ -284,43 +281,6 @@ def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: P
     screen.chat.listed = []
     screen.chat.sessions.directory = tmp_path / "prompts" / "review.md"
     assert offered(screen, "/resume ") == ["/resume last"]
-
-
-def test_what_takes_long_is_not_waited_for() -> None:
-    go, begun = threading.Event(), threading.Event()
-    calls: list[int] = []
-
-    def load() -> list[str]:
-        calls.append(1)
-        begun.set()
-        go.wait(20)
-        return ["found"]
-
-    known: Known[list[str]] = Known(load, [], fresh=60)
-    assert known.get(0.01) == []
-    assert begun.wait(20)
-    assert known.get(0.01) == []
-    go.set()
-    assert known.get(20) == ["found"]
-    assert known.get(0) == ["found"]
-    assert calls == [1]
-
-
-def test_what_fails_leaves_what_was_known() -> None:
-    answers = iter([["one"]])
-    done = threading.Event()
-
-    def load() -> list[str]:
-        for answer in answers:
-            return answer
-        done.set()
-        raise ChatLoopError("The disk is gone.")
-
-    known: Known[list[str]] = Known(load, [], fresh=0)
-    assert known.get(20) == ["one"]
-    assert known.get(20) == ["one"]
-    assert done.wait(20)
-    assert known.get(20) == ["one"]
 
 
 def test_tab_in_a_terminal(tmp_path: Path) -> None:

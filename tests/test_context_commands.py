@@ -137,7 +137,7 @@ def test_the_context_part_by_part(tmp_path: Path) -> None:
         "Kept for the reply",
         "Free",
     ]
-    assert "Compacted by itself from 6,400 tokens on." in text
+    assert "Auto-compacts at 6,400 tokens." in text
     assert re.search(r"The next request costs about \$0\.00\d\d plus the reply\.", text)
 
 
@@ -244,7 +244,7 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     screen = Screen(tmp_path, lines, SUMMED, hours=1, options=options)
     assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: the summary and 3 exchanges\n", screen.text)
     assert "✗ --last takes a number of exchanges." in screen.text
-    assert "✗ Which session? resume takes one number or id." in screen.text
+    assert "✗ Which session? One number or id is wanted." in screen.text
 
 
 def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Path) -> None:

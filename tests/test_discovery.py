@@ -274,5 +274,5 @@ def test_a_model_that_the_server_does_not_list_is_said_when_it_is_switched_to(
             tmp_path, "--model", "scripted:echo", stdin=f"/model compatible:{model}\n".encode()
         )
     shown = result.stdout.decode()
-    assert f"compatible:{model} answers from now on" in shown
+    assert f"Switched to compatible:{model}" in shown
     assert (f"compatible does not list {model}." in shown) == said

@@ -15,8 +15,8 @@ from tests.talking import Step, said
 from tests.test_asking_again import QUIET
 from tests.test_terminal import answered, chat, leave, saved
 
-OFFER = "Enter asks it in place of the last one; Ctrl-C leaves everything as it is.\n"
-KEPT = "The last query stays as it was.\n"
+OFFER = "Enter resends the edited message; Ctrl-C cancels.\n"
+KEPT = "Edit canceled.\n"
 
 
 def run(folder: Path, lines: list[Line], *steps: Step, answers: tuple[str, ...] = ()) -> Screen:
@@ -114,9 +114,7 @@ def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
         terminal.wait_for("your last query")
         terminal.mark()
         terminal.ctrl("c")
-        terminal.wait_for(
-            re.compile(r"The last query stays as it was\..*You:", re.DOTALL), output=True
-        )
+        terminal.wait_for(re.compile(r"Edit canceled\..*You:", re.DOTALL), output=True)
         terminal.wait_for("context")
         answered(terminal, "and now?")
         terminal.send("never mind")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.options import Given, given
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import Arguments, Registry
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Header, Query, Reply, Session
@@ -70,7 +71,7 @@ You: /sessions --tag
   /help sessions shows how.
 You: /sessions --nope
 ✗ /sessions has no option --nope.
-  It has --tag, --agent, --project, --since, --before, --unfold, --all. Words that begin so stand after --.
+  Options: --unfold, --all, --tag, --agent, --project, --since, --before. Put -- before words with a dash.
 You: /sessions --since 99999y
 ✗ “99999y” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
@@ -154,11 +155,11 @@ show N, resume N and quote N (with /) go on from a hit.
 You: /search zebra
 No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /search
-✗ What shall be found? search takes words.
+✗ Search for what?
   For example: /search token bucket --since 7d
 You: /search --foo x
 ✗ /search has no option --foo.
-  It has --agent, --tag, --project, --since, --before. Words that begin so stand after --.
+  Options: --agent, --tag, --project, --since, --before. Put -- before words with a dash.
 You: /search -- --foo
 No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /show 99
@@ -190,10 +191,10 @@ You: /show
 ✗ Which one? show takes a number of the last search or list, or an id.
   /search WORDS finds what was said, sessions lists the saved ones.
 You: /quote 2
-✗ What shall be quoted? A number of the last search, or a session and its query.
+✗ Quote what? A number of the last search, or a session and its query.
   /search WORDS finds what was said, sessions lists the saved ones.
 You: /quote 9
-✗ What shall be quoted? A number of the last search, or a session and its query.
+✗ Quote what? A number of the last search, or a session and its query.
   /search WORDS finds what was said, sessions lists the saved ones.
 Goodbye!
 ✓ Conversation saved successfully!
@@ -259,16 +260,16 @@ You: /tree
          Nov 21, 23:30 · 2 queries, 220 tokens
 You: /fork
 🔄 Restoring context...
-Forked after query 1: 1 exchange in the context. The other way is kept: /resume sally_20261122_003015
+Forked after query 1: 1 exchange in the context. The original is saved: /resume sally_20261122_003015
 You: Ida has 3 cats.
 Sally: Noted.
 You: /fork 1
 💾 Saved session: sally_20261122_053015 (1 query, 110 tokens)
 🔄 Restoring context...
-Forked after query 1: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053015
+Forked after query 1: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /fork 1.2
 🔄 Restoring context...
-Forked after query 2: 2 exchanges in the context. The other way is kept: /resume sally_20261122_053015
+Forked after query 2: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /undo
 ✗ Nothing was said in this session that could be undone.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
@@ -324,7 +325,7 @@ You: sessions
 2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
 3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /merge
-✗ Which sessions? merge takes two numbers or ids, or one to merge with this conversation.
+✗ Which sessions? merge takes two, or one to merge with this conversation.
   sessions lists them; /tree shows the branches of a conversation.
 You: /merge 2 2
 ✗ Both are sally_20261122_003015.
@@ -333,7 +334,7 @@ You: /merge 2 9
 ✗ There is no session 9: the numbers go from 1 to 3.
   sessions shows them.
 You: /merge 2 1
-They have no session in common. Merge all the same? (y/n) n
+These sessions are unrelated. Merge anyway? (y/n) n
 Not merged.
 You: /merge 2 3
 Contradiction 1 of 1:
@@ -452,7 +453,7 @@ You: /undo
 ✗ Nothing was said in this session that could be undone.
 You: /tree
 ✗ This conversation has not begun.
-  /tree N shows the chain of a saved one.
+  Send a message first, or name a session.
 You: /merge 1
 ✗ This conversation has not begun.
   Send a message first, or name a session.
@@ -560,7 +561,7 @@ You: /resume .
 - Wie heiß wird [b]Öl[/b]?
 + 漢字 ␛]0;x␇ [1 user]
 You: /resume 1 2 3
-✗ Which session? resume takes one number or id.
+✗ Which session? One number or id is wanted.
   sessions lists them.
 You: /resume
 *  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
@@ -691,9 +692,9 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
         "Session ID: n3",
     ]
-    assert text.count("✗ What shall be quoted?") == 1
+    assert text.count("✗ Quote what?") == 1
     text = run(tmp_path, "/search note", "/show note", "/quote 1", "/show 2", hours=2)
-    assert text.count("✗ What shall be quoted?") == 1
+    assert text.count("✗ Quote what?") == 1
     assert "sessions fit “note”." in text
 
 
@@ -715,21 +716,29 @@ def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 
+OPTIONS = Registry()
+
+
+@OPTIONS.command("x", "", valued=("tag", "agent"), flags=("all",))
+async def take_options(chat: Chat, argument: str) -> None:
+    """Take options."""
+
+
 @pytest.mark.parametrize(
     ("argument", "expected"),
     [
-        ("a b", Given("a b")),
-        ("--tag x a --all b", Given("a b", {"tag": "x"}, frozenset({"all"}))),
-        ("--tag=x=y", Given("", {"tag": "x=y"})),
-        ('--agent "Code Helper" a', Given("a", {"agent": "Code Helper"})),
-        ('--agent="Code  Helper', Given("", {"agent": "Code Helper"})),
-        ("a -- --tag x --", Given("a --tag x --")),
-        ("-x – —tag", Given("-x – —tag")),
-        ("", Given("")),
+        ("a b", Arguments("a b")),
+        ("--tag x a --all b", Arguments("a b", {"tag": "x"}, frozenset({"all"}))),
+        ("--tag=x=y", Arguments("", {"tag": "x=y"})),
+        ('--agent "Code Helper" a', Arguments("a", {"agent": "Code Helper"})),
+        ('--agent="Code  Helper', Arguments("", {"agent": "Code Helper"})),
+        ("a -- --tag x --", Arguments("a --tag x --")),
+        ("-x – —tag", Arguments("-x – —tag")),
+        ("", Arguments("")),
     ],
 )
-def test_options_among_words(argument: str, expected: Given) -> None:
-    assert given("x", argument, valued=("tag", "agent"), flags=("all",)) == expected
+def test_options_among_words(argument: str, expected: Arguments) -> None:
+    assert OPTIONS.arguments("x", argument) == expected
 
 
 @pytest.mark.parametrize(
@@ -737,5 +746,5 @@ def test_options_among_words(argument: str, expected: Given) -> None:
 )
 def test_options_that_are_none(argument: str) -> None:
     with pytest.raises(UsageError) as caught:
-        given("x", argument, valued=("tag",), flags=("all",))
+        OPTIONS.arguments("x", argument)
     assert caught.value.hint

@@ -268,17 +268,14 @@ def run_mcp(home: Path, *arguments: str) -> tuple[int, str, str]:
 
 def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert run_mcp(tmp_path, "mcp", "--json") == (0, "[]\n", "")
-    nothing = (
-        "There are no MCP servers: mcp: in the config describes them; config.example.yaml "
-        "has one.\n"
-    )
+    nothing = "There are no MCP servers. Add servers under mcp: in config.yaml.\n"
     assert run_mcp(tmp_path, "mcp") == (0, "", nothing)
     configured(tmp_path, unasked=["echo"], ask=True, tools=["echo", "gone"])
     where = f"{sys.executable} {RAW} {tmp_path / 'script.json'}"
     assert run_mcp(tmp_path, "mcp") == (
         0,
         (
-            f"raw  connected  1 tool  {where}\n"
+            f"raw: connected · 1 tool · {where}\n"
             "  It has no tool called gone, which the config names.\n"
             "  echo (not asked about): It is echo.\n"
         ),
@@ -300,7 +297,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert run_mcp(tmp_path, "mcp")[:2] == (
         1,
         (
-            f"raw  failed  0 tools  /does/not/exist {RAW} {tmp_path / 'script.json'}\n"
+            f"raw: failed · /does/not/exist {RAW} {tmp_path / 'script.json'}\n"
             "  The MCP server raw cannot be started: No such file or directory: /does/not/exist.\n"
         ),
     )

@@ -490,7 +490,7 @@ def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
     book = memory_of(tmp_path)
     assert (
         book.notice
-        == "Memory: 3 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
+        == "Memory: 3 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
     )
     assert book.trouble == book.notice
 

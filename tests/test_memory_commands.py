@@ -181,7 +181,7 @@ def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
     )
     asked = (
         f"You: {line}\n"
-        "⚠️  That holds a secret, and secrets are not written into the memory. Without it:\n"
+        "⚠️  Secrets are not written into the memory. Without it:\n"
         "   The key is [REDACTED:anthropic:1]\n"
     )
     assert screen.text == (
@@ -205,7 +205,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     assert shown.startswith("Memory: ./MEMORY.md\n1  one\n2  many words")
     assert shown.count(" (left out)\n") == 2
     assert (
-        "⚠️  2 facts left out for want of room: the model does not get what is marked. "
+        "⚠️  2 facts left out (memory is full): the model does not get what is marked. "
         "/forget makes room; memory.max_tokens in the config allows more.\n"
     ) in shown
     assert screen.talk.model.requests[0].system == f"{BLOCK}one"
@@ -411,7 +411,7 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
     written(tmp_path, "- one\n- " + "many words " * 99 + "\n")
     crowded = run(tmp_path, "-p", "Hello")
     assert crowded.stdout == b"You said: Hello\n"
-    left_out = "Memory: 2 facts from ./MEMORY.md; 1 fact left out for want of room (/memory)"
+    left_out = "Memory: 2 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
     assert left_out in crowded.stderr.decode()
     (tmp_path / "data" / "config.yaml").write_text("memory: {enabled: false}\n")
     assert run(tmp_path, "-p", "Hello").stderr == b""

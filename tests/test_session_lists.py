@@ -125,7 +125,7 @@ You: /resume
 Type resume and a number, or resume last.
 You: /resume my CV
 ✗ No session fits “my CV”.
-  sessions lists them; /search looks inside.
+  sessions lists them.
 Goodbye!
 """
     )

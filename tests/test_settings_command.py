@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.settings import leaves
+from chat_loop.commands.view import settings_of
 from chat_loop.config import Config, parse
 from tests.screens import Screen
 from tests.test_asking_again import QUIET
@@ -24,7 +24,7 @@ def shown(folder: Path, config: Config, *lines: str) -> str:
 def test_by_default_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert shown(tmp_path, Config(), "/config") == (
         f"You: /config\nConfig: {tmp_path}/config.yaml (there is none yet)\n"
-        "Every setting is as by default; config.example.yaml shows them all.\n"
+        "All settings are at their defaults; config.example.yaml shows them.\n"
     )
 
 
@@ -104,6 +104,6 @@ def test_the_names_of_variables_are_no_secrets() -> None:
         b'mcp: {n: {url: "https://x/mcp", headers: {Authorization: "Bearer ${TOKEN}", B: '
         b'"x${TOKEN}"}}}'
     )
-    found = dict(leaves(parse(text, "c.yaml")))
+    found = settings_of(parse(text, "c.yaml"))
     assert found["mcp.n.headers.Authorization"] == "Bearer ${TOKEN}"
     assert found["mcp.n.headers.B"] == "(not shown)"

@@ -77,7 +77,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
             re.compile(r"\* +today .*hello there, nar", re.DOTALL), timeout=20, output=True
         )
         terminal.line("help")
-        terminal.wait_for("text.", timeout=20, output=True)
+        terminal.wait_for("completes it.", timeout=20, output=True)
         leave(terminal)
     assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
 

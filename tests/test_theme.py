@@ -52,7 +52,7 @@ def test_all_are_shown_in_their_colours_and_the_one_in_use_says_so(tmp_path: Pat
         "You: /theme\nReplies are shown like this:\n"
         f"  auto (in use)   Heading{SAMPLE}  dark            Heading{SAMPLE}  light           "
         f"Heading{SAMPLE}"
-        "/theme NAME takes another until you leave. The usual one (display.theme): auto.\n"
+        "/theme NAME switches for this session. The default (display.theme in the config): auto.\n"
     )
     for name in NAMES:
         assert sample(theme_of(name)) in shown
@@ -67,7 +67,7 @@ def test_a_theme_colours_the_next_reply_and_the_config_keeps_the_usual_one(tmp_p
     assert f"\x1b[{theme_of('light').headings[1]}mTwo" in after
     assert SGR.sub("", after).startswith(
         f"Replies are shown like this:\n  light (in use)  Heading{SAMPLE}"
-        "Until you leave. The usual one (display.theme in the config): dark.\n"
+        "Until you leave. The default (display.theme in the config): dark.\n"
     )
     assert "  light (in use)  " in SGR.sub("", after.partition("You: /theme")[2])
 

@@ -47,9 +47,7 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
                 say(chat, "", 20)
             chat.mark()
             chat.line("/model openai:gpt-4")
-            told = re.compile(
-                r"openai:gpt-4 answers from now on; context ~\d+% of 800: it is compacted"
-            )
+            told = re.compile(r"Switched to openai:gpt-4; context ~\d+% of 800: it is compacted")
             chat.wait_for(told, output=True)
             say(chat, "And now in fewer words?", 20)
             assert "📦 Compacted" in chat.output()

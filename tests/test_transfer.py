@@ -108,7 +108,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export --session 1 taken.md", "✗ taken.md is there already: nothing is written."),
         ("/export --session 1 a\0b.md", "✗ That is not the name of a file."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
-        ("/import", "✗ What shall be imported? import takes a file or a folder."),
+        ("/import", "✗ Import what? import takes a file or a folder."),
         ("/import nowhere.json", "✗ nowhere.json cannot be read: no such file or directory."),
         ("/import ~nobody-of-that-name/x", "cannot be read: no such file or directory."),
         ("/import a\0b", "✗ That is not the name of a file."),
@@ -164,7 +164,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
             merged,
         }
         assert shown(found, f"/import {place}.json")[0] == "Imported 4 sessions."
-        assert "Imported 0 sessions; 4 were there already." in found.text
+        assert "Imported 0 sessions; 4 there already." in found.text
         new = {
             f"{first}_2" if one == first and place == "taken" else one
             for one in (first, second, merged)
@@ -196,7 +196,7 @@ def test_complaints_are_shown_and_counted(tmp_path: Path) -> None:
     assert len(lines) == 7
     assert lines[0] == "⚠️  note0⟦U+001B⟧[2J.md: It is neither an export nor a transcript."
     assert lines[5:] == ["  and 3 more complaints.", "Imported 1 session."]
-    assert shown(found, "/import old")[-1].startswith("Imported 0 sessions; 1 was there already.")
+    assert shown(found, "/import old")[-1].startswith("Imported 0 sessions; 1 there already.")
     assert "\x1b[2J" not in found.text
 
 

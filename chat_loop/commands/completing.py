@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.copying import WHAT, blocks
-from chat_loop.commands.known import Known
 from chat_loop.commands.registry import Command, registry
-from chat_loop.commands.settings import branches
+from chat_loop.commands.transfer import WHAT, first_line, last_reply
+from chat_loop.commands.view import settings_of
 from chat_loop.config import Config
 from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.input.choice import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.choose import Offer
@@ -25,31 +27,15 @@ from chat_loop.wording import when_text
 
 LONGEST = 2_000
 """Characters of a line in which commands are completed."""
-MOST_ROWS = 500
 MOST = 50
 """Choices of one kind that are offered."""
-PATIENCE = 0.5
-"""Seconds for which a menu waits for what was never looked for before."""
-FRESH_ROWS = 3.0
-FRESH_MODELS = 60.0
-
 _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
-_OPTION = re.compile(r"(?:/([a-z]+) )?(--[a-z][a-z-]*)")
-_SPACED = re.compile(r"\s")
-
-_KEYS = ("keys", "the keys of the line")
-_FLAG = ("remember", "--project")
-"""An option that has a value in other commands only."""
-_NOW = "as it is called now"
-_AGES = (("7d", "the last week"), ("30d", "the last month"), ("1y", "the last year"))
-
+_AGES = {"7d": "the last week", "30d": "the last month", "1y": "the last year"}
 FREE = frozenset(("edit", "compact", "summarize", "remember", "pin", "search"))
-"""Commands that take words of the user's own: of those nothing is offered but files, and their
-options.
-"""
-
+"""Commands that take words of the user's own: of those only files and options are offered."""
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
+Source = Callable[[str], Found]
 
 
 class Offering:
@@ -59,75 +45,55 @@ class Offering:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._rows: Known[list[SessionRow]] = Known(self._load_rows, [], fresh=FRESH_ROWS)
-        self._models: Known[list[Offer]] = Known(
-            lambda: list(chat.models.offered()), [], fresh=FRESH_MODELS
-        )
-        self._whole: dict[str, Callable[[str], Found]] = {
+        self._kept: dict[str, tuple[float, Any]] = {}
+        every = {"all": "all of them", "more": "the next ones", "browse": "on the whole screen"}
+        self._whole: dict[str, Source] = {
+            **dict.fromkeys(("show", "quote", "tree"), self._sessions),
             "resume": lambda typed: [
-                *_beginning(typed, [("last", "the one that was used last")]),
+                *_beginning(typed, {"last": "the one that was used last"}.items()),
                 *self._sessions(typed),
             ],
-            "show": self._sessions,
-            "quote": self._sessions,
-            "tree": self._sessions,
-            "help": lambda typed: _beginning(typed, self._helped()),
-            "copy": lambda typed: copied(chat, typed),
+            "help": _of(self._helped),
+            "copy": self._copied,
             "config": lambda typed: keys(chat.config, typed),
-            "rename": lambda typed: _beginning(
-                typed, filter(all, [(name_of(chat.conversation.session), _NOW)])
-            ),
-            "history": lambda typed: _beginning(typed, [("--full", "every message whole")]),
-            "model": self._references,
-            "sessions": lambda typed: _beginning(
-                typed,
-                [
-                    ("all", "all of them"),
-                    ("more", "the next ones"),
-                    ("browse", "on the whole screen"),
-                ],
-            ),
-            "theme": lambda typed: _beginning(typed, ABOUT.items()),
-            "memory": lambda typed: _beginning(typed, [("propose", "pins and decisions for it")]),
-            "unpin": lambda typed: _beginning(typed, _numbered(chat.conversation.thread.pins)),
-            "forget": lambda typed: _beginning(
-                typed, _numbered(chat.memory.seen.facts if chat.memory else ())
-            ),
-            "fork": lambda typed: _beginning(typed, self._queries()),
+            "rename": _of(lambda: [(name_of(chat.conversation.session), "its name now")]),
+            "history": _of({"--full": "every message whole"}.items),
+            "model": self._models,
+            "sessions": _of(every.items),
+            "theme": _of(ABOUT.items),
+            "memory": _of({"propose": "pins and decisions for it"}.items),
+            "unpin": _of(lambda: _numbered(chat.conversation.thread.pins)),
+            "forget": _of(lambda: _numbered(chat.memory.seen.facts if chat.memory else ())),
+            "fork": _of(self._queries),
         }
         """By the command: what its whole argument can become."""
-        self._words: dict[str, Callable[[str], Found]] = {
+        self._words: dict[str, Source] = {
             "merge": self._sessions,
-            "tag": lambda typed: _beginning(typed, self._tags(chat.conversation.session.tags)),
-            "untag": lambda typed: _beginning(
-                typed, ((tag, "") for tag in chat.conversation.session.tags)
-            ),
-            "mcp": lambda typed: _beginning(typed, self._servers()),
-            "export": lambda typed: [*_beginning(typed, new_names(chat)), *_paths(typed)],
+            "tag": _of(lambda: self._tags(chat.conversation.session.tags)),
+            "untag": _of(lambda: ((tag, "") for tag in chat.conversation.session.tags)),
+            "mcp": _of(self._servers),
+            "export": lambda typed: [*_beginning(typed, self._new_names()), *_paths(typed)],
             "import": _paths,
         }
         """By the command: what one word of its argument can become."""
         self.decided = frozenset((*self._whole, *self._words))
         """The commands whose argument something is offered for."""
-        self._values: dict[str, Callable[[str], Found]] = {
-            "--tag": lambda typed: _beginning(typed, self._tags()),
-            "--session": self._sessions,
-            "--agent": lambda typed: _beginning(typed, self._each(lambda row: row.agent)),
-            "--project": lambda typed: _beginning(typed, self._each(lambda row: row.project)),
-            "--as": lambda typed: _beginning(typed, [("markdown", ""), ("json", ""), ("html", "")]),
-            "--since": lambda typed: _beginning(typed, _AGES),
-            "--before": lambda typed: _beginning(
-                typed, [(age, f"before {note}") for age, note in _AGES]
-            ),
-            "--last": lambda typed: _beginning(
-                typed, [("1", "the last exchange"), ("5", "the last five")]
-            ),
+        of_rows = {"agent": lambda row: row.agent, "project": lambda row: row.project}
+        self._values: dict[str, Source] = {
+            **{name: _of(lambda of=of: self._each(of)) for name, of in of_rows.items()},  # type: ignore[misc]
+            "tag": _of(self._tags),
+            "session": self._sessions,
+            "as": _of(lambda: ((form, "") for form in ("markdown", "json", "html"))),
+            "since": _of(_AGES.items),
+            "before": _of(lambda: ((age, f"before {note}") for age, note in _AGES.items())),
+            "last": _of({"1": "the last exchange", "5": "the last five"}.items),
         }
+        """By the option: what its value can become."""
 
     def choices(self, before: str) -> Iterator[Choice]:
-        """What the text before the cursor can become, the likeliest first."""
+        """Yield what the text before the cursor can become, the likeliest first."""
         if len(before) <= LONGEST:
-            if before[:1] in ("/", "#") and not _SPACED.search(before):
+            if before[:1] in ("/", "#") and not re.search(r"\s", before):
                 yield from self._commands(before[1:])
                 return
             call = _CALL.fullmatch(before)
@@ -141,102 +107,105 @@ class Offering:
             yield Choice(text=path, length=length)
 
     def _commands(self, typed: str) -> Iterator[Choice]:
+        start, length = typed.lower(), len(typed)
         for command in sorted(registry.commands, key=lambda one: one.name):
             for name in (command.name, *command.aliases):
-                if name.startswith(typed.lower()):
-                    usage = command.usage if name == command.name else f"/{name}"
+                if name.startswith(start):
+                    shown = command.usage if name == command.name else f"/{name}"
                     text = f"{name} " if command.argument else name
-                    yield Choice(text=text, length=len(typed), shown=usage, note=command.help)
+                    yield Choice(text=text, length=length, shown=shown, note=command.help)
         for name in self._chat.templates.names():
-            if name.lower().startswith(typed.lower()):
+            if name.lower().startswith(start):
                 try:
                     template = self._chat.templates.find(name)
                 except ChatLoopError:
                     continue  # said when it is used
-                usage, note = (
-                    (template.usage, template.description) if template is not None else (name, "")
-                )
-                note = one_line(note, 80) or "a template"
-                yield Choice(
-                    text=f"{name} ", length=len(typed), shown=one_line(usage, 60), note=note
-                )
+                shown = one_line(template.usage if template is not None else name, 60)
+                note = one_line(template.description, 80) if template is not None else ""
+                note = note or "a template"
+                yield Choice(text=f"{name} ", length=length, shown=shown, note=note)
 
     def _arguments(self, command: Command, argument: str) -> Iterator[Choice]:
         *done, word = re.split(r"[ \t]", argument)
-        typed = word
-        found: Found = ()
+        typed, last = word, done[-1] if done else ""
+        source: Source = _of(tuple)
         if word.startswith("--"):
             given = {one.partition("=")[0] for one in done}
-            options = (
-                (name, note) for name, note in options_of(command).items() if name not in given
-            )
-            found = _beginning(word, options)
-        elif (
-            done
-            and done[-1] in self._values
-            and done[-1] in options_of(command)
-            and (command.name, done[-1]) != _FLAG
-        ):
-            found = self._values[done[-1]](word)
+            notes = command.options.items()
+            source = _of(lambda: ((name, note) for name, note in notes if name not in given))
+        elif last.startswith("--") and last[2:] in command.valued:
+            source = self._values[last[2:]]
         elif command.name in self._words:
-            found = self._words[command.name](word)
+            source = self._words[command.name]
         elif command.name in self._whole and not any(one.startswith("--") for one in done):
-            typed = argument
-            found = self._whole[command.name](argument)
-        for text, note in [*found][:MOST]:
-            if text.isprintable():
-                yield Choice(
-                    text=text, length=len(typed), shown=one_line(text, 60), note=one_line(note, 80)
-                )
+            source, typed = self._whole[command.name], argument
+        for text, about in [*source(typed)][:MOST]:
+            if text and text.isprintable():
+                shown, note = one_line(text, 60), one_line(about, 80)
+                yield Choice(text=text, length=len(typed), shown=shown, note=note)
 
-    def _helped(self) -> Found:
-        yield from sorted((one.name, one.help) for one in registry.commands)
-        yield _KEYS
-        yield from ((name, "a template") for name in self._chat.templates.names())
+    def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
+        """Return what was loaded less than so long ago, or load it; the old where that fails."""
+        due, value = self._kept.get(name, (0.0, []))
+        if time.monotonic() >= due:
+            with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
+                value = load()
+            self._kept[name] = time.monotonic() + seconds, value
+        return value
+
+    def _rows(self) -> list[SessionRow]:
+        def load() -> list[SessionRow]:
+            # one for this thread
+            library = Library(self._chat.sessions.directory, self._chat.sessions.now)
+            try:
+                return library.rows(10 * MOST)[0]
+            finally:
+                library.close()
+
+        rows: list[SessionRow] = self._recent("rows", 3, load)
+        return rows
 
     def _sessions(self, typed: str) -> Found:
         """Numbers of the last listing, and ids of what is called so."""
-        rows = {row.id: row for row in self._rows.get(PATIENCE)}
+        chat, rows = self._chat, {row.id: row for row in self._rows()}
+        said = {
+            row.id: f"{name_text(row, 50)} ({when_text(row.updated, chat.sessions.now())})"
+            for row in rows.values()
+        }
+        if chat.listed and (not typed or typed.isdigit()):
+            numbered = ((str(number), one) for number, one in enumerate([*chat.listed], 1))
+            return _beginning(typed, ((number, said.get(one, one)) for number, one in numbered))
         wanted = typed.casefold()
-        listed = [*self._chat.listed]
-        if listed and (not typed or typed.isdigit()):
-            for number, identity in enumerate(listed, 1):
-                if str(number).startswith(typed):
-                    yield str(number), self._said(rows[identity]) if identity in rows else identity
-            return
-        own = self._chat.own_id
-        for row in rows.values():
-            if row.id != own and (wanted in row.id.casefold() or wanted in row.name.casefold()):
-                yield row.id, self._said(row)
+        return (
+            (row.id, said[row.id])
+            for row in rows.values()
+            if row.id != chat.own_id and wanted in f"{row.id}\n{row.name}".casefold()
+        )
 
-    def _said(self, row: SessionRow) -> str:
-        return f"{name_text(row, 50)} ({when_text(row.updated, self._chat.sessions.now())})"
-
-    def _references(self, typed: str) -> Found:
-        """Models that could answer: of what is known, as another look may take seconds."""
-        offers = self._models.get(PATIENCE)
+    def _models(self, typed: str) -> Found:
+        chat = self._chat
+        offers: list[Offer] = self._recent("models", 60, lambda: [*chat.models.offered()])
         for offer in offers:
-            if offer.reference.startswith(typed) or (
-                typed and offer.reference.partition(":")[2].startswith(typed)
-            ):
+            name = offer.reference.partition(":")[2]
+            if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
                 yield offer.reference, offer.note
         if ":" not in typed and (typed or not offers):
-            yield from _beginning(
-                typed, ((name, "its usual model") for name in self._chat.models.providers)
-            )
+            usual = ((one, "its usual model") for one in chat.models.providers)
+            yield from _beginning(typed, usual)
+
+    def _helped(self) -> Found:
+        yield from sorted((one.name, one.help) for one in registry.commands)
+        yield "keys", "the keys of the line"
+        yield from ((name, "a template") for name in self._chat.templates.names())
 
     def _tags(self, without: Iterable[str] = ()) -> Found:
-        left_out = set(without)
-        tags = sorted({tag for row in self._rows.get(PATIENCE) for tag in row.tags} - left_out)
-        return ((tag, "") for tag in tags)
+        tags = {tag for row in self._rows() for tag in row.tags}
+        return ((tag, "") for tag in sorted(tags.difference(without)))
 
     def _each(self, of: Callable[[SessionRow], str]) -> Found:
-        values = dict.fromkeys(filter(None, map(of, self._rows.get(PATIENCE))))
-        return (
-            (f'"{value}"' if _SPACED.search(value) else value, "")
-            for value in values
-            if '"' not in value
-        )
+        for value in dict.fromkeys(map(of, self._rows())):
+            if '"' not in value:
+                yield f'"{value}"' if re.search(r"\s", value) else value, ""
 
     def _servers(self) -> Found:
         servers = self._chat.servers
@@ -245,75 +214,52 @@ class Offering:
             yield state.name, state.state
 
     def _queries(self) -> Found:
-        exchanges = self._chat.conversation.session.exchanges
-        return (
-            (str(one.query.number), one.query.text[:200]) for one in reversed(exchanges[-MOST:])
-        )
+        exchanges = self._chat.conversation.session.exchanges[-MOST:]
+        return ((str(one.query.number), one.query.text[:200]) for one in reversed(exchanges))
 
-    def _load_rows(self) -> list[SessionRow]:
-        library = Library(
-            self._chat.sessions.directory, self._chat.sessions.now
-        )  # one for this thread
+    def _copied(self, typed: str) -> Found:
+        """What can be copied; the blocks of code once they are asked for."""
+        if not typed.startswith("code "):
+            return _beginning(typed, WHAT.items())
+        from chat_loop.export.markup import code_blocks  # loads the markdown parser
+
         try:
-            return library.rows(MOST_ROWS)[0]
-        finally:
-            library.close()
+            blocks = code_blocks(last_reply(self._chat)[1])
+        except UsageError:
+            return ()
+        found = ((f"code {number}", first_line(code)) for number, (_, code) in enumerate(blocks, 1))
+        return _beginning(typed, found)
+
+    def _new_names(self) -> Found:
+        """The names that an export of this conversation may have."""
+        from chat_loop.export.exporting import SUFFIXES, stem_of
+
+        session = self._chat.conversation.session
+        suffixes = SUFFIXES.items() if session.entries else ()
+        return ((f"{stem_of(session)}{suffix}", form) for form, suffix in suffixes)
 
 
-def options_of(command: Command) -> dict[str, str]:
-    """The options that a command's help names, and what it says of those that have a line of their
-    own.
-    """
+def keys(config: Config, typed: str) -> list[tuple[str, str]]:
+    """Return the settings and sections that begin so, no deeper than needed to choose one."""
     found: dict[str, str] = {}
-    for line in (command.argument, command.help, *command.details.split("\n")):
-        for match in _OPTION.finditer(line):
-            if match[1] in (None, command.name):
-                note = line.strip().removeprefix(match[2])
-                own = note.startswith("  ") and line.strip().startswith(match[2])
-                found[match[2]] = found.get(match[2]) or (note.strip() if own else "")
-    return found
+    for key, value in settings_of(config).items():
+        if key.startswith(typed):
+            end = key.find(".", len(typed))
+            found[key if end < 0 else key[:end]] = value if end < 0 else "a section"
+    below = [f"{key}." for key, note in found.items() if note == "a section"]
+    if len(found) == 1 and below and below[0] != typed:
+        return [*found.items(), *keys(config, below[0])]
+    return [*found.items()]
+
+
+def _of(found: Callable[[], Found]) -> Source:
+    """Return a source of what is known whole: of that what begins as typed."""
+    return lambda typed: _beginning(typed, found())
 
 
 def _beginning(typed: str, found: Found) -> Found:
-    return ((text, note) for text, note in found if text.casefold().startswith(typed.casefold()))
-
-
-def keys(config: Config, typed: str) -> Found:
-    """The settings and sections of them that begin so, no deeper than needed to choose one, with
-    what they are.
-    """
-    found: dict[str, tuple[int, str]] = {}
-    for parts, value in branches(config):
-        for depth in range(1, len(parts)):
-            found.setdefault(".".join(parts[:depth]), (depth, "a section"))
-        found[".".join(parts)] = (len(parts), value)
-    fitting = {key: about for key, about in found.items() if key.startswith(typed)}
-    least = min((depth for depth, _ in fitting.values()), default=0)
-    near = [(key, note) for key, (depth, note) in fitting.items() if depth == least]
-    if len(near) == 1:
-        near += [(key, note) for key, (depth, note) in fitting.items() if depth == least + 1]
-    return near
-
-
-def copied(chat: Chat, typed: str) -> Found:
-    """What can be copied; the blocks of code once they are asked for."""
-    if typed.startswith("code "):
-        return _beginning(
-            typed, ((f"code {number}", words) for number, words in enumerate(blocks(chat), 1))
-        )
-    return _beginning(typed, WHAT.items())
-
-
-def new_names(chat: Chat) -> Found:
-    """The names that an export of this conversation may have."""
-    from chat_loop.export.exporting import SUFFIXES, stem_of
-
-    session = chat.conversation.session
-    return (
-        ((f"{stem_of(session)}{suffix}", form) for form, suffix in SUFFIXES.items())
-        if session.entries
-        else ()
-    )
+    start = typed.casefold()
+    return ((text, note) for text, note in found if text.casefold().startswith(start))
 
 
 def _numbered(texts: Iterable[str]) -> Found:
@@ -321,6 +267,5 @@ def _numbered(texts: Iterable[str]) -> Found:
 
 
 def _paths(typed: str) -> Found:
-    return (
-        ((path, "") for path, _ in completions(f"@{typed}")) if typed[:1] not in ("@", '"') else ()
-    )
+    found = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
+    return ((path, "") for path, _ in found)

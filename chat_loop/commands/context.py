@@ -1,28 +1,28 @@
-"""Commands about what the model is given: compact and back, summarize, context."""
+"""Commands about what the model is given: compact and back, summarize, context, pins."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.chat import Chat
-from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
 from chat_loop.context.budget import messages_in
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.records import Summary
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
-    from chat_loop.context.proposal import Draft
+    from chat_loop.commands.chat import Chat
     from chat_loop.conversation.compaction import May
 
 SHOWN = 40
-"""How many sentences of the archive are listed at most."""
+"""Sentences of the archive that are listed."""
+_NO_PINS = ("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
 
 
-@registry.command("compact", argument="[FOCUS]", bare="compact")
+@registry.command(
+    "compact", "Context", argument="[FOCUS]", bare="compact", flags=("preview", "diff", "force")
+)
 async def compact(chat: Chat, argument: str) -> None:
     """Summarize and go on in a new session; --preview asks first, --diff lists what only the
     archive has.
@@ -31,24 +31,21 @@ async def compact(chat: Chat, argument: str) -> None:
     /compact --preview         see the summary and the sizes first; it can be edited there
     /compact --force           even where it would not make the context smaller; else you are asked
     /compact --diff            the sentences with exact values that the archive alone holds
-    It happens by itself when the window fills up. The words stay in the session's file; /uncompact
-    goes back to them.
+    Long conversations are compacted automatically when the window fills up. The words stay in the
+    session's file; /uncompact goes back to them.
     """
-    asked = given("compact", argument, flags=("preview", "diff", "force"))
+    asked = registry.arguments("compact", argument)
     if "diff" in asked.flags:
         _diff(chat)
     elif "preview" in asked.flags:
         await _preview(chat, asked.words)
     else:
-        await chat.conversation.compact(
-            asked.words, None if "force" in asked.flags else _asking(chat)
-        )
+        may = None if "force" in asked.flags else _asking(chat)
+        await chat.conversation.compact(asked.words, may)
 
 
 def _asking(chat: Chat) -> May:
-    """Return what asks the user about a compaction that gains nothing; where nobody can be asked it
-    declines.
-    """
+    """Return what asks the user about a compaction that gains nothing."""
 
     async def may(before: int, after: int) -> bool:
         sizes = f"{before:,} tokens now, about {after:,} after."
@@ -66,33 +63,25 @@ def _asking(chat: Chat) -> May:
 async def _preview(chat: Chat, focus: str) -> None:
     from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
 
-    draft = await chat.conversation.compaction.draft(focus)
+    compaction = chat.conversation.compaction
+    draft = await compaction.draft(focus)
     if draft is None:
         return
     show_draft(chat.display, draft.compaction, draft.plan.keep, summary_block.render(draft.summary))
-    while True:
-        answer = await chat.ask("Compact so? (y, n, or e to edit) ")
-        if answer in ("y", "yes"):
-            await chat.conversation.take(draft)
-            return
-        if answer not in ("e", "edit"):
-            chat.display.line("Not compacted.", "dim")
-            return
-        draft = chat.conversation.compaction.edited(draft, await _edited(chat, draft))
+    while (answer := await chat.ask("Compact so? (y, n, or e to edit) ")) in ("e", "edit"):
+        text = await chat.edit(summary_block.render(draft.summary, grouped=False))
+        edited = summary_block.parse(text)
+        chat.attended()
+        lists = (edited.topics, edited.decisions, edited.pending, edited.pinned, edited.key_facts)
+        if not any(lists):
+            text = "Nothing is left of the summary: not compacted."
+            raise UsageError(text, "Keep its headings.")
+        draft = compaction.edited(draft, edited)
         show_block(chat.display, summary_block.render(draft.summary))
-
-
-async def _edited(chat: Chat, draft: Draft) -> Summary:
-    """The draft's summary as the user leaves it in the editor."""
-    edited = summary_block.parse(
-        await chat.edit(summary_block.render(draft.summary, grouped=False))
-    )
-    chat.attended()
-    if not (
-        edited.topics or edited.decisions or edited.pending or edited.pinned or edited.key_facts
-    ):
-        raise UsageError("Nothing is left of the summary: not compacted.", "Keep its headings.")
-    return edited
+    if answer in ("y", "yes"):
+        await chat.conversation.take(draft)
+    else:
+        chat.display.line("Not compacted.", "dim")
 
 
 def _diff(chat: Chat) -> None:
@@ -100,28 +89,25 @@ def _diff(chat: Chat) -> None:
     if not found:
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
         return
-    chat.display.prose(
-        f"{counted(len(found), 'sentence')} with exact values stand in the archive only:"
-    )
+    count = counted(len(found), "sentence")
+    chat.display.prose(f"{count} with exact values stand in the archive only:")
     for line in found[:SHOWN]:
         chat.display.prose(f"- {line}", indent=2)
     if len(found) > SHOWN:
-        chat.display.line(
-            f"… and {len(found) - SHOWN:,} more; /history --full shows everything.", "dim"
-        )
+        text = f"… and {len(found) - SHOWN:,} more; /history --full shows everything."
+        chat.display.line(text, "dim")
 
 
-@registry.command("uncompact")
+@registry.command("uncompact", "Context")
 async def uncompact(chat: Chat, argument: str) -> None:
     """Take the last compaction back: go on with the words of the session before it instead of its
     summary.
     """
     offer = await chat.conversation.offers().undone()
     if offer.left_out:
-        fitting = len(offer.carried)
+        newest = counted(len(offer.carried), "exchange")
         chat.display.prose(
-            f"All the words would not fit: the newest {counted(fitting, 'exchange')} would "
-            "stand in their own words, "
+            f"All the words would not fit: the newest {newest} would stand in their own words, "
             f"the {counted(offer.left_out, 'exchange')} before them stay summarized."
         )
         if not await chat.confirm("Go on so? (y/n) "):
@@ -132,7 +118,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
     await chat.conversation.accept(offer, acknowledge=False)
 
 
-@registry.command("summarize", argument="[FOCUS]")
+@registry.command("summarize", "Context", argument="[FOCUS]")
 async def summarize(chat: Chat, argument: str) -> None:
     """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
     from chat_loop.display.panels import show_summary  # not before it is asked for
@@ -147,30 +133,59 @@ async def summarize(chat: Chat, argument: str) -> None:
     show_summary(chat.display, draft.compaction, draft.summary, before, after)
 
 
-@registry.command("context")
+@registry.command("context", "Context")
 async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window, part by part, and when it is compacted."""
     from chat_loop.context.budget import parts  # not before it is asked for
     from chat_loop.display.panels import show_context
 
-    conversation = chat.conversation
+    conversation, display = chat.conversation, chat.display
     budget, options = conversation.budget, conversation.options
     found = parts(conversation.weights, budget, len(conversation.session.exchanges))
-    show_context(chat.display, found, budget.used, budget.window, estimated=budget.estimated)
+    show_context(display, found, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
-        chat.display.prose(f"Compacted by itself from {conversation.trigger:,} tokens on.", "dim")
+        display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
     else:
-        chat.display.prose("Automatic compaction is off; compact makes room.", "dim")
+        display.prose("Automatic compaction is off; compact makes room.", "dim")
     if conversation.left_out:
-        chat.display.prose(
-            f"The oldest {counted(conversation.left_out, 'exchange')} are not sent: "
-            "context.max_history_messages or max_history_tokens leaves them out.",
-            "dim",
-        )
+        count = counted(conversation.left_out, "exchange")
+        limits = "context.max_history_messages or max_history_tokens"
+        display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:
-        chat.display.line("The price of the model is unknown.", "dim")
+        display.line("The price of the model is unknown.", "dim")
     elif price:
-        chat.display.line(
-            f"The next request costs about {dollars_text(price)} plus the reply.", "dim"
-        )
+        display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
+
+
+@registry.command("pin", "Context", argument="TEXT")
+async def pin(chat: Chat, argument: str) -> None:
+    """Keep a text word for word through every compaction and resume."""
+    if not argument:
+        await pins(chat, "")
+        return
+    chat.conversation.pin(argument)
+    chat.display.line(f"Pinned; {len(chat.conversation.thread.pins)} in all.", "dim")
+
+
+@registry.command("pins", "Context")
+async def pins(chat: Chat, argument: str) -> None:
+    """List the pins; the numbers are those that unpin takes."""
+    if not chat.conversation.thread.pins:
+        raise UsageError(*_NO_PINS)
+    for number, text in enumerate(chat.conversation.thread.pins, 1):
+        chat.display.line(f"{number}  {text}")
+
+
+@registry.command("unpin", "Context", argument="N")
+async def unpin(chat: Chat, argument: str) -> None:
+    """Carry a pin no further: by its number in the list of pins, or its text."""
+    standing = chat.conversation.thread.pins
+    if not standing:
+        raise UsageError(*_NO_PINS)
+    numbered = {str(number): text for number, text in enumerate(standing, 1)}
+    if argument not in standing and argument not in numbered:
+        text = f"Which pin? unpin takes a number from 1 to {len(standing)}."
+        raise UsageError(text, "/pins lists them.")
+    chat.conversation.unpin(argument if argument in standing else numbered[argument])
+    chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")

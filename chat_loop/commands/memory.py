@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
@@ -12,50 +13,49 @@ from chat_loop.redact import redacted
 from chat_loop.tokens import estimate
 from chat_loop.wording import counted
 
+if TYPE_CHECKING:
+    from chat_loop.commands.chat import Chat
+
 SHOWN = 200
-"""How many facts are listed at most."""
+"""Facts that are listed."""
 LONGEST = 2_000
 """Characters of a fact that are shown."""
-_REFERENCE = r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z"
+_REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
 """Where in the chain a decision was made, at its end: it means nothing outside of the chain."""
 
 
-@registry.command("remember", argument="[--project] TEXT")
+@registry.command("remember", "Memory", argument="[--project] TEXT")
 async def remember(chat: Chat, argument: str) -> None:
     """Note a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
-    first, *rest = argument.split(maxsplit=1) or [""]
+    first, _, rest = argument.partition(" ")
     project = first == "--project"
-    fact = fact_of("".join(rest) if project else argument)
+    fact = fact_of(rest if project else argument)
     if not fact:
-        raise UsageError(
-            "What is there to remember?", "For example: /remember The tests need Postgres 16."
-        )
-    path = memory.target(project=project)
-    before = memory.seen
-    fact = await _without_secrets(chat, fact)
-    if not fact:
-        return
-    if not memory.add(path, [fact]):
+        hint = "For example: /remember The tests need Postgres 16."
+        raise UsageError("What is there to remember?", hint)
+    path, before = memory.target(project=project), memory.seen
+    safe = redacted(fact)
+    if safe != fact:
+        chat.display.warn("Secrets are not written into the memory. Without it:")
+        chat.display.line(f"   {safe}")
+        if not await chat.confirm("Note it so? (y/n) "):
+            chat.display.line("Nothing is noted.", "dim")
+            return
+    if not memory.add(path, [safe]):
         chat.display.line(f"That is in {memory.place.shown(path)} already.", "dim")
         return
     _tell_noted(chat, memory, 1)
-    seen = memory.seen
-    if before.own and before.facts and not seen.own:
-        chat.display.prose(
-            f"Your own memory ({counted(len(before.facts), 'fact')}) does not count in this "
-            "project any more.",
-            "dim",
-        )
-    elif seen.own and not before.facts:
-        chat.display.prose(
-            "That is your own memory: it counts where a project has no MEMORY.md. /remember "
-            "--project TEXT begins one here.",
-            "dim",
-        )
+    if before.own and before.facts and not memory.seen.own:
+        count = counted(len(before.facts), "fact")
+        text = f"Your own memory ({count}) does not count in this project any more."
+        chat.display.prose(text, "dim")
+    elif memory.seen.own and not before.facts:
+        text = "That is your own memory: it counts where a project has no MEMORY.md."
+        chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
 
-@registry.command("memory", argument="[propose]")
+@registry.command("memory", "Memory", argument="[propose]")
 async def show_memory(chat: Chat, argument: str) -> None:
     """Show the facts of the memory and their room; propose offers pins and decisions for it.
 
@@ -64,17 +64,15 @@ async def show_memory(chat: Chat, argument: str) -> None:
     """
     memory = _memory(chat)
     match argument.split():
-        case ["propose"]:
-            await _propose(chat, memory, project=False)
-        case ["propose", "--project"]:
-            await _propose(chat, memory, project=True)
         case []:
             _show(chat, memory)
+        case ["propose"] | ["propose", "--project"]:
+            await _propose(chat, memory, memory.target(project="--project" in argument))
         case _:
             raise UsageError(f"/memory takes nothing or “propose”, not “{argument[:40]}”.")
 
 
-@registry.command("forget", argument="N")
+@registry.command("forget", "Memory", argument="N")
 async def forget(chat: Chat, argument: str) -> None:
     """Take a fact out of the memory: by its number in /memory, or its text."""
     memory = _memory(chat)
@@ -83,15 +81,12 @@ async def forget(chat: Chat, argument: str) -> None:
         raise ChatLoopError(seen.problem)
     if not seen.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    keys = [fact_key(fact) for fact in seen.facts]
-    if argument and fact_key(argument) in keys:
-        number = keys.index(fact_key(argument))
-    elif argument.isascii() and argument.isdigit() and 1 <= int(argument[:9]) <= len(keys):
-        number = int(argument[:9]) - 1
-    else:
-        raise UsageError(
-            f"Which fact? forget takes a number from 1 to {len(keys)}.", "/memory shows them."
-        )
+    places = {str(number): number - 1 for number in range(1, len(seen.facts) + 1)}
+    places |= {fact_key(fact): number for number, fact in enumerate(seen.facts)}
+    number = places.get(fact_key(argument), places.get(argument))
+    if number is None:
+        text = f"Which fact? forget takes a number from 1 to {len(seen.facts)}."
+        raise UsageError(text, "/memory shows them.")
     chat.display.line(_numbered(number + 1, seen.facts[number], 1))
     memory.remove(number)
     chat.conversation.remember()
@@ -102,123 +97,85 @@ async def forget(chat: Chat, argument: str) -> None:
 def _show(chat: Chat, memory: ProjectMemory) -> None:
     edited = memory.reread()
     chat.conversation.remember()
-    seen, place = memory.seen, memory.place
+    seen, display = memory.seen, chat.display
     if seen.problem:
         raise ChatLoopError(seen.problem)
-    where = place.shown(seen.path)
+    where = memory.place.shown(seen.path)
+    if not seen.facts and seen.exists:
+        display.prose(f"There are no facts in {where}.")
+        display.prose("/remember TEXT notes a fact in it.", "dim")
+    elif not seen.facts:
+        text = f"/remember TEXT begins your own in {where}"
+        display.prose("There is no memory yet.")
+        display.prose(f"{text}, /remember --project TEXT one in this project.", "dim")
     if not seen.facts:
-        chat.display.prose(
-            f"There are no facts in {where}." if seen.exists else "There is no memory yet."
-        )
-        chat.display.prose(
-            "/remember TEXT notes a fact in it."
-            if seen.exists
-            else f"/remember TEXT begins your own in {where}, /remember --project TEXT one in "
-            "this project.",
-            "dim",
-        )
         return
-    chat.display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
+    display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
     width = len(str(min(len(seen.facts), SHOWN)))
     for number, fact in enumerate(seen.facts[:SHOWN]):
-        missing = number in seen.left_out
         line = _numbered(number + 1, fact, width)
-        chat.display.line(f"{line} (left out)" if missing else line, "dim" if missing else "")
+        missing = number in seen.left_out
+        display.line(f"{line} (left out)" if missing else line, "dim" if missing else "")
     if len(seen.facts) > SHOWN:
-        chat.display.line(f"… and {len(seen.facts) - SHOWN:,} more in the file.", "dim")
-    chat.display.line(f"~{estimate(seen.block):,} of at most {place.most:,} tokens.", "dim")
+        display.line(f"… and {len(seen.facts) - SHOWN:,} more in the file.", "dim")
+    display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
     if seen.left_out:
-        chat.display.warn(
-            f"{counted(len(seen.left_out), 'fact')} left out for want of room: the model does "
-            "not get what is marked.",
+        count = counted(len(seen.left_out), "fact")
+        display.warn(
+            f"{count} left out (memory is full): the model does not get what is marked.",
             "/forget makes room; memory.max_tokens in the config allows more.",
         )
     if edited:
-        chat.display.prose(
-            "The file was changed: the model gets it so from your next message on.", "dim"
-        )
+        text = "The file was changed: the model gets it so from your next message on."
+        display.prose(text, "dim")
 
 
-async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
+async def _propose(chat: Chat, memory: ProjectMemory, path: Path) -> None:
     """Offer what the chain has pinned and decided; note what the user picks."""
-    path = memory.target(project=project)
     thread = chat.conversation.thread
     decisions = thread.inherited.decisions if thread.inherited else ()
-    said = [*thread.pins, *(re.sub(_REFERENCE, "", decision) for decision in decisions)]
     known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
     offered: dict[str, str] = {}
-    for text in said:
+    for text in (*thread.pins, *(_REFERENCE.sub("", decision) for decision in decisions)):
         fact = fact_of(redacted(text))
         if fact and fact_key(fact) not in known:
             offered.setdefault(fact_key(fact), fact)
-    facts = list(offered.values())
-    if not facts:
-        chat.display.prose(
-            "There is nothing to propose: no pin or decision that the memory does not have.", "dim"
-        )
+    if not offered:
+        text = "There is nothing to propose: no pin or decision that the memory does not have."
+        chat.display.prose(text, "dim")
         return
-    width = len(str(len(facts)))
+    facts = [*offered.values()]
     for number, fact in enumerate(facts, 1):
-        chat.display.line(_numbered(number, fact, width))
-    answer = await chat.ask(
-        f"Which ones go into {memory.place.shown(path)}? (numbers, all, or nothing) "
-    )
-    picked = _picked(answer, len(facts))
-    if not picked:
+        chat.display.line(_numbered(number, fact, len(str(len(facts)))))
+    where = memory.place.shown(path)
+    answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
+    if answer in ("n", "no", "none", "nothing"):
+        answer = ""
+    picked: set[int] = set()
+    for part in answer.replace(",", " ").replace("all", f"1-{len(facts)}").split():
+        span = re.fullmatch(r"([1-9]\d{0,4})(?:-(\d{1,5}))?", part)
+        if span is None or int(span[2] or span[1]) > len(facts) or int(span[1]) > len(facts):
+            text = f"Nothing is noted: the proposals are numbered from 1 to {len(facts)}."
+            raise UsageError(text)
+        picked.update(range(int(span[1]), int(span[2] or span[1]) + 1))
+    if picked:
+        chosen = [facts[number - 1] for number in sorted(picked)]
+        _tell_noted(chat, memory, memory.add(path, chosen))
+    else:
         chat.display.line("Nothing is noted.", "dim")
-        return
-    _tell_noted(chat, memory, memory.add(path, [facts[number - 1] for number in picked]))
-
-
-def _picked(answer: str, most: int) -> list[int]:
-    """The numbers that an answer names, `all`, or none. Raises UsageError when it is none of
-    these.
-    """
-    parts = answer.replace(",", " ").split()
-    if parts == ["all"]:
-        return list(range(1, most + 1))
-    if parts in ([], ["n"], ["no"], ["none"], ["nothing"]):
-        return []
-    numbers: list[int] = []
-    for part in parts:
-        first, dash, last = part.partition("-")
-        ends = [first, last if dash else first]
-        if not all(end.isascii() and end.isdigit() and 1 <= int(end[:9]) <= most for end in ends):
-            raise UsageError(f"Nothing is noted: the proposals are numbered from 1 to {most}.")
-        numbers += range(int(ends[0]), int(ends[1]) + 1)
-    return sorted(set(numbers))
-
-
-async def _without_secrets(chat: Chat, fact: str) -> str:
-    """The fact as it may be written; empty when the user does not want it so."""
-    safe = redacted(fact)
-    if safe == fact:
-        return fact
-    chat.display.warn(
-        "That holds a secret, and secrets are not written into the memory. Without it:"
-    )
-    chat.display.line(f"   {safe}")
-    if await chat.confirm("Note it so? (y/n) "):
-        return safe
-    chat.display.line("Nothing is noted.", "dim")
-    return ""
 
 
 def _tell_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     """Put what was added into effect, and say where it went and whether the model gets it."""
     chat.conversation.remember()
-    seen = memory.seen
-    new = range(len(seen.facts) - added, len(seen.facts))
-    chat.display.line(
-        f"Noted in {memory.place.shown(seen.path)} ({counted(len(seen.facts), 'fact')}).",
-        "dim",
-    )
-    missing = sum(number in seen.left_out for number in new)
-    if missing:
+    seen, count = memory.seen, len(memory.seen.facts)
+    where = memory.place.shown(seen.path)
+    chat.display.line(f"Noted in {where} ({counted(count, 'fact')}).", "dim")
+    if missing := sum(number in seen.left_out for number in range(count - added, count)):
+        what = "it" if added == 1 else f"{counted(missing, 'fact')} of them"
         chat.display.warn(
-            "There is no room for "
-            f"{'it' if added == 1 else counted(missing, 'fact') + ' of them'}: the memory takes "
-            f"{memory.place.most:,} tokens, and the model gets what comes first in the file.",
+            f"There is no room for {what}: the memory takes {memory.place.most:,} tokens, and "
+            "the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )
 
@@ -231,7 +188,6 @@ def _numbered(number: int, fact: str, width: int) -> str:
 
 def _memory(chat: Chat) -> ProjectMemory:
     if chat.memory is None:
-        raise UsageError(
-            "The memory is switched off.", "memory.enabled: true in the config switches it on."
-        )
+        hint = "memory.enabled: true in the config switches it on."
+        raise UsageError("The memory is switched off.", hint)
     return chat.memory

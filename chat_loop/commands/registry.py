@@ -1,25 +1,25 @@
 """What a line is: a command or text (pure), and the table of commands.
 
-Bare words count only as the whole line and only where a command says so; with `/` or `#` every
-command works, with free text after it. Everything else is text; a leading space makes any line
-text.
+A command is a function whose docstring is its help. Bare words count only as the whole line and
+only where a command says so; with `/` or `#` every command works. A leading space makes it text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+
+from chat_loop.errors import UsageError
 
 if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
 
 Handler = Callable[["Chat", str], Coroutine[Any, Any, None]]
-
-_SLASH = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
-_HASH = re.compile(r"#([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
+_TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
 class Quit(BaseException):
@@ -27,43 +27,48 @@ class Quit(BaseException):
 
 
 class Command(Struct, frozen=True):
-    """One command. `bare` is the expression that a whole line must match to be it without `/`;
-    empty: never.
+    """One command. `bare` must match a whole line that is to be it without `/`.
+
+    `flags` are its options without a value, `valued` those with one, named without `--`.
     """
 
     name: str
     run: Handler
+    family: str
     argument: str = ""
     bare: re.Pattern[str] | None = None
     aliases: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    valued: tuple[str, ...] = ()
 
     @property
     def help(self) -> str:
         """Return one line: the first paragraph of the docstring."""
-        first = (self.run.__doc__ or "").strip().partition("\n\n")[0]
-        return " ".join(first.split())
+        return " ".join((self.run.__doc__ or "").strip().partition("\n\n")[0].split())
 
     @property
-    def details(self) -> str:
-        """Return what follows that paragraph, mostly nothing: an example per line, and prose whose
-        lines are joined.
-        """
-        from inspect import cleandoc  # takes longer to load than all commands
-
+    def details(self) -> list[str]:
+        """Return the lines after that paragraph: examples in two columns, and joined prose."""
         lines: list[str] = []
-        example = True
+        prose = False
         for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
-            in_columns = "  " in line or not line
-            if example or in_columns:
-                lines.append(line)
-            else:
+            if prose and "  " not in line:
                 lines[-1] += f" {line}"
-            example = in_columns
-        return "\n".join(lines).strip("\n")
+            else:
+                lines.append(line)
+            prose = "  " not in line
+        return lines
 
     @property
     def usage(self) -> str:
         return f"/{self.name} {self.argument}".strip()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Return its options, each with what a line of its own says of it."""
+        notes = {line.partition(" ")[0]: line.partition(" ")[2] for line in self.details}
+        names = (f"--{name}" for name in (*self.flags, *self.valued))
+        return {name: notes.get(name, "").strip() for name in names}
 
 
 class Call(Struct, frozen=True):
@@ -74,14 +79,19 @@ class Call(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A line that was meant as a command; `nearest` is the known name closest to it, or empty.
-
-    `argument` is what follows the name, as it was typed.
-    """
+    """A line that was meant as a command; `nearest` is the known name closest to it, or empty."""
 
     name: str
     nearest: str
     argument: str = ""
+
+
+class Arguments(Struct, frozen=True):
+    """The words of an argument, and the options among them."""
+
+    words: str
+    values: dict[str, str] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()
 
 
 class Registry(Struct):
@@ -90,47 +100,89 @@ class Registry(Struct):
     commands: list[Command] = field(default_factory=list)
 
     def command(
-        self, name: str, *, argument: str = "", bare: str = "", aliases: tuple[str, ...] = ()
+        self,
+        name: str,
+        family: str,
+        *,
+        argument: str = "",
+        bare: str = "",
+        aliases: tuple[str, ...] = (),
+        flags: tuple[str, ...] = (),
+        valued: tuple[str, ...] = (),
     ) -> Callable[[Handler], Handler]:
         """Register the decorated function."""
+        pattern = re.compile(bare) if bare else None
 
         def register(run: Handler) -> Handler:
-            pattern = re.compile(bare) if bare else None
-            self.commands.append(Command(name, run, argument, pattern, aliases))
+            made = Command(name, run, family, argument, pattern, aliases, flags, valued)
+            self.commands.append(made)
             return run
 
         return register
 
     def names(self) -> list[str]:
-        """Every name and alias, as typed after `/`."""
+        """Return every name and alias, as typed after `/`."""
         return [name for command in self.commands for name in (command.name, *command.aliases)]
 
     def named(self, name: str) -> Command | None:
-        return next(
-            (
-                command
-                for command in self.commands
-                if name.lower() in (command.name, *command.aliases)
-            ),
-            None,
-        )
+        """Return the command with this name or alias."""
+        found = (one for one in self.commands if name.lower() in (one.name, *one.aliases))
+        return next(found, None)
 
     def parse(self, line: str) -> Call | Unknown | None:
         """Say what a line is; None means text."""
         for command in self.commands:
             if command.bare is not None and (match := command.bare.fullmatch(line.rstrip())):
                 return Call(command, next((group for group in match.groups() if group), ""))
-        if match := _SLASH.fullmatch(line):
-            found = self.named(match.group(1))
-            if found is None:
-                from difflib import get_close_matches  # only a misspelt command needs it
+        match = _TYPED.fullmatch(line)
+        if match is None:
+            return None
+        sign, name, argument = match[1], match[2], match[3] or ""
+        if (found := self.named(name)) is not None:
+            return Call(found, argument.strip())
+        if sign == "#":
+            return None
+        from difflib import get_close_matches  # only a misspelt command needs it
 
-                near = get_close_matches(match.group(1).lower(), self.names(), 1, 0.5)
-                return Unknown(match.group(1), near[0] if near else "", match.group(2) or "")
-            return Call(found, (match.group(2) or "").strip())
-        if (match := _HASH.fullmatch(line)) and (found := self.named(match.group(1))):
-            return Call(found, (match.group(2) or "").strip())
-        return None
+        near = get_close_matches(name.lower(), self.names(), 1, 0.5)
+        return Unknown(name, near[0] if near else "", argument)
+
+    def arguments(self, name: str, argument: str) -> Arguments:
+        """Read the options of a command's argument. Raises UsageError for one that it does not
+        have.
+
+        A value is the next word, what stands between double quotes, or what follows `=`. After
+        `--` there are words only.
+        """
+        command = self.named(name)
+        assert command is not None
+        words: list[str] = []
+        values: dict[str, str] = {}
+        flags: set[str] = set()
+        rest = argument.split()
+        while rest:
+            part = rest.pop(0)
+            option, equals, value = part.removeprefix("--").partition("=")
+            if part == "--":
+                words += rest
+                break
+            if not part.startswith("--"):
+                words.append(part)
+            elif option in command.flags and not equals:
+                flags.add(option)
+            elif option in command.valued:
+                if not equals and rest and not rest[0].startswith("--"):
+                    value = rest.pop(0)
+                while value[:1] == '"' and (value == '"' or value[-1] != '"') and rest:
+                    value += f" {rest.pop(0)}"
+                values[option] = value.strip('"')
+                if not values[option]:
+                    hint = f"/help {name} shows how."
+                    raise UsageError(f"--{option} of /{name} needs a value.", hint)
+            else:
+                hint = f"Options: {', '.join(command.options)}. Put -- before words with a dash."
+                raise UsageError(f"/{name} has no option {part[:40]}.", hint)
+        return Arguments(" ".join(words), values, frozenset(flags))
 
 
 registry = Registry()

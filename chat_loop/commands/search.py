@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.chat import Chat, Place
-from chat_loop.commands.options import given
 from chat_loop.commands.registry import registry
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.filters import filter_of
@@ -13,45 +11,62 @@ from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Session, Undo
 
 if TYPE_CHECKING:
-    from chat_loop.display.hits import ShownHit
+    from chat_loop.commands.chat import Chat
     from chat_loop.library.search import FolderHit
 
 HITS = 10
-_LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
 EXCERPT = 60
 """Tokens of a text that are shown of a hit."""
+_LOOK = "/search WORDS finds what was said, sessions lists the saved ones."
 
 
-@registry.command("search", argument="WORDS")
+@registry.command(
+    "search",
+    "Sessions",
+    argument="WORDS",
+    valued=("agent", "tag", "project", "since", "before"),
+)
 async def search(chat: Chat, argument: str) -> None:
     """Find what was said in any session; the numbers are those that show, quote and resume take.
 
     Ids, numbers and paths are found as they stand.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    from chat_loop.display.hits import show_hits
+    from chat_loop.commands.chat import Place
+    from chat_loop.display.hits import ShownHit, show_hits
     from chat_loop.library.search import search_all  # not before something is searched
 
-    asked = given("search", argument, valued=("agent", "tag", "project", "since", "before"))
+    asked = registry.arguments("search", argument)
     if not asked.words:
-        raise UsageError(
-            "What shall be found? search takes words.",
-            "For example: /search token bucket --since 7d",
-        )
+        hint = "For example: /search token bucket --since 7d"
+        raise UsageError("Search for what?", hint)
     wanted = filter_of(asked.values, chat.sessions.now())
     found, trouble = await chat.look(
         lambda library, progress: search_all(
             library, asked.words, wanted, HITS, progress, chat.semantic
-        ),
+        )
     )
     for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
         if sentence:
             chat.display.warn(sentence)
-    chat.number(
-        (hit.row.id for hit in found),
-        (Place(hit.row.id, hit.exchange.query.number) for hit in found),
-    )
-    show_hits(chat.display, [_shown(hit, asked.words) for hit in found], chat.sessions.now())
+    places = [Place(hit.row.id, hit.exchange.query.number) for hit in found]
+    chat.number((place.session for place in places), places)
+    marked = tuple(word for word in asked.words.split() if len(word) > 1)
+    shown = []
+    for hit in found:
+        said = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
+        shown.append(
+            ShownHit(
+                name=hit.row.name or hit.row.id,
+                tags=hit.row.tags,
+                number=hit.exchange.query.number,
+                at=hit.exchange.query.at,
+                excerpts=tuple((said.get(who, who), text) for who, text in excerpts_of(hit)),
+                related=hit.related,
+                marked=marked,
+            )
+        )
+    show_hits(chat.display, shown, chat.sessions.now())
 
 
 def excerpts_of(found: FolderHit) -> list[tuple[str, str]]:
@@ -68,22 +83,7 @@ def excerpts_of(found: FolderHit) -> list[tuple[str, str]]:
     return excerpts
 
 
-def _shown(found: FolderHit, words: str) -> ShownHit:
-    from chat_loop.display.hits import ShownHit
-
-    said = {"User": "You", "Assistant": found.row.agent or "Assistant"}
-    return ShownHit(
-        name=found.row.name or found.row.id,
-        tags=found.row.tags,
-        number=found.exchange.query.number,
-        at=found.exchange.query.at,
-        excerpts=tuple((said.get(who, who), text) for who, text in excerpts_of(found)),
-        related=found.related,
-        marked=tuple(word for word in words.split() if len(word) > 1),
-    )
-
-
-@registry.command("show", argument="N|ID [QUERY]")
+@registry.command("show", "Sessions", argument="N|ID [QUERY]")
 async def show(chat: Chat, argument: str) -> None:
     """Show a hit of the last search whole, or a session: its summary and its exchanges.
 
@@ -92,80 +92,61 @@ async def show(chat: Chat, argument: str) -> None:
     """
     from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
 
-    reference, query = _reference(argument)
+    reference, number = _place(chat, argument)
     if not reference:
-        raise UsageError(
-            "Which one? show takes a number of the last search or list, or an id.", _LOOK
-        )
-    place = _hit(chat, reference) if not query else None
-    loaded = chat.load(place.session if place is not None else reference)
-    if place is None and not query:
+        text = "Which one? show takes a number of the last search or list, or an id."
+        raise UsageError(text, _LOOK)
+    loaded = chat.load(reference)
+    if number is None:
         show_session(chat.display, loaded.session, loaded.damage)
-        return
-    show_exchange(
-        chat.display,
-        loaded.session,
-        _exchange(loaded.session, place.query if place else int(query)),
-    )
+    else:
+        show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
 
 
-@registry.command("quote", argument="N|ID [QUERY]")
+@registry.command("quote", "Sessions", argument="N|ID [QUERY]")
 async def quote(chat: Chat, argument: str) -> None:
     """Take a hit of the last search, or a session's exchange, into your next message.
 
     /quote 2                the second hit of the last search
     /quote 2 5              query 5 of the second session of the last list
     """
-    reference, query = _reference(argument)
-    place = _hit(chat, reference) if reference and not query else None
-    if not reference or (place is None and not query):
-        raise UsageError(
-            "What shall be quoted? A number of the last search, or a session and its query.", _LOOK
-        )
-    loaded = chat.load(place.session if place is not None else reference)
-    exchange = _exchange(loaded.session, place.query if place is not None else int(query))
-    header = loaded.session.header
-    lines = [
-        (
-            f"From “{name_of(loaded.session)}” ({header.id}, query {exchange.query.number}, "
-            f"{exchange.query.at:%Y-%m-%d}):"
-        )
-    ]
-    lines += [f"You: {exchange.query.text}"]
-    lines += [f"{header.agent}: {exchange.reply.text}"] if exchange.reply is not None else []
-    chat.quotes.append(
-        "\n".join(f"> {line}".rstrip() for text in lines for line in text.split("\n"))
-    )
-    chat.display.line(f"{lines[0].removesuffix(':')} goes with your next message.", "dim")
+    reference, number = _place(chat, argument)
+    if not reference or number is None:
+        text = "Quote what? A number of the last search, or a session and its query."
+        raise UsageError(text, _LOOK)
+    session = chat.load(reference).session
+    exchange, header = _exchange(session, number), session.header
+    place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
+    source = f"From “{name_of(session)}” {place}"
+    lines = [f"{source}:", f"You: {exchange.query.text}"]
+    if exchange.reply is not None:
+        lines.append(f"{header.agent}: {exchange.reply.text}")
+    quoted = (f"> {line}".rstrip() for line in "\n".join(lines).split("\n"))
+    chat.quotes.append("\n".join(quoted))
+    chat.display.line(f"{source} goes with your next message.", "dim")
 
 
-def _reference(argument: str) -> tuple[str, str]:
-    """What names a session, which may be words, and the number of a query, or an empty text."""
+def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
+    """Return what names a session, and the number of a query: of a hit of the last search, or the
+    last word.
+    """
     reference, _, query = argument.rpartition(" ")
-    return (reference.strip(), query) if reference and _is_number(query) else (argument, "")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 9
-
-
-def _hit(chat: Chat, reference: str) -> Place | None:
-    """The hit with this number, when the last listing was a search."""
-    if not (reference.isascii() and reference.isdigit() and chat.hits):
-        return None
-    number = int(reference[:9])
-    return chat.hits[number - 1] if 1 <= number <= len(chat.hits) else None
+    if reference and query.isascii() and query.isdigit():
+        return reference.strip(), int(query[:9])
+    if argument.isascii() and argument.isdigit() and 0 < int(argument[:9]) <= len(chat.hits):
+        place = chat.hits[int(argument[:9]) - 1]
+        return place.session, place.query
+    return argument, None
 
 
 def _exchange(session: Session, number: int) -> Exchange:
     found = next((one for one in session.exchanges if one.query.number == number), None)
-    if found is None:
-        if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
-            raise SessionError(
-                f"Query {number} of that session was undone.", "Its words stand in the file only."
-            )
-        raise SessionError(
-            f"There is no query {number} in that session: {session.numbers}.",
-            "show without it shows the last.",
-        )
-    return found
+    if found is not None:
+        return found
+    if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
+        text = f"Query {number} of that session was undone."
+        raise SessionError(text, "Its words stand in the file only.")
+    raise SessionError(
+        f"There is no query {number} in that session: {session.numbers}.",
+        "show without it shows the last.",
+    )

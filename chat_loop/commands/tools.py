@@ -1,35 +1,218 @@
-"""The command about the agent's tools."""
+"""Commands about what answers and what it may use: model, tools, mcp, and the question before a
+tool runs.
+"""
 
 from __future__ import annotations
 
-from chat_loop.commands.chat import Chat
+import asyncio
+import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.wording import counted, window_text
 
-LONGEST = 200
-"""Characters of a description that are shown."""
+if TYPE_CHECKING:
+    from chat_loop.agent.agent import Agent
+    from chat_loop.agent.approval import Approvals
+    from chat_loop.agent.mcp_servers import Servers, ServerState
+    from chat_loop.commands.chat import Chat
+    from chat_loop.display.manager import DisplayManager
+    from chat_loop.input.lines import Reader
+
+NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
-@registry.command("tools")
+@registry.command("model", "Model and tools", argument="[NAME]")
+async def model(chat: Chat, argument: str) -> None:
+    """Show who answers and who else could, or switch to another model in mid-conversation.
+
+    NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the
+    provider that answers now. The context is measured anew: what does not fit the new window is
+    compacted before your next message.
+    """
+    from chat_loop.providers.choose import completed  # what a pipe does not need at once
+    from chat_loop.providers.wire import WireProvider
+
+    conversation, display = chat.conversation, chat.display
+    now = conversation.agent.model
+    if not argument:
+        await _list_models(chat, now)
+        return
+    if len(argument.split()) > 1:
+        hint = "For example: /model anthropic:claude-sonnet-5-5."
+        raise UsageError("model takes one name.", hint)
+    reference = completed(argument, chat.models.providers, conversation.agent.provider.name)
+    if reference == now:
+        display.line(f"Already using {one_line(reference, 100)}.", "dim")
+        return
+    # a server may be asked for its models
+    provider = await asyncio.to_thread(chat.models.provide, reference)
+    try:
+        await asyncio.to_thread(provider.warm)
+        listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
+    except BaseException:
+        await provider.close()
+        raise
+    if listed is False:
+        text = f"{provider.name} does not list {one_line(provider.model, 100)}."
+        display.warn(text, "It is asked all the same; /model NAME takes another.")
+    had_its_own = conversation.agent.own_tools
+    await conversation.switch(provider)
+    if not had_its_own:
+        command = display.resume_command
+        display.resume_command = resuming_with(conversation.agent.model, command)
+    if chat.memory is not None and chat.memory.fit(provider.window.tokens):
+        conversation.remember()
+    budget = conversation.budget
+    window = window_text(budget.window.tokens, budget.window.guessed)
+    text = f"Switched to {one_line(conversation.agent.model, 100)}"
+    text += f"; context ~{budget.share:.0%} of {window}"
+    if conversation.options.limits.enabled and budget.used >= conversation.trigger:
+        text += ": it is compacted before your next message"
+    display.prose(f"{text}.", "dim")
+
+
+async def _list_models(chat: Chat, now: str) -> None:
+    offers = await asyncio.to_thread(chat.models.offered)
+    chat.display.line(f"Using {one_line(now, 100)}.")
+    others = [offer for offer in offers if offer.reference != now]
+    if others:
+        chat.display.line("Also available (/model NAME):", "dim")
+    width = min(max((len(offer.reference) for offer in others), default=0), 60)
+    for offer in others:
+        chat.display.line(f"  {one_line(offer.reference, 100):<{width}}  {offer.note}".rstrip())
+
+
+def resuming_with(model: str, command: str) -> str:
+    """Return the command that resumes a session with another model."""
+    import shlex  # not before a model is switched
+
+    words = [word for word in shlex.split(command) if word != "--local"]
+    if "--model" not in words:
+        words += ["--model", ""]
+    words[words.index("--model") + 1] = model
+    return shlex.join(words)
+
+
+@registry.command("tools", "Model and tools")
 async def tools(chat: Chat, argument: str) -> None:
     """List the tools that the model may call, and which of them ask you first."""
     agent = chat.conversation.agent
     if not agent.tools:
+        hint = "agent.tools in the config, or --tools, gives it some: read_file, run_command …"
         chat.display.line("The agent has no tools.")
-        chat.display.prose(
-            "agent.tools in the config, or --tools, gives it some: read_file, run_command …", "dim"
-        )
+        chat.display.prose(hint, "dim")
         return
     for tool in agent.tools:
-        asks = " (asks first)" if tool.asks is not None else ""
-        asks = (
-            f" (asks about {one_line(tool.asks_about, 80)})" if asks and tool.asks_about else asks
-        )
-        words = tool.spec.description.strip().partition("\n")[0]
-        chat.display.prose(
-            f"  {one_line(tool.spec.name, 64)}{asks}: {one_line(words, LONGEST)}", indent=4
-        )
+        about = f"asks about {one_line(tool.asks_about, 80)}" if tool.asks_about else "asks first"
+        asks = f" ({about})" if tool.asks is not None else ""
+        words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
+        chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
     if not agent.provider.calls_tools:
-        chat.display.warn(
-            f"{one_line(agent.model, 60)} cannot call tools.", "Another model may: --model."
-        )
+        text = f"{one_line(agent.model, 60)} cannot call tools."
+        chat.display.warn(text, "Another model may: --model.")
+
+
+@registry.command("mcp", "Model and tools", argument="[NAME | restart NAME]")
+async def mcp(chat: Chat, argument: str) -> None:
+    """Show the MCP servers and what became of them, or the tools of one; restart connects one
+    anew.
+    """
+    servers, display = chat.servers, chat.display
+    if servers is None:
+        raise UsageError(*NO_SERVERS)
+    servers.start()
+    match argument.split():
+        case []:
+            for state in servers.states():
+                _show_server(chat, state)
+            if not chat.conversation.agent.provider.calls_tools:
+                text = "The model cannot call tools: it is not offered those of the servers."
+                display.warn(text)
+        case ["restart", name]:
+            servers.state(name)
+            display.begin_waiting()
+            display.status(f"Connecting to {name} …")
+            state = await servers.restart(name)
+            display.stop_waiting()
+            if state.state == "failed":
+                raise ChatLoopError(state.problem)
+            _show_server(chat, state)
+        case [name]:
+            _show_server(chat, servers.state(name), servers)
+        case _:
+            text = "/mcp takes nothing, a server's name, or “restart” and a name."
+            raise UsageError(text, "/mcp lists the servers.")
+
+
+def _show_server(chat: Chat, state: ServerState, servers: Servers | None = None) -> None:
+    first, *rest = server_lines(state, servers)
+    chat.display.line(first)
+    for line in rest:
+        chat.display.prose(line, "" if servers is not None else "yellow", indent=4)
+
+
+def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
+    """Yield what there is to say of a server, and its tools when `servers` is there to ask."""
+    tools = f" · {counted(len(state.tools), 'tool')}" if state.state == "connected" else ""
+    yield f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}"
+    if state.problem:
+        again = " The next call connects it again." if state.comes_back else ""
+        yield f"  {one_line(state.problem, 1000)}{again}"
+    if state.missing:
+        names = one_line(", ".join(state.missing), 500)
+        yield f"  It has no tool called {names}, which the config names."
+    if servers is None:
+        return
+    for tool in state.tools:
+        asked = "" if servers.asks(state.name, tool.name) else " (not asked about)"
+        yield f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 300)}"
+
+
+class ToolApproval:
+    """Asks on the terminal whether a tool may do what it would do. `reader` is set before the
+    first question.
+    """
+
+    def __init__(self, display: DisplayManager) -> None:
+        self.reader: Reader | None = None
+        self._display = display
+        self._approvals: Approvals | None = None
+
+    def needed_by(self, agent: Agent) -> Agent:
+        """Return the agent, asking here before a call changes something."""
+        return replace(agent, approve=self._approve)
+
+    async def _approve(self, name: str, text: str) -> bool:
+        from chat_loop.agent.approval import Approvals  # not before something is asked
+
+        self._approvals = self._approvals or Approvals(self._show, self._ask)
+        try:
+            return await self._approvals.approve(name, text)
+        finally:
+            self._display.begin_waiting()
+
+    def _show(self, name: str, text: str) -> None:
+        from chat_loop.display import calls
+
+        self._display.stop_waiting()
+        calls.proposed(self._display, text)
+        assert self.reader is not None
+        self.reader.forget()  # what was typed before the question stood there is no answer to it
+
+    async def _ask(self, question: str) -> str:
+        """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
+        assert self.reader is not None
+        try:
+            return await self.reader.ask(question)
+        except EOFError:
+            return "no"
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)  # to who stops the reply
+            await asyncio.Event().wait()
+            raise

@@ -1,160 +1,175 @@
-"""Commands that show something: help, info."""
+"""Commands that show something: help, history, stats, info, config, theme; and the status line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chat_loop.commands.chat import Chat
-from chat_loop.commands.keys import show_keys
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from chat_loop.commands.registry import Command, registry
-from chat_loop.commands.standing import session_cost
-from chat_loop.commands.templates import Template
+from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.context.budget import messages_in
+from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.sessions.records import Exchange
+from chat_loop.redact import redacted
+from chat_loop.sessions.naming import name_of
+from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
 
+if TYPE_CHECKING:
+    from chat_loop.commands.chat import Chat
+    from chat_loop.conversation.conversation import Conversation
+
 NARROW = 60
+"""Below this many columns an explanation stands below what it explains."""
 WIDEST = 26
 """Columns of the commands in their list; a longer one has a line of its own."""
-FAMILIES = {
-    "Conversation": ("asking_again", "copying"),
-    "Context": ("context", "pins"),
-    "Sessions": ("session", "search", "describe", "transfer"),
-    "Branches": ("branches",),
-    "Memory": ("memory",),
-    "Model and tools": ("model", "tools", "mcp"),
-    "View": ("view", "settings", "theme"),
-}
-"""What the commands are about, by the modules that they are in."""
-OTHERS = "More"
-FURTHER = "/help COMMAND tells all of one of them, /help keys what the keys do."
-RULE = (
-    "What is no command is sent. Bare exit, quit, help, compact, sessions and resume [N|ID] "
-    "work as the whole line; "
-    "every command works with / or #. A leading space makes any line text. "
-    '@path sends a file along, @"path" one with blanks; Tab completes it.'
+FAMILIES = (
+    *("Conversation", "Context", "Sessions", "Branches"),
+    *("Memory", "Model and tools", "View"),
 )
-_REST = re.compile(r"[;:] .*| \(.*")
-"""What a line of help says beyond its first clause."""
-_COLUMN = re.compile(r"\S[^\n]{0,40}?   *(?=\S)")
-"""An example, up to the column in which it is explained."""
+FURTHER = "/help COMMAND for details, /help keys for the keys."
+RULE = (
+    "Anything else is sent as a message. Bare exit, quit, help, compact, sessions and resume "
+    "[N|ID] work as the whole line; every command works with / or #. To send a command as text, "
+    'start with a space. @path sends a file along, @"path" one with blanks; Tab completes it.'
+)
+KEYS = {
+    "Enter": "Sends the entry.",
+    "Alt-Enter, Ctrl-J": (
+        "Begins a new line; so does Shift-Enter where the terminal tells it from Enter."
+    ),
+    "\\ Enter": "Begins a new line: the backslash goes.",
+    "\\\\ Enter": "In an empty line: opens an entry of several lines, which an empty one ends.",
+    "Tab": (
+        "Completes commands, their options and what they take (sessions, models, settings), "
+        "templates, @files."
+    ),
+    "Up, Down": "Moves between the lines, then through what was entered before.",
+    "Ctrl-R": "Searches what was entered before; Enter takes what is found into the line.",
+    "Ctrl-X Ctrl-E": (
+        "Edits the entry in $VISUAL or $EDITOR and takes it back (v in vi's command mode)."
+    ),
+    "Ctrl-C": ("Clears the line; stops a reply, keeping what came of it, and whatever else runs."),
+    "Ctrl-D": "Leaves, from an empty line.",
+}
+OTHER_KEYS = "The others are those of emacs, or with input: {keys: vi} in the config of vi."
+_VARIABLES = re.compile(r"(?:Bearer )?\$\{[A-Za-z_][A-Za-z0-9_]{0,63}\}")
 
 
-@registry.command("help", argument="[COMMAND]", bare="help")
+@registry.command("help", "View", argument="[COMMAND]", bare="help")
 async def show_help(chat: Chat, argument: str) -> None:
     """Show the commands, or one of them.
 
     /help compact           all of one command, with its options and examples
     /help keys              the keys of the line
     """
+    display = chat.display
     if argument == "keys":
-        show_keys(chat)
-        return
-    if argument:
-        command = registry.named(argument.lstrip("/#"))
-        template = chat.templates.find(argument.lstrip("/")) if command is None else None
-        if template is not None:
-            show_template(chat, template)
-            return
-        if command is None:
-            raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
-        chat.display.line(command.usage)
-        chat.display.prose(f"  {command.help}", indent=2)
-        for line in command.details.split("\n") if command.details else ():
-            column = _COLUMN.match(line)
-            chat.display.prose(f"  {line}", indent=2 + (column.end() if column else 0))
-        return
-    width = min(WIDEST, max(len(command.usage) for command in registry.commands))
-    for title, commands in families(registry.commands):
-        chat.display.line(title, "bold")
-        for command in commands:
-            if chat.display.console.width >= NARROW and len(command.usage) <= width:
-                told = _told(chat, command, width + 4)
-                chat.display.prose(f"  {command.usage:<{width}}  {told}", indent=width + 4)
-            else:
-                chat.display.line(f"  {command.usage}")
-                chat.display.prose(f"    {_told(chat, command, 4)}", indent=4)
-    _list_templates(chat)
-    chat.display.prose(FURTHER)
-    chat.display.prose(RULE, "dim")
+        _columns(chat, KEYS, max(map(len, KEYS)))
+        display.prose(OTHER_KEYS, "dim")
+    elif argument:
+        _show_one(chat, argument)
+    else:
+        width = min(WIDEST, max(len(command.usage) for command in registry.commands))
+        for title, commands in families(registry.commands):
+            display.line(title, "bold")
+            room = display.console.width - width - 4 if display.is_terminal else None
+            _columns(chat, {one.usage: _short(one.help, room) for one in commands}, width)
+        _list_templates(chat)
+        display.prose(FURTHER)
+        display.prose(RULE, "dim")
 
 
-def _told(chat: Chat, command: Command, indent: int) -> str:
-    """A command's line of help; on a terminal only its first clause where all of it would not fit
-    into one line.
-    """
-    if not chat.display.is_terminal or indent + len(command.help) <= chat.display.console.width:
-        return command.help
-    return f"{_REST.sub('', command.help).rstrip('.')}."
+def _columns(chat: Chat, rows: Mapping[str, str], width: int) -> None:
+    """Show what is explained beside its explanation, or above it where there is no room."""
+    for name, text in rows.items():
+        if chat.display.console.width >= NARROW and len(name) <= width:
+            chat.display.prose(f"  {name:<{width}}  {text}", indent=width + 4)
+        else:
+            chat.display.line(f"  {name}")
+            chat.display.prose(f"    {text}", indent=4)
+
+
+def _short(text: str, room: int | None) -> str:
+    """Return a line of help, cut to its first clause where all of it would not fit."""
+    if room is None or len(text) <= room:
+        return text
+    return re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
+
+
+def _show_one(chat: Chat, argument: str) -> None:
+    display = chat.display
+    command = registry.named(argument.lstrip("/#"))
+    if command is not None:
+        display.line(command.usage)
+        display.prose(f"  {command.help}", indent=2)
+        for line in command.details:
+            example = re.match(r"\S[^\n]{0,40}?   *(?=\S)", line)
+            display.prose(f"  {line}", indent=2 + (example.end() if example else 0))
+        return
+    template = chat.templates.find(argument.lstrip("/"))
+    if template is None:
+        raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
+    display.line(template.usage)
+    if template.description:
+        display.prose(f"  {template.description}", indent=2)
+    for line in template.text.split("\n"):
+        display.line(f"  {line}")
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
-    """The commands by what they are about, each family in the alphabet's order. None is left
-    out.
-    """
-    found: dict[str, list[Command]] = {title: [] for title in FAMILIES}
-    titles = {module: title for title, modules in FAMILIES.items() for module in modules}
-    for command in sorted(commands, key=lambda command: command.name):
-        module = command.run.__module__.rpartition(".")[2]
-        found.setdefault(titles.get(module, OTHERS), []).append(command)
-    return [(title, members) for title, members in found.items() if members]
+    """Return the commands by what they are about, each family in the alphabet's order."""
+    ordered = sorted(commands, key=lambda command: command.name)
+    return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
 
 
 def _list_templates(chat: Chat) -> None:
-    """The user's templates, below the commands."""
     troubles: list[str] = []
     found = list(chat.templates.all(troubles.append))
     if found:
         chat.display.line("Templates:")
     width = max((len(template.usage) for template in found), default=0)
     for template in found:
-        about = template.description or template.text.partition("\n")[0]
-        chat.display.prose(f"  {template.usage:<{width}}  {one_line(about, 100)}", indent=width + 4)
+        about = one_line(template.description or template.text.partition("\n")[0], 100)
+        chat.display.prose(f"  {template.usage:<{width}}  {about}", indent=width + 4)
     for trouble in troubles:
         chat.display.warn(trouble)
     for name in chat.templates.shadowed():
-        chat.display.warn(
-            f"The template {name} is not used: /{name} is a command.", "Give its file another name."
-        )
+        text = f"The template {name} is not used: /{name} is a command."
+        chat.display.warn(text, "Give its file another name.")
 
 
-def show_template(chat: Chat, template: Template) -> None:
-    """What a template sends."""
-    chat.display.line(template.usage)
-    if template.description:
-        chat.display.prose(f"  {template.description}", indent=2)
-    for line in template.text.split("\n"):
-        chat.display.line(f"  {line}")
-
-
-@registry.command("history", argument="[--full]")
+@registry.command("history", "View", argument="[--full]", flags=("full",))
 async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the
     context.
     """
-    if argument not in ("", "--full"):
-        raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
     from chat_loop.display.panels import Told, show_history  # not before it is asked for
-    from chat_loop.sessions.chain import ChainReader
 
+    asked = registry.arguments("history", argument)
+    if asked.words:
+        raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
     conversation = chat.conversation
-    chain = ChainReader(chat.sessions).read(conversation.session)
+    sessions, broken = _chain(chat)
     known = {exchange.ref for exchange in conversation.thread.exchanges}
     told: list[Told] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
-    live = conversation.session
-    for session in (*(loaded.session for loaded in reversed(chain.loaded)), live):
+    for session in sessions:
         gone: list[int] = []  # the numbers of the messages that only a summary tells of
         for exchange in session.exchanges:
             numbers = range(total + 1, total + messages_in([exchange]) + 1)
             total += len(numbers)
-            if exchange.ref in known or (exchange.failed and (recent or session is live)):
+            live = session is sessions[-1]
+            if exchange.ref in known or (exchange.failed and (recent or live)):
                 recent.append((numbers[0], exchange))
             elif not exchange.failed:
                 gone += numbers
@@ -163,50 +178,50 @@ async def history(chat: Chat, argument: str) -> None:
             told.append(Told(gone[0], gone[-1], session.header.id, summary))
     if not total:
         raise UsageError("Nothing was said yet.")
-    if chain.broken:
-        chat.display.warn(chain.broken)
-    show_history(
-        chat.display, told, recent, total, agent=conversation.agent.name, full=bool(argument)
-    )
+    if broken:
+        chat.display.warn(broken)
+    full, agent = "full" in asked.flags, conversation.agent.name
+    show_history(chat.display, told, recent, total, agent=agent, full=full)
 
 
-@registry.command("stats")
+def _chain(chat: Chat) -> tuple[list[Session], str]:
+    """Return the sessions of the chain, the oldest first, and why some are missing."""
+    from chat_loop.sessions.chain import ChainReader
+
+    live = chat.conversation.session
+    chain = ChainReader(chat.sessions).read(live)
+    return [*(loaded.session for loaded in reversed(chain.loaded)), live], chain.broken
+
+
+@registry.command("stats", "View")
 async def stats(chat: Chat, argument: str) -> None:
     """Show tokens and cost of the session and its chain, plots of them, and what each compaction
     kept.
     """
-    from chat_loop.commands.measures import measures  # not before it is asked for
-    from chat_loop.display.panels import show_compactions, show_plots
-    from chat_loop.sessions.chain import ChainReader
+    from chat_loop.display.panels import show_compactions, show_plots  # not before it is asked for
 
     conversation = chat.conversation
-    chain = ChainReader(chat.sessions).read(conversation.session)
-    sessions = [*(loaded.session for loaded in reversed(chain.loaded)), conversation.session]
-    totals = conversation.session.totals
-    pairs = list(accounting(totals))
+    sessions, broken = _chain(chat)
+    live, cost = conversation.session, conversation.options.cost
+    pairs = list(accounting(live.totals))
     if len(sessions) > 1:
-        of_all = [session.totals for session in sessions]
+        totals = [session.totals for session in sessions]
         pairs += [
             ("Sessions in the chain", str(len(sessions))),
-            ("Queries in the chain", str(sum(one.queries for one in of_all))),
-            ("Tokens in the chain", f"{sum(one.combined for one in of_all):,}"),
+            ("Queries in the chain", str(sum(one.queries for one in totals))),
+            ("Tokens in the chain", f"{sum(one.combined for one in totals):,}"),
         ]
     summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
     if summaries:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
-    used = conversation.session.usage_of_models
+    used = live.usage_of_models
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
-    cost = conversation.options.cost
-    price = (
-        session_cost(conversation.session, cost)
-        if used
-        else cost(conversation.agent.model, Usage())
-    )
+    price = session_cost(live, cost) if used else cost(conversation.agent.model, Usage())
     pairs.append(("Cost of the session", dollars_text(price)))
     chat.display.lines(pairs)
-    if chain.broken:
-        chat.display.warn(chain.broken)
+    if broken:
+        chat.display.warn(broken)
     measured = measures(sessions)
     if len(measured.tokens) > 1:
         budget = conversation.budget
@@ -221,34 +236,204 @@ async def stats(chat: Chat, argument: str) -> None:
     show_compactions(chat.display, sessions)
 
 
-@registry.command("info")
+class Measures(Struct, frozen=True):
+    """For each reply of a chain: the tokens that it took with all its steps, and what the context
+    held after it. `compacted` are the indices of the first ones after a compaction.
+    """
+
+    tokens: tuple[int, ...]
+    context: tuple[int, ...]
+    compacted: tuple[int, ...]
+
+
+def measures(sessions: Sequence[Session]) -> Measures:
+    """Measure the sessions of a chain, the oldest first. Undone exchanges count: their tokens were
+    spent.
+    """
+    tokens: list[int] = []
+    context: list[int] = []
+    compacted: list[int] = []
+    for session in sessions:
+        number = 0
+        for entry in session.entries:
+            if not isinstance(entry, Reply) or not entry.number or entry.usage is None:
+                continue
+            if entry.number != number:
+                number = entry.number
+                tokens.append(0)
+                context.append(0)
+            usage = entry.usage
+            tokens[-1] += usage.total
+            context[-1] = usage.input + usage.output - usage.reasoning  # as the budget counts
+        if session.seal is not None and session.seal.compaction is not None:
+            compacted.append(len(tokens))
+    return Measures(tuple(tokens), tuple(context), tuple(compacted))
+
+
+@registry.command("info", "View")
 async def info(chat: Chat, argument: str) -> None:
     """Show the session, its file, the model, the context and the accounting."""
     conversation = chat.conversation
-    live, budget = conversation.live, conversation.budget
+    live, budget, agent = conversation.live, conversation.budget, conversation.agent
     mark = "~" if budget.estimated else ""
-    guessed = " (guessed)" if budget.window.guessed else ""
+    window = f"{budget.window.tokens:,}{' (guessed)' if budget.window.guessed else ''}"
+    none = "none yet: it begins with your first message"
     pairs = [
-        (
-            "Session ID",
-            live.header.id if not live.empty else "none yet: it begins with your first message",
-        ),
-        ("File", str(live.path) if not live.empty else ""),
+        ("Session ID", none if live.empty else live.header.id),
+        ("File", "" if live.empty else str(live.path)),
         ("Saved", "" if live.empty else "yes" if live.saved else "NO"),
         ("Resumed From", live.header.parent),
-        ("Agent", conversation.agent.name),
-        ("Agent Path", conversation.agent.path),
-        ("Description", conversation.agent.description),
-        ("Model", conversation.agent.model),
-        (
-            "Context",
-            (
-                f"{mark}{budget.used:,} of {budget.window.tokens:,}{guessed} tokens "
-                f"({mark}{budget.share:.0%})"
-            ),
-        ),
+        ("Agent", agent.name),
+        ("Agent Path", agent.path),
+        ("Description", agent.description),
+        ("Model", agent.model),
+        ("Context", f"{mark}{budget.used:,} of {window} tokens ({mark}{budget.share:.0%})"),
         *accounting(conversation.session.totals),
-        ("Pins", str(len(conversation.thread.pins)) if conversation.thread.pins else ""),
+        ("Pins", str(len(conversation.thread.pins) or "")),
         *chat.facts,
     ]
     chat.display.lines((label, value) for label, value in pairs if value)
+
+
+Cost = Callable[[str, Usage], float | None]
+
+
+def session_cost(session: Session, cost: Cost) -> float | None:
+    """Return what a session's replies cost in US dollars, summaries apart; None when one of the
+    prices is unknown.
+    """
+    costs = [cost(model, usage) for model, usage in session.usage_of_models.items()]
+    known = [one for one in costs if one is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+class StatusLine:
+    """What the status line tells. It is asked for with every key: sums over all of a session are
+    kept until something is added to it.
+    """
+
+    def __init__(self, conversation: Conversation, cost: Cost) -> None:
+        self._conversation = conversation
+        self._cost = cost
+        self._key = ("", 0)
+        self._sums: tuple[int, float | None, str] = (0, None, "")
+
+    def __call__(self) -> Status:
+        conversation = self._conversation
+        live, budget, session = conversation.live, conversation.budget, conversation.session
+        key = (live.header.id, len(session.entries))
+        if key != self._key:
+            tokens = session.totals.combined
+            price = session_cost(session, self._cost) if tokens else None
+            self._key, self._sums = key, (tokens, price, name_of(session))
+        tokens, price, name = self._sums
+        return Status(
+            model=conversation.agent.model,
+            share=budget.share,
+            window=budget.window,
+            estimated=budget.estimated,
+            tokens=tokens,
+            cost=price,
+            session=name if live.empty else name or live.header.id,
+            unsaved=not live.empty and not live.saved,
+            summary=conversation.compaction.background.state,
+        )
+
+
+@registry.command("config", "View", argument="[KEY]")
+async def config(chat: Chat, argument: str) -> None:
+    """Show the settings that are not as by default, and their file; /config KEY shows one, or a
+    section.
+
+    /config auto_compact    a section, with its defaults
+    /config status          one setting
+    What the file says and what the agent's file says stand together; the command line's options
+    count over both.
+    """
+    display, found = chat.display, settings_of(chat.config)
+    named = {
+        "providers": dict.fromkeys(chat.config.providers, ProviderConfig()),
+        "models": dict.fromkeys(chat.config.models, ModelConfig()),
+        "mcp": dict.fromkeys(chat.config.mcp, McpServer()),
+    }
+    defaults = settings_of(Config(**named))  # type: ignore[arg-type]
+    if not argument:
+        if path := dict(chat.facts).get("Config", ""):
+            there = Path(path).expanduser().exists()  # noqa: ASYNC240 - one look
+            missing = "" if there else " (there is none yet)"
+            display.line(f"Config: {one_line(path, 2000)}{missing}")
+        changed = {key: value for key, value in found.items() if defaults.get(key) != value}
+        if not changed:
+            text = "All settings are at their defaults; config.example.yaml shows them."
+            display.line(text, "dim")
+        display.lines(changed.items())
+        return
+    key = argument.strip().rstrip(".:")
+    chosen = {name: value for name, value in found.items() if f"{name}.".startswith(f"{key}.")}
+    if not chosen:
+        from difflib import get_close_matches  # only a misspelt key needs it
+
+        known = sorted({*found, *(name.partition(".")[0] for name in found)})
+        near = get_close_matches(key, known, 1)
+        hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
+        raise UsageError(f"There is no setting {key[:60]}.", hint)
+    for name, value in chosen.items():
+        default = defaults.get(name, value)
+        chosen[name] = value if default == value else f"{value} (by default: {default})"
+    display.lines(chosen.items())
+
+
+def settings_of(config: Config) -> dict[str, str]:
+    """Return every setting by its whole key, as text, without what may be a secret."""
+    return {".".join(parts): _shown(value, parts) for parts, value in _leaves(config, ())}
+
+
+def _leaves(value: object, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    inner = asdict(value) if isinstance(value, Struct) else value
+    if isinstance(inner, Mapping) and inner:
+        for name, one in inner.items():
+            yield from _leaves(one, (*parts, str(name)))
+    else:
+        yield parts, value
+
+
+def _shown(value: object, parts: tuple[str, ...]) -> str:
+    if value is None or value == {}:
+        return "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple | list) else str(value)
+    if not text:
+        return "empty"
+    if parts[-1] == "args" or {"headers", "env"}.intersection(parts[:-1]):  # keys, often
+        return text if _VARIABLES.fullmatch(text) else "(not shown)"
+    if parts[-1].endswith("url"):
+        text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
+    return one_line(redacted(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
+
+
+@registry.command("theme", "View", argument="[NAME]")
+async def theme(chat: Chat, argument: str) -> None:
+    """Show the themes of the replies, each with a sample, or take another one until you leave.
+
+    /theme light            for a light background
+    The usual one is display.theme in the config. Without colours (NO_COLOR) all are the same: bold
+    and underlined.
+    """
+    from chat_loop.display.markdown.theme import NAMES  # not before it is asked for
+    from chat_loop.display.themes import renders, show_themes
+
+    display, name = chat.display, argument.strip().lower()
+    usual = f"The default (display.theme in the config): {chat.config.display.theme}."
+    if name and name not in NAMES:
+        raise UsageError(f"There is no theme {argument[:40]}.", f"It may be {', '.join(NAMES)}.")
+    if name and not renders(display):
+        text = "Replies are not rendered here: a theme would change nothing."
+        raise UsageError(text, "/theme says why.")
+    if name:
+        display.theme = name
+    show_themes(display, [name] if name else NAMES)
+    if name:
+        display.prose(f"Until you leave. {usual}", "dim")
+    elif renders(display):
+        display.prose(f"/theme NAME switches for this session. {usual}", "dim")

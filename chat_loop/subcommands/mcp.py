@@ -6,25 +6,23 @@ import asyncio
 import contextlib
 import signal
 
+from msgspec.structs import asdict
+
 from chat_loop.agent.mcp_servers import Servers
+from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.display.plain import err, out, out_json
-from chat_loop.display.text import one_line
 from chat_loop.headless import ENDED_BY
-from chat_loop.wording import counted
 
 
 def list_servers(servers: Servers | None, *, as_json: bool) -> int:
     """Connect to all and print what became of each. 0: all are connected."""
-    if servers is None:
-        if as_json:
-            out_json([])
-        else:
-            err(
-                "There are no MCP servers: mcp: in the config describes them; "
-                "config.example.yaml has one."
-            )
-        return 0
-    return asyncio.run(_list(servers, as_json=as_json))
+    if servers is not None:
+        return asyncio.run(_list(servers, as_json=as_json))
+    if as_json:
+        out_json([])
+    else:
+        err(" ".join(NO_SERVERS))
+    return 0
 
 
 async def _list(servers: Servers, *, as_json: bool) -> int:
@@ -36,9 +34,7 @@ async def _list(servers: Servers, *, as_json: bool) -> int:
         settling.cancel()
 
     for number in (signal.SIGINT, *ENDED_BY):
-        with contextlib.suppress(
-            NotImplementedError
-        ):  # Windows: Ctrl-C arrives as KeyboardInterrupt
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
         await settling
@@ -48,37 +44,22 @@ async def _list(servers: Servers, *, as_json: bool) -> int:
     finally:
         await servers.close()
     if as_json:
-        out_json(
-            [
+        found = []
+        for state in states:
+            values = asdict(state)
+            del values["comes_back"]
+            values["tools"] = [
                 {
-                    "name": state.name,
-                    "state": state.state,
-                    "where": state.where,
-                    "problem": state.problem,
-                    "missing": state.missing,
-                    "tools": [
-                        {
-                            "name": tool.name,
-                            "description": tool.description,
-                            "asks": servers.asks(state.name, tool.name),
-                        }
-                        for tool in state.tools
-                    ],
+                    "name": tool.name,
+                    "description": tool.description,
+                    "asks": servers.asks(state.name, tool.name),
                 }
-                for state in states
+                for tool in state.tools
             ]
-        )
+            found.append(values)
+        out_json(found)
     else:
         for state in states:
-            tools = counted(len(state.tools), "tool")
-            out(f"{state.name}  {state.state}  {tools}  {one_line(state.where, 200)}\n")
-            if state.problem:
-                out(f"  {one_line(state.problem, 1000)}\n")
-            if state.missing:
-                out(
-                    f"  It has no tool called {', '.join(state.missing)}, which the config names.\n"
-                )
-            for tool in state.tools:
-                asked = "" if servers.asks(state.name, tool.name) else " (not asked about)"
-                out(f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 100)}\n")
+            lines = server_lines(state, servers)
+            out("".join(f"{line}\n" for line in lines))
     return int(any(state.state != "connected" for state in states))

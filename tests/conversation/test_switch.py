@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.model import resuming_with
+from chat_loop.commands.tools import resuming_with
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory import Place, ProjectMemory
@@ -41,8 +41,8 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     )
     assert other.requests[0].messages == said("Hi", "Hello.", "And now?")
     assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
-    assert "scripted:small answers from now on; context ~0% of 8K.\n" in screen.text
-    assert "You: /model\nscripted:small answers.\n" in screen.text
+    assert "Switched to scripted:small; context ~0% of 8K.\n" in screen.text
+    assert "You: /model\nUsing scripted:small.\n" in screen.text
     assert (
         f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}"
         in screen.text
@@ -82,8 +82,7 @@ def test_what_does_not_fit_the_new_window_is_compacted_before_it_is_asked(tmp_pa
         options=OPTIONS,
     )  # fmt: skip
     assert (
-        "scripted:small answers from now on; context ~95% of 1K: it is compacted before your"
-        in screen.text
+        "Switched to scripted:small; context ~95% of 1K: it is compacted before your" in screen.text
     )
     assert len(sessions(tmp_path)) == 2
     [request] = other.requests
@@ -111,7 +110,7 @@ def test_a_model_that_cannot_work_changes_nothing(tmp_path: Path) -> None:
     assert "✗ There is no key.\n  Set one.\n" in screen.text
     assert "✗ There is no model scripted:nowhere.\n  Take another.\n" in screen.text
     assert "✗ model takes one name." in screen.text
-    assert "scripted:test answers already." in screen.text
+    assert "Already using scripted:test." in screen.text
     assert "Sally: Hello." in screen.text
     assert (other.closed, screen.talk.model.closed) == (1, 0)
 
@@ -123,7 +122,7 @@ def test_the_list_of_others(tmp_path: Path) -> None:
         others=[Model(model="small"), Model(model="test"), Model(model="a\x1b[2J")],
     )
     assert (
-        "You: /model\nscripted:test answers.\nThese could as well (/model NAME):\n"
+        "You: /model\nUsing scripted:test.\nAlso available (/model NAME):\n"
         "  scripted:small  made up\n  scripted:a␛[2J  made up\n"
     ) in screen.text
 
@@ -170,4 +169,4 @@ def test_tokens_that_another_model_reported_do_not_count(tmp_path: Path) -> None
         tmp_path, ["Hi", "/model small"], Says(("Hello.",), usage=Usage(input=900, output=90)), others=[other],
         options=OPTIONS,
     )  # fmt: skip
-    assert "scripted:small answers from now on; context ~1% of 1K.\n" in screen.text
+    assert "Switched to scripted:small; context ~1% of 1K.\n" in screen.text

@@ -1,13 +1,10 @@
-"""Commands that ask the last query again: retry, edit. What they take the place of stays in the
-file.
-"""
+"""Commands that ask the last query again: retry, edit. The old exchange stays in the file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
@@ -18,11 +15,10 @@ from chat_loop.wording import ALLOWED
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
     from chat_loop.attach.reading import QueryFile
+    from chat_loop.commands.chat import Chat
 
-_KEPT = "Nothing is changed."
 
-
-@registry.command("retry")
+@registry.command("retry", "Conversation")
 async def retry(chat: Chat, argument: str) -> None:
     """Ask the last query again, with its files as they were; the first answer stays in the file.
 
@@ -30,19 +26,14 @@ async def retry(chat: Chat, argument: str) -> None:
     the first answer you are asked first: what it did is not taken back.
     """
     if argument:
-        raise UsageError(
-            "retry takes nothing: it asks the last query again.",
-            "/edit asks another text instead of it.",
-        )
+        hint = "/edit asks another text instead of it."
+        raise UsageError("retry takes nothing: it asks the last query again.", hint)
     last = _last(chat)
-    if not await _may_go(chat, last):
-        return
-    await chat.conversation.undo()
-    chat.display.prose(f"Again: “{shortened(last.query.text)}”", "dim")
-    chat.sending = last.query.text, _as_files(last.attached)
+    if await _may_go(chat, last):
+        await _replace(chat, last, last.query.text)
 
 
-@registry.command("edit", argument="[TEXT]")
+@registry.command("edit", "Conversation", argument="[TEXT]")
 async def edit(chat: Chat, argument: str) -> None:
     """Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
 
@@ -54,96 +45,79 @@ async def edit(chat: Chat, argument: str) -> None:
     before = last.query.text
     if not await _may_go(chat, last):
         return
-    if not argument and chat.offer(_as_text(before)):
-        chat.display.prose(
-            "Enter asks it in place of the last one; Ctrl-C leaves everything as it is.", "dim"
-        )
+    # a query that would be a command is typed behind a blank
+    if not argument and chat.offer(before if registry.parse(before) is None else f" {before}"):
+        chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
         chat.replacing = last
         return
     try:
         text = (argument or await chat.edit(before)).strip()
     except UsageError as error:
-        raise UsageError(
-            error.message, f"{error.hint} /edit TEXT asks TEXT instead.".strip()
-        ) from error
+        hint = f"{error.hint} /edit TEXT asks TEXT instead.".strip()
+        raise UsageError(error.message, hint) from error
     if not text or text == before.strip():
         what = "The text is empty" if not text else "The text is the same"
         chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")
         return
-    await _ask_instead(chat, last, text)
+    await _replace(chat, last, text)
 
 
 async def instead(chat: Chat, text: str) -> None:
     """Ask `text` in place of the exchange whose query stood in the line.
 
-    When it cannot be sent, or shall not, nothing is changed and `text` stands in the line again.
-    Raises UsageError, for a file that cannot be sent as well.
+    When it is not sent, nothing is changed and `text` stands in the line again. Raises UsageError.
     """
     before, chat.replacing = chat.replacing, None
     if before is None or _last(chat).query != before.query:
         raise UsageError("The last query is another one by now.", "/edit puts it into the line.")
-    sent = False
     try:
-        sent = await _ask_instead(chat, before, text)
+        await _replace(chat, before, text)
     finally:
-        if not sent and chat.offer(text):
+        if chat.sending is None and chat.offer(text):
             chat.replacing = before
 
 
-async def _ask_instead(chat: Chat, last: Exchange, text: str) -> bool:
-    """Take the last exchange out and leave `text` to be asked; False when the user does not want to
-    send its files.
+async def _replace(chat: Chat, last: Exchange, text: str) -> None:
+    """Take the last exchange out and leave `text` to be asked, unless the user does not want to
+    send its files. Raises UsageError for a file that cannot be sent.
     """
     before = last.query.text
     same = text.strip() == before.strip()
-    files = _as_files(last.attached) if same else await _files(chat, before, text, last.attached)
+    files = _as_files(last.attached) if same else await _files(chat, last, text)
     if files is None:
-        chat.display.line(f"Not sent. {_KEPT}", "dim")
-        return False
+        chat.display.line("Not sent. Nothing is changed.", "dim")
+        return
     await chat.conversation.undo()
     told = "Again" if same else f"Instead of “{shortened(before)}”"
     chat.display.prose(f"{told}: “{shortened(text)}”", "dim")
     chat.sending = text, files
-    return True
-
-
-def _as_text(query: str) -> str:
-    """A query as it is typed: behind a blank, when it would be a command otherwise."""
-    return query if registry.parse(query) is None else f" {query}"
 
 
 def _last(chat: Chat) -> Exchange:
-    """Return the newest exchange. Raises UsageError when there is none that could be asked
-    again.
-    """
+    """Return the newest exchange. Raises UsageError when there is none to ask again."""
     try:
         return chat.conversation.last()[0]
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
-        raise UsageError(
-            "Nothing was asked in this session that could be asked again.", hint
-        ) from error
+        raise UsageError("Nothing to ask again in this session.", hint) from error
 
 
 async def _may_go(chat: Chat, last: Exchange) -> bool:
-    """Ask when tools have changed something for an answer; True when there is nothing to ask, or
-    the user says yes.
-    """
+    """Ask when tools have changed something for an answer; True when nothing stands against it."""
     names = changed_by(last, chat.conversation.agent)
     if not names:
         return True
     shown = ", ".join(one_line(name, 60) for name in names)
     chat.display.warn(f"For the first answer {shown} ran; what was changed stays changed.")
-    if await chat.confirm("Ask again all the same? (y/n) "):
+    if await chat.confirm("Ask again anyway? (y/n) "):
         return True
-    chat.display.line(f"Not asked. {_KEPT}", "dim")
+    chat.display.line("Not asked. Nothing is changed.", "dim")
     return False
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
-    """The tools that may have changed something for a reply, each once: those that the user
-    allowed, those that would ask and were broken off, and all of an agent that has tools of its
-    own.
+    """Return the tools that may have changed something for a reply, each once: those that the user
+    allowed, those that would ask and were interrupted, and all of an agent with tools of its own.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
     found = (
@@ -162,35 +136,23 @@ def _as_files(attached: Iterable[Attachment]) -> tuple[QueryFile, ...]:
     return tuple(map(QueryFile, attached))
 
 
-async def _files(
-    chat: Chat, before: str, text: str, attached: Sequence[Attachment]
-) -> tuple[QueryFile, ...] | None:
-    """The files of a changed query: the old ones that it still names, and the new ones, which are
-    read and asked about: nobody knows whether a name in an editor was typed or pasted. None when
-    the user does not want to send them.
-
-    Raises UsageError for a file that cannot be sent.
+async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...] | None:
+    """Return the files of a changed query: the old ones that it still names, and new ones, which
+    are asked about, as a name in an editor may have been pasted. None when they shall not be sent.
     """
     from chat_loop.attach.mentions import mentions  # not before a query is changed
 
     named = mentions(text)
     names = {name for mention in named for name in mention.names}
-    kept = _as_files(file for file in attached if file.name in names)
-    known = {name for mention in mentions(before) for name in mention.names} | {
-        file.name for file in attached
-    }
+    kept = _as_files(file for file in last.attached if file.name in names)
+    known = {name for mention in mentions(last.query.text) for name in mention.names}
+    known |= {file.name for file in last.attached}
     new = [mention for mention in named if not known.intersection(mention.names)]
-    if not new:
-        return kept
     typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
-    found = await chat.conversation.files(" ".join(typed))
-    if found:
-        secret = [file.attachment.name for file in found if file.secret]
-        if secret:
-            shown = ", ".join(one_line(name, 80) for name in secret)
-            chat.display.warn(f"What looks like a key or a password is in {shown}.")
-        if not await chat.confirm(
-            f"Send {', '.join(one_line(file.told, 80) for file in found)} along? (y/n) "
-        ):
-            return None
-    return (*kept, *found)
+    found = await chat.conversation.files(" ".join(typed)) if new else ()
+    if not found:
+        return kept
+    if secret := [one_line(file.attachment.name, 80) for file in found if file.secret]:
+        chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
+    shown = ", ".join(one_line(file.told, 80) for file in found)
+    return (*kept, *found) if await chat.confirm(f"Send {shown} along? (y/n) ") else None
